@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
@@ -36,6 +36,25 @@ class Person:
     def tenants(self) -> tuple[str, ...] | None:
         """The tenants that this person sees; None for all."""
         return None if ALL in self.roles else tuple(sorted(self.roles))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Whoever has a value of the claim has a role in these tenants."""
+
+    value: str
+    role: Role
+    tenants: tuple[str, ...] = (ALL,)
+
+
+def granted(rules: Iterable[Rule], values: Collection[str]) -> dict[str, Role]:
+    """The roles that the values of a claim give: the highest in each tenant."""
+    roles: dict[str, Role] = {}
+    for rule in rules:
+        if rule.value in values:
+            for tenant in rule.tenants:
+                roles[tenant] = max(roles.get(tenant, Role.VIEWER), rule.role, key=_ORDER.index)
+    return roles
 
 
 def as_data(person: Person) -> dict[str, Any]:

@@ -12,6 +12,7 @@ command = LazyGroup(
         "apply": Lazy("reconciler.cli.commands.fleet_file:apply_command", "Make a fleet file the fleet.", (exits.REFUSED,)),
         "up": Lazy("reconciler.cli.commands.fleet_work:up_command", "Run a whole fleet on this machine.", (exits.REFUSED,)),
         "worker": Lazy("reconciler.cli.commands.fleet_work:worker_command", "Run a worker: any number, on any machine."),
+        "serve": Lazy("reconciler.cli.commands.fleet_serve:serve_command", "Serve the dashboard."),
         "status": Lazy(
             "reconciler.cli.commands.fleet_projects:status_command", "Show the status of projects.", (exits.PENDING, exits.PARTLY)
         ),

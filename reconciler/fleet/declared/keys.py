@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from reconciler.fleet.model import Approval, Change, Event, Mode
+from reconciler.fleet.people import Role
 
 FILE: Final = "fleet.yaml"
 TOP: Final = {
@@ -15,6 +16,8 @@ TOP: Final = {
     "soak": "How long every project of a wave must stay Synced and healthy before the next wave is applied.",
     "expiresSoon": "How long before the end of a certificate or a share link people are warned, such as 30d.",
     "notifications": "Where messages about projects are sent.",
+    "dashboard": "Where `fleet serve` is reached, and who may do what there.",
+    "webhooks": "The secrets with which pushes are signed.",
 }
 NOTIFICATION: Final = {
     "url": "Where the URL of Apprise is that messages are sent to: {env: NAME} or {file: PATH}.",
@@ -67,11 +70,35 @@ ORGANIZATIONS: Final = {
     "token": PROJECT["token"],
     "match": "A pattern that the title or the id of an organization must match. By default, all.",
 }
+DASHBOARD: Final = {
+    "url": "The URL that people open: https://HOST. By default, the loopback address that `fleet serve` prints.",
+    "oidc": "The OpenID Connect provider that people log in with. Without it, only the machine's own user can log in.",
+    "roles": "Who may do what. Without a role, a person sees nothing.",
+    "metrics": "Where the token is with which /metrics is read: {env: NAME} or {file: PATH}.",
+}
+OIDC: Final = {
+    "issuer": "The URL of the provider, as its discovery document says it.",
+    "clientId": "The id of the client that is registered there, with the redirect URL https://HOST/login/callback.",
+    "clientSecret": "Where the client's secret is: {env: NAME} or {file: PATH}. Without it, the client is a public one.",
+    "claim": "The claim of the ID token whose values give roles, such as groups or realm_access.roles. By default, groups.",
+    "scopes": "What is asked for. By default, openid, email and profile.",
+}
+ROLE: Final = {
+    "value": "A value of the claim.",
+    "role": "viewer: sees projects. approver: also approves, rejects and runs them. admin: also pauses, resumes, and reads the audit log.",
+    "tenants": "The tenants in which it has the role. By default, all.",
+}
+WEBHOOKS: Final = {
+    "github": "The secret of the webhooks of GitHub, which sign what they send to /webhooks/github.",
+    "gitlab": "The secret token, or the signing token, of the webhooks of GitLab, which send to /webhooks/gitlab.",
+}
+WEBHOOK: Final = {"secret": "Where the secret is: {env: NAME} or {file: PATH}."}
 DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MODES: Final = tuple(Mode)
 CHANGES: Final = tuple(Change)
 APPROVALS: Final = tuple(Approval)
 EVENTS: Final = tuple(Event)
+ROLES: Final = tuple(Role)
 SORTS: Final = ("list", "directories", "organizations")
 EVERY_MIN: Final = 10  # seconds
 EVERY_MAX: Final = 30 * 86_400

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from reconciler.fleet.declared import keys
+from reconciler.fleet.people import ALL
 
 Schema = dict[str, Any]
 
@@ -15,6 +16,7 @@ NAME: Final[Schema] = {"type": ["string", "integer"], "pattern": "^[A-Za-z0-9][A
 DURATION: Final[Schema] = {"type": "string", "pattern": "^[1-9][0-9]*(s|m|h|d)$"}
 TIME: Final[Schema] = {"type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$"}
 TEXT: Final[Schema] = {"type": "string", "minLength": 1}
+REFERENCE: Final[Schema] = {"$ref": "#/$defs/reference"}
 VALUE: Final[Schema] = {"type": ["string", "number", "boolean"]}
 
 
@@ -37,6 +39,8 @@ def schema() -> Schema:
         "soak": DURATION,
         "expiresSoon": DURATION,
         "notifications": {"type": "array", "items": _notification()},
+        "dashboard": _dashboard(),
+        "webhooks": _map(keys.WEBHOOKS, dict.fromkeys(keys.WEBHOOKS, _map(keys.WEBHOOK, {"secret": REFERENCE}, ("secret",)))),
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -48,15 +52,15 @@ def schema() -> Schema:
 
 
 def _project() -> dict[str, Schema]:
-    reference, days = {"$ref": "#/$defs/reference"}, {"type": "array", "items": {"enum": list(keys.DAYS)}}
+    days = {"type": "array", "items": {"enum": list(keys.DAYS)}}
     window = _map(keys.WINDOW, {"days": days, "from": TIME, "until": TIME, "zone": TEXT}, ("from", "until"))
     approval = {"enum": [approval.value for approval in keys.APPROVALS]}
     return {
         "name": NAME,
         "source": _map(keys.SOURCE, {"git": TEXT, "ref": TEXT, "path": TEXT}),
         "baseUrl": TEXT,
-        "token": reference,
-        "state": reference,
+        "token": REFERENCE,
+        "state": REFERENCE,
         "environment": NAME,
         "every": DURATION,
         "mode": {"enum": [mode.value for mode in keys.MODES]},
@@ -85,12 +89,25 @@ def _notification() -> Schema:
     return _map(keys.NOTIFICATION, values, ("url",))
 
 
+def _dashboard() -> Schema:
+    oidc = {"issuer": TEXT, "clientId": TEXT, "clientSecret": REFERENCE, "claim": TEXT, "scopes": {"type": "array", "items": TEXT}}
+    tenants = {"type": "array", "items": {"anyOf": [NAME, {"const": ALL}]}}
+    role = {"value": TEXT, "role": {"enum": [role.value for role in keys.ROLES]}, "tenants": tenants}
+    values = {
+        "url": TEXT,
+        "oidc": _map(keys.OIDC, oidc, ("issuer", "clientId")),
+        "roles": {"type": "array", "items": _map(keys.ROLE, role, ("value", "role"))},
+        "metrics": REFERENCE,
+    }
+    return _map(keys.DASHBOARD, values)
+
+
 def _generator() -> dict[str, Schema]:
     element = {"anyOf": [VALUE, {"type": "object", "additionalProperties": VALUE}]}
     return {
         "list": {"type": "array", "items": element},
         "directories": _map(keys.DIRECTORIES, dict.fromkeys(keys.DIRECTORIES, TEXT)),
-        "organizations": _map(keys.ORGANIZATIONS, {"baseUrl": TEXT, "token": {"$ref": "#/$defs/reference"}, "match": TEXT}),
+        "organizations": _map(keys.ORGANIZATIONS, {"baseUrl": TEXT, "token": REFERENCE, "match": TEXT}),
         "template": {"$ref": "#/$defs/template"},
     }
 

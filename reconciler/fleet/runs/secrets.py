@@ -15,32 +15,32 @@ SIZE_MAX: Final = 64 * 2**10
 
 
 class MissingSecret(ReconcilerError):
-    """A reference leads to nothing on this worker."""
+    """A reference leads to nothing on {where}."""
 
 
-def resolved(reference: Reference, what: str) -> str:
+def resolved(reference: Reference, what: str, *, where: str = "this worker") -> str:
     """The secret behind a reference. Raises `MissingSecret`, whose message has the reference and never the value."""
     if reference.kind == "env":
         value = os.environ.get(reference.name, "")
         if not value:
-            raise MissingSecret(f"{what}: the variable {reference.name} is not set in the environment of this worker", id="RC-fleet-secret")
+            raise MissingSecret(f"{what}: the variable {reference.name} is not set in the environment of {where}", id="RC-fleet-secret")
         return value.strip()
     path = Path(reference.name)
     try:
         with path.open("rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise MissingSecret(f"{what}: {path} is not a file on this worker", id="RC-fleet-secret")
+                raise MissingSecret(f"{what}: {path} is not a file on {where}", id="RC-fleet-secret")
             text = file.read(SIZE_MAX + 1)
     except OSError as error:
         raise MissingSecret(
-            f"{what}: {path} cannot be read on this worker: {(error.strerror or 'unknown reason').lower()}", id="RC-fleet-secret"
+            f"{what}: {path} cannot be read on {where}: {(error.strerror or 'unknown reason').lower()}", id="RC-fleet-secret"
         ) from None
     try:
         value = text.decode("utf-8").strip()
     except UnicodeDecodeError:
         value = ""
     if not value or len(text) > SIZE_MAX:
-        raise MissingSecret(f"{what}: {path} does not contain one on this worker", id="RC-fleet-secret")
+        raise MissingSecret(f"{what}: {path} does not contain one on {where}", id="RC-fleet-secret")
     return value
 
 

@@ -84,6 +84,11 @@ class Database:
         with self.transaction() as connection:
             return self._version(connection) is not None
 
+    def fits(self) -> bool:
+        """Whether the tables are of this program's version. Raises `StateError` where they are newer, or cannot be read."""
+        with self.transaction() as connection:
+            return self._version(connection) == 1 + len(MIGRATIONS)
+
     def prepare(self, engine: Callable[[Connection], None]) -> None:
         """Create the tables, or bring older ones to today's version; one process does it. `engine`: does the same for the queue's."""
         with self.transaction() as connection:

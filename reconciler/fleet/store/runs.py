@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, delete, func, insert, select, text, update
+from sqlalchemy import Connection, case, delete, func, insert, select, text, update
 
 from reconciler.fleet.model import Project, of_data
 from reconciler.fleet.schedule import BACKOFF_FIRST, BACKOFF_MAX
@@ -92,17 +92,21 @@ def begin(connection: Connection, run: int, worker: int) -> Begun | None:
 
 
 def end(connection: Connection, run: int, worker: int, *, ended: str, values: Mapping[str, Any], project: Mapping[str, Any]) -> bool:
-    """Write the end of a run and what it says of its project; False where the run is no longer this worker's."""
+    """Write the end of a run and what it says of its project; False where the run is no longer this worker's.
+
+    What somebody asked for after the run began is not answered by it: the project stays due."""
     query = (
         update(runs)
         .where(runs.c.id == run, runs.c.worker == worker, runs.c.ended_at.is_(None))
         .values(ended_at=func.now(), ended=ended, **values)
-        .returning(runs.c.project)
+        .returning(runs.c.project, runs.c.started_at)
     )
     row = connection.execute(query).first()
     if row is None:
         return False
-    connection.execute(update(projects).where(projects.c.id == row.project).values(wanted_at=None, **project))
+    wanted = case((projects.c.wanted_at > row.started_at, projects.c.wanted_at))
+    due = case((projects.c.next_due > row.started_at, func.least(projects.c.next_due, project["next_due"])), else_=project["next_due"])
+    connection.execute(update(projects).where(projects.c.id == row.project).values({**project, "wanted_at": wanted, "next_due": due}))
     return True
 
 

@@ -1,0 +1,87 @@
+"""`reconciler fleet serve`: the dashboard, the JSON API, webhooks."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.commands import fleet_options
+from reconciler.cli.options import Options
+from reconciler.cli.terminal.screen import Screen
+
+if TYPE_CHECKING:
+    from reconciler.fleet.serve.run import Listening
+    from reconciler.fleet.store import Database
+
+NEEDED: Final = (*fleet_options.NEEDED, "authlib", "fastapi", "sse_starlette", "uvicorn")
+
+
+def port(*, default: int | None = 8400, help: str = "The port; 0 is any free one.") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option("--port", type=click.IntRange(0, 65535), default=default, show_default=True, metavar="N", help=help)
+
+
+@click.command("serve", short_help="Serve the dashboard.")
+@fleet_options.database()
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="The address to listen on. Others than loopback need dashboard.oidc.",
+)
+@port()
+@click.option(
+    "--api-token", metavar="TOKEN", help="The token that programs send as `Authorization: Bearer`. Only without dashboard.oidc."
+)  # fmt: skip
+@shared.output()
+@click.pass_obj
+def serve_command(screen: Screen, /, database: str | None, host: str, port: int, api_token: str | None, **words: Any) -> None:
+    """Serve the dashboard, its JSON API and webhooks until interrupted. Without dashboard.oidc in the fleet file, it listens on this
+    machine only and prints a link that logs in once.
+
+    \b
+    Example:
+      reconciler fleet serve --port 8400
+    """
+    Options.of(screen, words)
+    fleet_options.installed(*NEEDED)
+    with fleet_options.opened(screen, database, prepare=True) as opened:
+        until_interrupted(dashboard(screen, opened, listening(screen, host, port, api_token)))
+    screen.say("The dashboard has ended.")
+
+
+def listening(screen: Screen, host: str, port: int | None, token: str | None = None) -> Listening:
+    """Where to listen. `port`: None for the usual one, or another where that is taken."""
+    from reconciler.cli.wiring.connect import who
+    from reconciler.fleet.serve.run import PORT, Listening
+
+    if token is not None:
+        screen.hide([token])
+    return Listening(host, port if port is not None else PORT, who(), token, any_port=port is None)
+
+
+def dashboard(screen: Screen, database: Database, where: Listening) -> Coroutine[Any, Any, None]:
+    """Serve until cancelled. Links that log in are shown, and never logged."""
+    from reconciler.fleet.serve.run import serve
+
+    return serve(database, where, say=screen.say, show=lambda line: screen.out(f"{line}\n"))
+
+
+def until_interrupted(work: Coroutine[Any, Any, None]) -> None:
+    """Run until a signal."""
+
+    async def run() -> None:
+        task = asyncio.ensure_future(work)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, task.cancel)
+        with suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(run())

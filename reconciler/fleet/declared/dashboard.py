@@ -1,0 +1,133 @@
+"""What a fleet file says of the dashboard: where it is, who may do what, how webhooks are signed. Pure; what is wrong is noted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from reconciler.config.settings import Words
+from reconciler.config.source.nodes import Entry, List, Map, Scalar, described, shown
+from reconciler.fleet.declared import values
+from reconciler.fleet.declared.keys import ROLES, WEBHOOKS
+from reconciler.fleet.people import ALL
+
+LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+CLAIM_DEFAULT: Final = "groups"
+SCOPES_DEFAULT: Final = ("openid", "email", "profile")
+
+
+def settings(words: Words) -> dict[str, Any]:
+    """The parts of a fleet file about people, as JSON. Secrets are references."""
+    made: dict[str, Any] = {}
+    if (entry := words.entry("dashboard")) is not None:
+        made["dashboard"] = _dashboard(Words.of("dashboard", entry, words.problems, example="url: https://HOST"))
+    if (entry := words.entry("webhooks")) is not None:
+        made["webhooks"] = _webhooks(Words.of("webhooks", entry, words.problems, example="github: {secret: {env: NAME}}"))
+    return made
+
+
+def _dashboard(words: Words) -> dict[str, Any]:
+    made: dict[str, Any] = {"url": _url(words, "url"), "oidc": _oidc(words), "roles": list(_roles(words))}
+    metrics = values.reference(words, "metrics")
+    words.rest()
+    if made["oidc"] is not None and made["url"] is None and not words.meant("url"):
+        at = words.entries["oidc"].at
+        words.problems.add(at, "dashboard.oidc requires dashboard.url, to which people return: https://HOST", id="RC-missing-key")
+    return {**made, "metrics": str(metrics) if metrics is not None else None}
+
+
+def _url(words: Words, key: str, *, path: bool = False) -> str | None:
+    """https://HOST, or http:// of this machine. `path`: there may be one."""
+    value = words.text(key)
+    if value is None:
+        return None
+    try:
+        parts = urlsplit(value[0])
+        secure = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
+        whole = secure and parts.hostname and parts.username is None and not parts.query and not parts.fragment and parts.port != 0
+    except ValueError:
+        whole = False
+    if not whole or not value[0].isprintable() or " " in value[0] or not (path or parts.path in ("", "/")):
+        form = "https://HOST" if not path else "https://HOST/PATH"
+        words.problems.add(value[1], f"{words.path(key)} is {shown(value[0])}; it must be {form}", id="RC-fleet-dashboard-url")
+        return None
+    return value[0] if path else value[0].rstrip("/")
+
+
+def _oidc(words: Words) -> dict[str, Any] | None:
+    entry = words.entry("oidc")
+    if entry is None:
+        return None
+    inner = Words.of(words.path("oidc"), entry, words.problems, example="issuer: https://HOST, clientId: ID")
+    issuer, client = _url(inner, "issuer", path=True), inner.text("clientId")
+    secret, claim, scopes = values.reference(inner, "clientSecret"), inner.text("claim"), _texts(inner, "scopes")
+    inner.rest()
+    for key in ("issuer", "clientId"):
+        if isinstance(entry.node, Map) and key not in entry.node.entries and not inner.meant(key):
+            words.problems.add(entry.node.at, f"{inner.path(key)} is missing; write {key}: …", id="RC-missing-key")
+    return {
+        "issuer": issuer,
+        "clientId": client[0] if client is not None else None,
+        "clientSecret": str(secret) if secret is not None else None,
+        "claim": claim[0] if claim is not None else CLAIM_DEFAULT,
+        "scopes": list(dict.fromkeys(("openid", *(scopes if scopes is not None else SCOPES_DEFAULT)))),
+    }
+
+
+def _roles(words: Words) -> Iterator[dict[str, Any]]:
+    entry = words.entry("roles")
+    if entry is None:
+        return
+    path, node = words.path("roles"), entry.node
+    if not isinstance(node, List):
+        words.problems.add(node.at, f"{path} must be a list: [{{value: docs-leads, role: approver}}]", id="RC-wrong-form")
+        return
+    for number, item in enumerate(node.items):
+        inner = Words.of(f"{path}[{number}]", Entry("", item.at, item), words.problems, example="value: docs-leads, role: approver")
+        value, role, tenants = inner.text("value"), inner.choice("role", ROLES), _texts(inner, "tenants")
+        inner.rest()
+        for key in ("value", "role"):
+            if isinstance(item, Map) and key not in item.entries and not inner.meant(key):
+                words.problems.add(
+                    item.at, f"{inner.path(key)} is missing; write {{value: docs-leads, role: approver}}", id="RC-missing-key"
+                )
+        for tenant in tenants or ():
+            if tenant != ALL and values.NAME.fullmatch(tenant) is None:
+                at = item.entries["tenants"].node.at if isinstance(item, Map) else item.at
+                words.problems.add(at, f"{inner.path('tenants')} contains {shown(tenant)}, which is not a tenant", id="RC-not-a-key")
+        if value is not None and role is not None:
+            yield {"value": value[0], "role": role.value, "tenants": list(tenants) if tenants is not None else [ALL]}
+
+
+def _texts(words: Words, key: str) -> tuple[str, ...] | None:
+    entry = words.entry(key)
+    if entry is None:
+        return None
+    if not isinstance(entry.node, List):
+        words.problems.add(entry.node.at, f"{words.path(key)} must be a list, not {described(entry.node)}", id="RC-wrong-form")
+        return ()
+    made = []
+    for item in entry.node.items:
+        if isinstance(item, Scalar) and item.text and not item.null:
+            made.append(item.text)
+        else:
+            words.problems.add(item.at, f"{words.path(key)} contains {described(item)}; it must be text", id="RC-wrong-form")
+    return tuple(made)
+
+
+def _webhooks(words: Words) -> dict[str, str]:
+    made = {}
+    for forge in WEBHOOKS:
+        entry = words.entry(forge)
+        if entry is None:
+            continue
+        inner = Words.of(words.path(forge), entry, words.problems, example="secret: {env: NAME}")
+        secret = values.reference(inner, "secret")
+        inner.rest()
+        if isinstance(entry.node, Map) and "secret" not in entry.node.entries and not inner.meant("secret"):
+            words.problems.add(entry.node.at, f"{inner.path('secret')} is missing; write secret: {{env: NAME}}", id="RC-missing-key")
+        if secret is not None:
+            made[forge] = str(secret)
+    words.rest()
+    return made

@@ -1,0 +1,49 @@
+"""The application: its routes behind the guard."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from fastapi import FastAPI
+from starlette.types import ASGIApp
+
+from reconciler import __version__
+from reconciler.fleet.serve import errors
+from reconciler.fleet.serve.feed import Feed
+from reconciler.fleet.serve.guard import Guard
+from reconciler.fleet.serve.routes import acts, api, events, login, pages, probes, webhooks
+from reconciler.fleet.serve.single import Single
+from reconciler.fleet.serve.site import Site
+from reconciler.fleet.store import Database
+
+ROUTES: Final = (login, pages, acts, api, events, webhooks, probes)
+Say = Callable[[str], None]
+
+
+def create_app(database: Database, url: str, *, single: Single | None, say: Say, show: Say) -> ASGIApp:
+    """The dashboard of a fleet. `url`: that people open. `single`: the only person; without it, the fleet file's provider says who people
+    are. `say`: for the log; `show`: for the terminal only."""
+    feed = Feed(database)
+
+    @asynccontextmanager
+    async def living(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        feed.end()
+
+    app = FastAPI(
+        title="The API of a fleet",
+        version=__version__,
+        description=api.ABOUT,
+        openapi_url=f"{api.PREFIX}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=living,
+        redirect_slashes=False,
+    )
+    app.state.site = Site(database, url.rstrip("/"), single, say, show, feed)
+    errors.install(app)
+    for routes in ROUTES:
+        app.include_router(routes.router)
+    return Guard(app, url=url.rstrip("/"), say=say)

@@ -1,0 +1,126 @@
+"""Who asks: the session behind a cookie, or a token, and the person with the roles that the fleet file gives them now."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+from urllib.parse import parse_qsl
+
+from fastapi import Depends, Request
+from sqlalchemy import Connection
+from starlette.datastructures import QueryParams
+from starlette.requests import HTTPConnection
+
+from reconciler.fleet.people import Person, Role, granted
+from reconciler.fleet.serve.single import WAY as SINGLE
+from reconciler.fleet.serve.site import Site, site_of
+from reconciler.fleet.store import audit
+from reconciler.fleet.store.dashboard import sessions
+
+CSRF_HEADER: Final = "x-csrf-token"
+CSRF_FIELD: Final = "csrf"
+
+
+class NotLoggedIn(Exception):
+    """Nobody knows who asks."""
+
+
+class Forged(Exception):
+    """A form was not sent by a page of this session."""
+
+
+@dataclass(frozen=True)
+class Caller:
+    """`session`: its id, "" of a token, which no browser sends by itself. `csrf`: what each form of the session contains."""
+
+    person: Person
+    session: str = ""
+    csrf: str = ""
+
+    @property
+    def tenants(self) -> tuple[str, ...] | None:
+        """The tenants whose projects the caller sees; None for all."""
+        return self.person.tenants
+
+    @property
+    def audited(self) -> tuple[str, ...] | None:
+        """The tenants whose part of the audit log the caller sees; None for all of it."""
+        roles = self.person.roles
+        whole = any(roles.get(scope) is Role.ADMIN for scope in ("*",))
+        return None if whole else tuple(sorted(tenant for tenant, role in roles.items() if role is Role.ADMIN))
+
+    @property
+    def is_admin(self) -> bool:
+        return Role.ADMIN in self.person.roles.values()
+
+
+def find(request: HTTPConnection) -> Caller | None:
+    """Who asks; None where nobody knows."""
+    site = site_of(request)
+    header = request.headers.get("authorization", "")
+    if header:
+        scheme, _, token = header.partition(" ")
+        known = scheme.lower() == "bearer" and site.single is not None and site.single.is_bearer(token.strip())
+        return Caller(site.single.person) if known and site.single is not None else None
+    cookie = request.cookies.get(site.cookie)
+    if not cookie:
+        return None
+    with site.database.transaction() as connection:
+        session = sessions.find(connection, sessions.digest(cookie))
+    person = _person(site, session.person) if session is not None else None
+    return Caller(person, session.id, session.csrf) if person is not None and session is not None else None
+
+
+def _person(site: Site, data: Mapping[str, Any]) -> Person | None:
+    """The person of a session, as long as the way that they logged in is still the one of the fleet file."""
+    if data["way"] == SINGLE:
+        return site.single.person if site.single is not None else None
+    settings = site.settings()
+    if site.single is not None or settings.oidc is None or data["way"] != settings.oidc.issuer:
+        return None
+    return Person(data["name"], granted(settings.rules, data["values"]))
+
+
+def _known(request: Request) -> Caller:
+    caller = find(request)
+    if caller is None:
+        raise NotLoggedIn
+    return caller
+
+
+Known = Annotated[Caller, Depends(_known)]
+"""Somebody who is logged in."""
+
+
+async def _fields(request: Request) -> QueryParams:
+    """The fields of a form; none of anything else. What PostgreSQL cannot store is left out of their values."""
+    if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+        return QueryParams()
+    try:
+        pairs = parse_qsl((await request.body()).decode(), keep_blank_values=True, max_num_fields=100)
+    except ValueError:
+        return QueryParams()
+    return QueryParams([(name, value.replace("\0", "")) for name, value in pairs])
+
+
+Fields = Annotated[QueryParams, Depends(_fields)]
+
+
+def _acting(request: Request, caller: Known, fields: Fields) -> Caller:
+    """Somebody who is logged in, and whose own page sent this."""
+    if caller.session:
+        sent = request.headers.get(CSRF_HEADER) or fields.get(CSRF_FIELD, "")
+        if not hmac.compare_digest(sent.encode(), caller.csrf.encode()):
+            raise Forged
+    return caller
+
+
+Acting = Annotated[Caller, Depends(_acting)]
+
+
+def saw(site: Site, connection: Connection, caller: Caller, project: str, tenant: str) -> None:
+    """Write who saw a project: once for each session and project, as far as this process remembers, so more often rather than never."""
+    if site.is_first(caller.session or caller.person.name, project):
+        audit.write(connection, audit.Line(caller.person.name, "view", project, tenant))

@@ -1,0 +1,179 @@
+"""The documents of the API that no command prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from reconciler.fleet.acts import Judged
+from reconciler.fleet.approvals import Verdict
+from reconciler.fleet.model import Change
+from reconciler.fleet.store import audit
+from reconciler.fleet.store.dashboard.listing import Selection
+from reconciler.report.times import utc_text
+
+Line = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"^[^\x00]*\S[^\x00]*$")]
+Digest = Annotated[
+    str, Field(min_length=1, max_length=200, pattern=r"^[0-9A-Za-z:_-]+$", description="The digest of the plan that was read.")
+]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+Word = Annotated[str, Field(max_length=200, pattern=r"^[^\x00]*$")]
+
+
+class Selected(_Model):
+    """Which projects, in which order."""
+
+    text: Annotated[Word, Field(description="A part of the name, of the tenant, of the repository's URL or of what is wrong.")] = ""
+    status: Literal["", "Synced", "OutOfSync", "Unknown", "orphaned"] = ""
+    health: Literal["", "Broken", "Warning", "Unknown", "Healthy"] = ""
+    tenant: Word = ""
+    mode: Literal["", "watch", "plan", "apply"] = ""
+    sort: Literal["status", "name", "tenant", "age", "coverage", "health", "mode"] = "name"
+    order: Literal["up", "down"] = "up"
+    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    size: Annotated[int, Field(ge=1, le=500)] = 100
+
+    @property
+    def selection(self) -> Selection:
+        offset = (self.page - 1) * self.size
+        return Selection(
+            self.text, self.status, self.health, self.tenant, self.mode, self.sort, self.order == "down", offset, self.size
+        )  # fmt: skip
+
+
+class Problem(_Model):
+    """What is wrong (RFC 9457). `remedy`: what to do. `id`: of the cause, for `reconciler explain`."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    remedy: str = ""
+    id: str = ""
+
+
+class Run(_Model):
+    id: int
+    admittedAt: str
+    startedAt: str | None
+    endedAt: str | None
+    ended: Annotated[Literal["done", "failed", "late", "lost"] | None, Field(description="Null while it is under way.")]
+    says: str | None
+    commit: str | None
+    exitCode: int | None
+    requests: Annotated[int | None, Field(description="That it sent to the service.")]
+
+
+class Runs(_Model):
+    """The runs of a project, the newest first."""
+
+    format: Literal["reconciler.fleet-runs/1"] = "reconciler.fleet-runs/1"
+    runs: list[Run]
+
+
+class Decision(_Model):
+    person: str
+    approves: bool
+    classes: list[Change]
+    digest: str
+    reason: str
+
+
+class Approvals(_Model):
+    """What the last plan of a project needs, and what people decided on it."""
+
+    format: Literal["reconciler.fleet-approvals/1"] = "reconciler.fleet-approvals/1"
+    digest: str
+    commit: str
+    classes: Annotated[list[Change], Field(description="The classes of change that the plan contains.")]
+    missing: Annotated[dict[Change, int], Field(description="How many people must still approve each class.")]
+    rejectedBy: list[str]
+    allowed: Annotated[bool, Field(description="Whether nothing is missing and nobody rejects it.")]
+    decisions: list[Decision]
+
+
+class AuditLine(_Model):
+    id: int
+    at: str
+    person: str
+    action: str
+    project: str | None
+    tenant: str | None
+    details: dict[str, Any]
+
+
+class AuditLog(_Model):
+    """Lines of the audit log, oldest first. Pass the id of the last one as `after` to continue."""
+
+    format: Literal["reconciler.fleet-audit/1"] = "reconciler.fleet-audit/1"
+    lines: list[AuditLine]
+
+
+class Pause(_Model):
+    """A pause."""
+
+    until: Annotated[AwareDatetime, Field(description="When it ends: at most 30 days from now.")]
+    reason: Line
+
+
+class Approval(_Model):
+    """An approval of a plan."""
+
+    digest: Digest
+    classes: Annotated[list[Change] | None, Field(min_length=1, max_length=20, description="By default, all that need somebody.")] = None
+
+
+class Rejection(_Model):
+    """A rejection of a plan."""
+
+    digest: Digest
+    reason: Line
+
+
+class Accepted(_Model):
+    """What was done."""
+
+    project: str
+    action: Literal["sync", "pause", "resume"]
+
+
+def run(row: Mapping[str, Any]) -> Run:
+    def at(key: str) -> str | None:
+        moment: datetime | None = row[key]
+        return utc_text(moment) if moment is not None else None
+
+    return Run(
+        id=row["id"], admittedAt=at("admitted_at") or "", startedAt=at("started_at"), endedAt=at("ended_at"), ended=row["ended"],
+        says=row["says"], commit=row["commit"], exitCode=row["exit_code"], requests=row["requests"],
+    )  # fmt: skip
+
+
+def approvals(judged: Judged) -> Approvals:
+    """The approvals of the last plan."""
+    decisions = [
+        Decision(person=made.person, approves=made.approves, classes=sorted(made.changes), digest=made.digest, reason=made.reason)
+        for made in judged.decisions
+    ]
+    return _approvals(judged.plan, judged.verdict, decisions)
+
+
+def _approvals(plan: Any, verdict: Verdict, decisions: Sequence[Decision]) -> Approvals:
+    return Approvals(
+        digest=plan.digest, commit=plan.commit, classes=sorted(plan.changes), missing=dict(verdict.lacking),
+        rejectedBy=[rejection.person for rejection in verdict.rejected], allowed=verdict.allows, decisions=list(decisions),
+    )  # fmt: skip
+
+
+def line(made: audit.Line) -> AuditLine:
+    return AuditLine(
+        id=made.id, at=utc_text(made.at) if made.at is not None else "", person=made.person, action=made.action, project=made.project,
+        tenant=made.tenant, details=dict(made.details),
+    )  # fmt: skip

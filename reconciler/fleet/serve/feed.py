@@ -1,0 +1,100 @@
+"""What changed, for everybody who looks: one reader of the database for each process, however many pages are open.
+
+A change is a run that began or ended, or a line of the audit log. The moment of a row is older than its commit, so the last seconds are
+read again each time, and what was passed on before is left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Final
+
+from reconciler.errors import ReconcilerError
+from reconciler.fleet.store import Database
+from reconciler.fleet.store.dashboard import feed
+
+POLL_SECONDS: Final = 1.0
+QUEUE_MAX: Final = 1_000
+CLIENTS_MAX: Final = 500
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Projects of a tenant that changed."""
+
+    tenant: str
+    names: frozenset[str]
+
+
+class Full(Exception):
+    """As many clients as there may be follow the changes already."""
+
+
+class Feed:
+    """Reads while somebody follows."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._queues: set[asyncio.Queue[Changed | None]] = set()
+        self._reader: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def follow(self) -> AsyncIterator[asyncio.Queue[Changed | None]]:
+        """Changes from now on; None when the process ends, or when this client is too slow."""
+        if len(self._queues) >= CLIENTS_MAX:
+            raise Full
+        queue: asyncio.Queue[Changed | None] = asyncio.Queue(QUEUE_MAX)
+        self._queues.add(queue)
+        if self._reader is None or self._reader.done():
+            self._reader = asyncio.create_task(self._read())
+        try:
+            yield queue
+        finally:
+            self._queues.discard(queue)
+            if not self._queues and self._reader is not None:
+                self._reader.cancel()
+                self._reader = None
+
+    def __len__(self) -> int:
+        """How many follow."""
+        return len(self._queues)
+
+    def end(self) -> None:
+        """End every client: the process ends."""
+        for queue in tuple(self._queues):
+            self._last(queue)
+
+    async def _read(self) -> None:
+        seen: frozenset[feed.Change] | None = None
+        while True:
+            with suppress(ReconcilerError):  # it is read again in a moment
+                now = frozenset(await asyncio.to_thread(self._recent))
+                if seen is not None:
+                    self._pass_on([change for change in now if change not in seen])
+                seen = now
+            await asyncio.sleep(POLL_SECONDS)
+
+    def _recent(self) -> Sequence[feed.Change]:
+        with self.database.transaction() as connection:
+            return feed.recent(connection)
+
+    def _pass_on(self, changes: Sequence[feed.Change]) -> None:
+        tenants: dict[str, set[str]] = {}
+        for change in changes:
+            tenants.setdefault(change.tenant, set()).add(change.project)
+        for tenant, names in tenants.items():
+            changed = Changed(tenant, frozenset(names))
+            for queue in tuple(self._queues):
+                try:
+                    queue.put_nowait(changed)
+                except asyncio.QueueFull:
+                    self._last(queue)
+
+    def _last(self, queue: asyncio.Queue[Changed | None]) -> None:
+        self._queues.discard(queue)
+        while not queue.empty():
+            queue.get_nowait()
+        queue.put_nowait(None)

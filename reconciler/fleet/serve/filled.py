@@ -1,0 +1,201 @@
+"""Rows as what pages show. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, cast
+
+from reconciler.fleet import budget as budgets
+from reconciler.fleet.acts import Judged
+from reconciler.fleet.approvals import folded
+from reconciler.fleet.facts import health_of
+from reconciler.fleet.health import shortened
+from reconciler.fleet.model import Approval, Change, Window
+from reconciler.fleet.pages import readers, views
+from reconciler.fleet.people import Person, Role
+from reconciler.fleet.reports import status_of
+from reconciler.fleet.status import Word
+from reconciler.fleet.store.dashboard.listing import Cell
+from reconciler.fleet.store.projects import Row
+from reconciler.fleet.store.quarantines import Quarantine
+from reconciler.fleet.store.samples import Point
+from reconciler.model import Sort
+
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+def row_view(row: Row) -> views.RowView:
+    made, well, project = status_of(row), health_of(row), row.project
+    return views.RowView(
+        name=project.name,
+        tenant=project.tenant,
+        mode=project.mode,
+        status=made.word,
+        causes=made.causes,
+        age=made.age,
+        coverage=made.coverage,
+        health=views.HealthView(views.Health(well.word.value), shortened(well.sentences)),
+        waits=row.waits,
+        wave=project.wave,
+        running=row.running,
+        recovering=row.recovering,
+        orphaned=row.orphaned,
+        paused=views.PauseView(row.paused_by or "", row.paused_reason or "", row.paused_until) if row.is_paused else None,
+    )
+
+
+def source_view(row: Row) -> views.SourceView:
+    project = row.project
+    return views.SourceView(
+        git=project.source.git,
+        ref=project.source.ref,
+        path=project.source.path,
+        base_url=project.base_url,
+        every=timedelta(seconds=project.every),
+        environment=project.environment,
+        commit=row.reading["commit"] if row.reading is not None else None,
+        applied=row.applied,
+        windows=tuple(_window(window) for window in project.windows),
+        origin=project.origin,
+        revert_drift=project.revert_drift,
+    )
+
+
+def _window(window: Window) -> str:
+    days = "every day" if len(window.days) == 7 else ", ".join(DAYS[day] for day in window.days)
+    return f"{days} from {window.opens:%H:%M} to {window.closes:%H:%M} ({window.zone})"
+
+
+def may(person: Person, tenant: str) -> views.May:
+    approver = person.may(Role.APPROVER, tenant)
+    return views.May(approve=approver, sync=approver, pause=person.may(Role.ADMIN, tenant))
+
+
+def plan_view(plan: Mapping[str, Any] | None) -> views.PlanView | None:
+    """A plan that a run of this version kept."""
+    if plan is None or plan["digest"] is None:
+        return None
+    document = plan["document"]
+    return views.PlanView(
+        digest=plan["digest"],
+        commit=plan["commit"],
+        made_at=plan["made_at"],
+        text=plan["text"] or "",
+        authors=tuple(plan["authors"] or ()),
+        gained=readers.gained(document),
+        lost=readers.lost(document),
+        requests=document.get("summary", {}).get("requests"),
+    )
+
+
+def approvals_view(judged: Judged, decisions: Iterable[Mapping[str, Any]], person: Person) -> views.ApprovalsView:
+    """What the plan needs, what was decided, and whether this person can add to it."""
+    verdict, plan = judged.verdict, judged.plan
+    rules = tuple(
+        views.RuleView(change, judged.rules.get(change, Approval.TWO), verdict.lacking.get(change, 0), verdict.people.get(change, ()))
+        for change in sorted(plan.changes)
+        if judged.rules.get(change, Approval.TWO) is not Approval.AUTO
+    )
+    writers = {folded(author) for author in plan.authors}
+    made = tuple(_decision(decision, judged, writers) for decision in decisions)
+    standing = {folded(rejection.person) for rejection in verdict.rejected}
+    rejected = next((one for one in made if not one.approves and one.digest == plan.digest and folded(one.person) in standing), None)
+    mine = {rule.change for rule in rules if folded(person.name) in {folded(name) for name in rule.by}}
+    lacking = {rule.change for rule in rules if rule.missing}
+    cannot = ""
+    if lacking and folded(person.name) in writers and all(judged.rules.get(change, Approval.TWO) is Approval.TWO for change in lacking):
+        cannot = "You are an author of this commit, so others must approve it."
+    elif lacking and lacking <= mine:
+        cannot = "You have approved it. Somebody else must approve it too."
+    return views.ApprovalsView(rules, made, rejected, cannot)
+
+
+def _decision(decision: Mapping[str, Any], judged: Judged, writers: set[str]) -> views.DecisionView:
+    changes = tuple(Change(name) for name in decision["classes"])
+    current = decision["digest"] == judged.plan.digest
+    two = all(judged.rules.get(change, Approval.TWO) is Approval.TWO for change in changes)
+    author = decision["approves"] and current and two and folded(decision["person"]) in writers
+    return views.DecisionView(
+        person=decision["person"],
+        approves=decision["approves"],
+        changes=changes,
+        digest=decision["digest"],
+        at=decision["at"],
+        reason=decision["reason"],
+        counts=current and not author,
+        why_not="its person is an author of the commit" if author else "" if current else "it is about another plan",
+    )
+
+
+def run_view(run: Mapping[str, Any]) -> views.RunView:
+    return views.RunView(
+        id=run["id"],
+        admitted_at=run["admitted_at"],
+        started_at=run["started_at"],
+        ended_at=run["ended_at"],
+        ended=run["ended"],
+        says=run["says"] or "",
+        commit=run["commit"],
+        requests=run["requests"],
+        worker=run["host"] or "",
+    )
+
+
+def sample_view(point: Point) -> views.SampleView:
+    return views.SampleView(point.at, Word(point.status), point.ahead, point.drift, point.unmanaged, point.coverage)
+
+
+def quarantine_view(quarantine: Quarantine, now: datetime) -> views.QuarantineView:
+    return views.QuarantineView(quarantine.commit, quarantine.addresses, quarantine.undone_by, quarantine.at or now)
+
+
+def cell_view(cell: Cell) -> views.CellView:
+    return views.CellView(
+        cell.name, cell.tenant, cell.wave, Word(cell.status), cell.age, cell.every, orphaned=cell.orphaned, paused=cell.paused
+    )
+
+
+def worker_view(worker: Mapping[str, Any]) -> views.WorkerView:
+    keys = ("host", "process", "concurrency", "running", "version", "started_at", "seen_at", "alive")
+    return views.WorkerView(**{key: worker[key] for key in keys})
+
+
+def budget_view(row: Mapping[str, Any]) -> views.BudgetView:
+    known = budgets.of_data(row["left"])
+    limits = tuple(
+        views.LimitView(size, limit.left, datetime.fromtimestamp(limit.resets_at, UTC) if limit.resets_at else None)
+        for size, limit in sorted(known.limits.items())
+    )
+    return views.BudgetView(row["token"], limits, len(known.way), row["projects"], row["held_until"])
+
+
+def pause_expiry(row: Mapping[str, Any]) -> views.ExpiryView:
+    note = f"paused by {row['paused_by']}: {row['paused_reason']}"
+    return views.ExpiryView(row["paused_until"], "pause", row["name"], row["name"], row["tenant"], note)
+
+
+def expiry(row: Mapping[str, Any]) -> views.ExpiryView:
+    """Something that ends on a day: at the end of it."""
+    concern, until = row["concern"], row["until"]
+    at = datetime(until.year, until.month, until.day, 23, 59, 59, tzinfo=UTC)
+    exception = concern["sort"] == Sort.EXPOSURE
+    sort: views.Sort = "exception" if exception else "certificate" if "certificate" in concern["sentence"] else "share-link"
+    return views.ExpiryView(at, sort, concern["address"] or row["name"], row["name"], row["tenant"], concern["sentence"])
+
+
+def calendar_view(frame: views.Frame, month: date, expiries: Sequence[views.ExpiryView]) -> views.CalendarView:
+    """One month of what expires."""
+    by_month = Counter(_month(expiry.at) for expiry in expiries)
+    items = [expiry for expiry in expiries if _month(expiry.at) == month]
+    expired = [expiry for expiry in expiries if expiry.at <= frame.now]
+    return views.CalendarView(frame, month, items, expired, dict(by_month))
+
+
+def _month(at: datetime) -> date:
+    return at.astimezone(UTC).date().replace(day=1)
+
+
+def audit_line(line: Mapping[str, Any]) -> views.AuditLine:
+    return views.AuditLine(**cast(Mapping[str, Any], {**line}))

@@ -1,0 +1,161 @@
+"""The person that an OpenID Connect provider names: authorization code with PKCE, state and nonce; the ID token is verified.
+
+Authlib builds the requests and validates the claims; the signature is verified with the keys that the provider publishes.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+import httpx
+from authlib.common.security import generate_token
+from authlib.oauth2.base import OAuth2Error
+from authlib.oauth2.client import OAuth2Client
+from authlib.oidc.core import CodeIDToken
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+
+from reconciler.errors import ReconcilerError
+from reconciler.fleet.runs.secrets import resolved
+from reconciler.fleet.serve.settings import Oidc
+
+ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")  # none of shared secrets
+TIMEOUT: Final = httpx.Timeout(10.0)
+LEEWAY: Final = 60  # seconds by which clocks may differ
+DISCOVERY_SECONDS: Final = 3_600.0
+KEYS_SECONDS: Final = 30.0  # after which an unknown key is looked for again
+VALUES_MAX: Final = 1_000
+
+
+class LoginFailed(ReconcilerError):
+    """The provider named nobody. The message has nothing that the provider or the browser sent."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A login that was begun: what the browser brings back, and `url`, where it goes."""
+
+    url: str
+    state: str
+    nonce: str
+    verifier: str
+
+
+@dataclass
+class Provider:
+    """What is known of providers, by issuer. For any number of threads."""
+
+    _documents: dict[str, tuple[float, Mapping[str, Any]]] = field(default_factory=dict)
+    _keys: dict[str, tuple[float, KeySet]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin(self, oidc: Oidc, redirect: str) -> Begun:
+        """Where a person logs in."""
+        state, nonce, verifier = generate_token(43), generate_token(43), generate_token(64)
+        with httpx.Client(timeout=TIMEOUT) as http:
+            endpoint = self._document(oidc, http)["authorization_endpoint"]
+            client = self._client(oidc, http, redirect)
+            url, _ = client.create_authorization_url(endpoint, state=state, code_verifier=verifier, nonce=nonce)
+        return Begun(url, state, nonce, verifier)
+
+    def finish(self, oidc: Oidc, redirect: str, begun: Begun, *, code: str) -> dict[str, Any]:
+        """The person whom a code stands for, as a session keeps them. Raises `LoginFailed`."""
+        try:
+            with httpx.Client(timeout=TIMEOUT) as http:
+                document = self._document(oidc, http)
+                client = self._client(oidc, http, redirect)
+                given = client.fetch_token(
+                    document["token_endpoint"], grant_type="authorization_code", code=code, code_verifier=begun.verifier, **_auth(oidc)
+                )
+                claims = self._verified(oidc, http, begun, given)
+        except (OAuth2Error, JoseError, httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+            raise LoginFailed(
+                f"the provider did not confirm who you are ({type(error).__name__})", id="RC-fleet-login", hint="Log in again."
+            ) from error
+        return _person(oidc, claims)
+
+    def _client(self, oidc: Oidc, http: httpx.Client, redirect: str) -> OAuth2Client:
+        scope = " ".join(oidc.scopes)
+        return OAuth2Client(http, client_id=oidc.client, scope=scope, redirect_uri=redirect, code_challenge_method="S256")
+
+    def _document(self, oidc: Oidc, http: httpx.Client) -> Mapping[str, Any]:
+        """The provider's discovery document, which must be of this issuer."""
+        known, now = self._documents.get(oidc.issuer), time.monotonic()
+        if known is not None and now - known[0] < DISCOVERY_SECONDS:
+            return known[1]
+        try:
+            document = http.get(f"{oidc.issuer.rstrip('/')}/.well-known/openid-configuration").raise_for_status().json()
+            fits = document["issuer"] == oidc.issuer and all(
+                document[key].startswith(oidc.issuer.partition("://")[0])
+                for key in ("authorization_endpoint", "token_endpoint", "jwks_uri")
+            )
+        except (httpx.HTTPError, ValueError, KeyError, TypeError, AttributeError):
+            fits = False
+        if not fits:
+            raise LoginFailed(
+                "the provider cannot be reached, or is another one than dashboard.oidc.issuer says",
+                id="RC-fleet-login",
+                hint="Try again. If it stays so, compare dashboard.oidc.issuer with the provider's discovery document.",
+            )
+        self._documents[oidc.issuer] = (now, document)
+        return cast(Mapping[str, Any], document)
+
+    def _verified(self, oidc: Oidc, http: httpx.Client, begun: Begun, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The claims of an ID token whose signature, issuer, audience, times and nonce are right."""
+        text = given["id_token"]
+        try:
+            token = jwt.decode(text, self._key_set(oidc, http), algorithms=ALGORITHMS)
+        except (JoseError, ValueError):
+            token = jwt.decode(text, self._key_set(oidc, http, again=True), algorithms=ALGORITHMS)
+        required = {"iss": {"essential": True, "value": oidc.issuer}, "aud": {"essential": True, "value": oidc.client}}
+        params = {"nonce": begun.nonce, "client_id": oidc.client, "access_token": given.get("access_token")}
+        claims = CodeIDToken(token.claims, token.header, required, params)
+        claims.validate(leeway=LEEWAY)
+        return token.claims
+
+    def _key_set(self, oidc: Oidc, http: httpx.Client, *, again: bool = False) -> KeySet:
+        """The keys of a provider. `again`: they may have been changed."""
+        with self._lock:
+            known, now = self._keys.get(oidc.issuer), time.monotonic()
+            if known is not None and (not again or now - known[0] < KEYS_SECONDS) and now - known[0] < DISCOVERY_SECONDS:
+                return known[1]
+            keys = KeySet.import_key_set(http.get(self._document(oidc, http)["jwks_uri"]).raise_for_status().json())
+            self._keys[oidc.issuer] = (now, keys)
+            return keys
+
+
+def _auth(oidc: Oidc) -> dict[str, Any]:
+    """How the client proves itself to the token endpoint."""
+    if oidc.secret is None:
+        return {"client_id": oidc.client, "auth": httpx.Auth()}
+    return {"auth": (oidc.client, resolved(oidc.secret, "dashboard.oidc.clientSecret", where="this machine"))}
+
+
+def _person(oidc: Oidc, claims: Mapping[str, Any]) -> dict[str, Any]:
+    """What a session keeps: a name that nobody else has, and the values that give roles."""
+    email = claims.get("email")
+    if not isinstance(email, str) or "@" not in email:
+        name = str(claims["sub"])
+    elif claims.get("email_verified", True) in (True, "true"):
+        name = email
+    else:
+        raise LoginFailed(
+            "the provider has not verified your e-mail address", id="RC-fleet-login", hint="Verify it there, and log in again."
+        )
+    return {"way": oidc.issuer, "name": name[:320].replace("\0", ""), "values": sorted(_values(claims, oidc.claim))[:VALUES_MAX]}
+
+
+def _values(claims: Mapping[str, Any], claim: str) -> set[str]:
+    """The values of a claim; its name may be a path such as `realm_access.roles`."""
+    value: Any = claims.get(claim)
+    if value is None:
+        value = claims
+        for part in claim.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+    values = value if isinstance(value, list) else [value]
+    return {item for item in values if isinstance(item, str)}

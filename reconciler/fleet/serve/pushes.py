@@ -1,0 +1,99 @@
+"""What a forge says of a push: whether it signed it, and which repository and branch changed. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+SIGNED_SECONDS: Final = 300  # by which the time in a signature may differ
+_DEFAULT_PORTS: Final = {"https": 443, "http": 80, "ssh": 22}
+_SIGNING: Final = "whsec_"
+
+
+@dataclass(frozen=True)
+class Push:
+    """A branch or tag that changed. `repositories`: the forms that the forge gives of its URL; `default`: its default branch, "" where it
+    is not said."""
+
+    repositories: frozenset[str]
+    ref: str
+    default: str = ""
+
+    def concerns(self, git: str, ref: str) -> bool:
+        """Whether a project of a repository and a ref may have changed."""
+        short = self.ref.removeprefix("refs/heads/").removeprefix("refs/tags/")
+        if ref == "HEAD":
+            return repository(git) in self.repositories and self.ref.startswith("refs/heads/") and short == (self.default or short)
+        return repository(git) in self.repositories and ref in (self.ref, short)
+
+
+def repository(url: str) -> str:
+    """A form that all URLs of a repository share: `https://git@HOST:443/A/B.git`, `ssh://…` and `git@HOST:A/B` are `HOST/a/b`."""
+    if "://" not in url:
+        _, _, place = url.rpartition("@")
+        host, _, path = place.partition(":")
+        return _joined(host, path)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return ""
+    host = parts.hostname or ""
+    return _joined(host if port in (None, _DEFAULT_PORTS.get(parts.scheme)) else f"{host}:{port}", unquote(parts.path))
+
+
+def _joined(host: str, path: str) -> str:
+    path = path.strip("/").lower().removesuffix(".git").rstrip("/")
+    return f"{host.lower()}/{path}" if path else ""
+
+
+def is_signed_by_github(body: bytes, headers: Mapping[str, str], secret: str) -> bool:
+    """Whether `X-Hub-Signature-256` is that of the body."""
+    expected = "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+    return hmac.compare_digest(headers.get("x-hub-signature-256", "").encode(), expected.encode())
+
+
+def is_signed_by_gitlab(body: bytes, headers: Mapping[str, str], secret: str, now: float) -> bool:
+    """Whether the body is signed with a signing token (`whsec_…`, in the way of Standard Webhooks), or comes with a secret token."""
+    if not secret.startswith(_SIGNING):
+        return hmac.compare_digest(headers.get("x-gitlab-token", "").encode(), secret.encode())
+    try:
+        key = b64decode(secret.removeprefix(_SIGNING), validate=True)
+        signed_at = int(headers.get("webhook-timestamp", ""))
+    except ValueError:
+        return False
+    text = f"{headers.get('webhook-id', '')}.{signed_at}.".encode() + body
+    expected = b"v1," + b64encode(hmac.new(key, text, hashlib.sha256).digest())
+    matches = [hmac.compare_digest(signature.encode(), expected) for signature in headers.get("webhook-signature", "").split()]
+    return any(matches) and abs(now - signed_at) <= SIGNED_SECONDS
+
+
+def of_github(data: Mapping[str, Any]) -> Push | None:
+    """The push of a `push` event; None where it is none, or deletes the branch."""
+    about = data.get("repository")
+    if not isinstance(about, dict) or data.get("deleted") is True:
+        return None
+    return _push(data, about, ("clone_url", "ssh_url", "git_url", "html_url", "url"))
+
+
+def of_gitlab(data: Mapping[str, Any]) -> Push | None:
+    """The push of a `Push Hook` or a `Tag Push Hook`; None where it is none, or deletes the branch."""
+    about, after = data.get("project"), data.get("after")
+    if not isinstance(about, dict) or data.get("object_kind") not in ("push", "tag_push"):
+        return None
+    if isinstance(after, str) and not after.strip("0"):
+        return None
+    return _push(data, about, ("git_http_url", "git_ssh_url", "http_url", "ssh_url", "web_url", "homepage", "url"))
+
+
+def _push(data: Mapping[str, Any], about: Mapping[str, Any], keys: tuple[str, ...]) -> Push | None:
+    urls = {repository(url) for key in keys if isinstance(url := about.get(key), str) and len(url) < 2_000} - {""}
+    ref, default = data.get("ref"), about.get("default_branch")
+    if not urls or not isinstance(ref, str) or not ref.startswith(("refs/heads/", "refs/tags/")):
+        return None
+    return Push(frozenset(urls), ref[:500], default if isinstance(default, str) else "")

@@ -1,0 +1,76 @@
+"""What people decide with the forms of the pages.
+
+Each is a function of `reconciler.fleet.acts`, which checks the role and writes the audit log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
+
+from fastapi import APIRouter, Request
+from sqlalchemy import Connection
+from starlette.responses import RedirectResponse, Response
+
+from reconciler.errors import UsageError
+from reconciler.fleet import acts
+from reconciler.fleet.model import Change
+from reconciler.fleet.pages import links
+from reconciler.fleet.serve.callers import Acting, Caller, Fields
+from reconciler.fleet.serve.site import site_of
+from reconciler.fleet.store.dashboard import views as store
+
+PAUSES: Final = {
+    "1h": timedelta(hours=1),
+    "4h": timedelta(hours=4),
+    "1d": timedelta(days=1),
+    "7d": timedelta(days=7),
+    "30d": acts.PAUSE_MAX,
+}
+router = APIRouter(include_in_schema=False)
+Act = Callable[[Connection], object]
+
+
+def _done(request: Request, name: str, action: str, act: Act) -> Response:
+    """Act in one transaction, and show the project again."""
+    with site_of(request).database.transaction() as connection:
+        act(connection)
+    return RedirectResponse(f"{links.project(name)}?done={action}", 303)
+
+
+@router.post("/projects/{name}/sync")
+def sync(request: Request, name: str, caller: Acting) -> Response:
+    return _done(request, name, "sync", lambda connection: acts.sync(connection, caller.person, [name]))
+
+
+@router.post("/projects/{name}/pause")
+def pause(request: Request, name: str, caller: Acting, fields: Fields) -> Response:
+    lasts = PAUSES.get(fields.get("until", ""))
+    if lasts is None:
+        raise UsageError("the pause has no end", id="RC-option-value", hint="Choose how long the pause lasts.")
+    return _done(request, name, "pause", lambda connection: _pause(connection, caller, name, lasts, fields.get("reason", "")))
+
+
+def _pause(connection: Connection, caller: Caller, name: str, lasts: timedelta, reason: str) -> None:
+    acts.pause(connection, caller.person, [name], until=store.clock(connection) + lasts, reason=reason)
+
+
+@router.post("/projects/{name}/resume")
+def resume(request: Request, name: str, caller: Acting) -> Response:
+    return _done(request, name, "resume", lambda connection: acts.resume(connection, caller.person, [name]))
+
+
+@router.post("/projects/{name}/approve")
+def approve(request: Request, name: str, caller: Acting, fields: Fields) -> Response:
+    chosen = [change for change in Change if change.value in fields.getlist("change")]
+    if not chosen:
+        raise UsageError("nothing is chosen", id="RC-option-value", hint="Choose what you approve in the plan.")
+    digest = fields.get("digest", "")
+    return _done(request, name, "approve", lambda made: acts.approve(made, caller.person, name, digest=digest, changes=chosen))
+
+
+@router.post("/projects/{name}/reject")
+def reject(request: Request, name: str, caller: Acting, fields: Fields) -> Response:
+    digest, reason = fields.get("digest", ""), fields.get("reason", "")
+    return _done(request, name, "reject", lambda made: acts.reject(made, caller.person, name, digest=digest, reason=reason))

@@ -1,0 +1,163 @@
+"""The JSON API. Documents that a command prints are the same here; the others are in `documents`."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Path, Query, Request, Response, Security
+from fastapi.security import APIKeyCookie, HTTPBearer
+from sqlalchemy import Connection
+from starlette.exceptions import HTTPException
+
+from reconciler.fleet import acts
+from reconciler.fleet.reports import status_document
+from reconciler.fleet.serve import documents
+from reconciler.fleet.serve.callers import Acting, Caller, Known, saw
+from reconciler.fleet.serve.documents import Selected
+from reconciler.fleet.serve.routes.pages import found
+from reconciler.fleet.serve.site import site_of
+from reconciler.fleet.store import audit, runs
+from reconciler.fleet.store.dashboard import listing
+from reconciler.fleet.store.dashboard import views as store
+from reconciler.fleet.store.projects import Row
+from reconciler.report.schemas.fleet import FleetStatusDocument
+
+PREFIX: Final = "/api/v1"
+ABOUT: Final = (
+    "What the dashboard shows and does, for programs. A program sends the token that `fleet serve --api-token` was given as "
+    "`Authorization: Bearer TOKEN`; a page sends the cookie of its session, and with each POST the header `X-CSRF-Token`. "
+    "There are no other tokens. What a person may not see does not exist for them (404)."
+)
+NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+Name = Annotated[str, Path(pattern=NAME, description="The name of the project in the fleet.")]
+_bearer = HTTPBearer(auto_error=False, description="The token of the single user.")
+_cookie = APIKeyCookie(
+    name="reconciler", scheme_name="Session", auto_error=False, description="The session of a page; POST needs X-CSRF-Token."
+)
+_problem = {"model": documents.Problem, "content": {"application/problem+json": {}}}
+WRONG: Final[dict[int | str, dict[str, Any]]] = {
+    401: {"description": "Nobody is logged in", **_problem},
+    403: {"description": "This person may not do that", **_problem},
+    404: {"description": "There is no such project", **_problem},
+    409: {"description": "The plan moved", **_problem},
+    422: {"description": "The request is not valid, or cannot be done", **_problem},
+    503: {"description": "The database cannot be used now", **_problem},
+}
+ACTED: Final[dict[int | str, dict[str, Any]]] = {code: WRONG[code] for code in (403, 404)}
+Before = Annotated[int | None, Query(ge=1, le=2**62, description="An id of a run.")]
+router = APIRouter(
+    prefix=PREFIX,
+    dependencies=[Depends(_bearer), Security(_cookie)],
+    responses={code: WRONG[code] for code in (401, 422, 503)},
+)
+
+
+@router.get("/projects", tags=["projects"], operation_id="listProjects")
+def projects(request: Request, response: Response, caller: Known, selected: Annotated[Selected, Query()]) -> FleetStatusDocument:
+    """List projects, as `fleet status --format json` does. `X-Total-Count` is how many match; `Link` leads to the next page."""
+    with site_of(request).database.transaction() as connection:
+        listed = listing.listed(connection, selected.selection, caller.tenants)
+        workers, now = runs.living(connection), store.clock(connection)
+    response.headers["X-Total-Count"] = str(listed.matching)
+    if selected.page * selected.size < listed.matching:
+        following = request.url.include_query_params(page=selected.page + 1)
+        response.headers["Link"] = f'<{following.path}?{following.query}>; rel="next"'
+    return status_document(listed.rows, workers, now)
+
+
+@router.get("/projects/{name}", tags=["projects"], operation_id="getProject", responses={404: WRONG[404]})
+def project(request: Request, name: Name, caller: Known) -> FleetStatusDocument:
+    """Get one project, as `fleet status NAME --format json` does."""
+    with site_of(request).database.transaction() as connection:
+        row = _seen(request, connection, name, caller)
+        return status_document([row], runs.living(connection), row.now)
+
+
+def _seen(request: Request, connection: Connection, name: str, caller: Caller) -> Row:
+    row = found(connection, name, caller)
+    saw(site_of(request), connection, caller, name, row.project.tenant)
+    return row
+
+
+@router.get("/projects/{name}/runs", tags=["projects"], operation_id="listRuns", responses={404: WRONG[404]})
+def project_runs(
+    request: Request, name: Name, caller: Known, before: Before = None, size: Annotated[int, Query(ge=1, le=500)] = 50
+) -> documents.Runs:  # fmt: skip
+    """List the runs of a project, the newest first. Pass the id of the last one as `before` to continue."""
+    with site_of(request).database.transaction() as connection:
+        row = _seen(request, connection, name, caller)
+        made = store.runs_of(connection, row.id, before=before, limit=size)
+    return documents.Runs(runs=[documents.run(run) for run in made])
+
+
+@router.get("/projects/{name}/plan", tags=["plans"], operation_id="getPlan", responses={404: WRONG[404]})
+def project_plan(request: Request, name: Name, caller: Known) -> dict[str, Any]:
+    """Get the last plan of a project, as `plan --format json` prints it."""
+    with site_of(request).database.transaction() as connection:
+        row = _seen(request, connection, name, caller)
+        plan = store.plan_of(connection, row.id)
+    if plan is None:
+        raise HTTPException(404)
+    document: dict[str, Any] = plan["document"]
+    return document
+
+
+@router.get("/projects/{name}/approvals", tags=["plans"], operation_id="getApprovals", responses={404: WRONG[404]})
+def project_approvals(request: Request, name: Name, caller: Known) -> documents.Approvals:
+    """Get what the last plan of a project needs, and what people decided on it."""
+    with site_of(request).database.transaction() as connection:
+        _seen(request, connection, name, caller)
+        return documents.approvals(acts.plan(connection, caller.person, name))
+
+
+@router.post("/projects/{name}/sync", tags=["acts"], operation_id="sync", responses=ACTED)
+def sync(request: Request, name: Name, caller: Acting) -> documents.Accepted:
+    """Run a project now, before others of the same tenant."""
+    with site_of(request).database.transaction() as connection:
+        acts.sync(connection, caller.person, [name])
+    return documents.Accepted(project=name, action="sync")
+
+
+@router.post("/projects/{name}/pause", tags=["acts"], operation_id="pause", responses=ACTED)
+def pause(request: Request, name: Name, caller: Acting, body: documents.Pause) -> documents.Accepted:
+    """Stop running a project until a time."""
+    with site_of(request).database.transaction() as connection:
+        acts.pause(connection, caller.person, [name], until=body.until, reason=body.reason)
+    return documents.Accepted(project=name, action="pause")
+
+
+@router.post("/projects/{name}/resume", tags=["acts"], operation_id="resume", responses=ACTED)
+def resume(request: Request, name: Name, caller: Acting) -> documents.Accepted:
+    """End the pause and the quarantines of a project; it is run at once."""
+    with site_of(request).database.transaction() as connection:
+        acts.resume(connection, caller.person, [name])
+    return documents.Accepted(project=name, action="resume")
+
+
+@router.post("/projects/{name}/approve", tags=["acts"], operation_id="approve", responses={**ACTED, 409: WRONG[409]})
+def approve(request: Request, name: Name, caller: Acting, body: documents.Approval) -> documents.Approvals:
+    """Approve the plan with a digest. A plan that moved has another digest: read it again."""
+    with site_of(request).database.transaction() as connection:
+        acts.approve(connection, caller.person, name, digest=body.digest, changes=body.classes)
+        return documents.approvals(acts.plan(connection, caller.person, name))
+
+
+@router.post("/projects/{name}/reject", tags=["acts"], operation_id="reject", responses={**ACTED, 409: WRONG[409]})
+def reject(request: Request, name: Name, caller: Acting, body: documents.Rejection) -> documents.Approvals:
+    """Reject the plan with a digest: it is not applied, whoever approves it."""
+    with site_of(request).database.transaction() as connection:
+        acts.reject(connection, caller.person, name, digest=body.digest, reason=body.reason)
+        return documents.approvals(acts.plan(connection, caller.person, name))
+
+
+@router.get("/audit", tags=["audit"], operation_id="getAudit", responses={403: WRONG[403]})
+def audit_log(
+    request: Request, caller: Known, after: Annotated[int, Query(ge=0, le=2**62)] = 0, size: Annotated[int, Query(ge=1, le=1000)] = 100
+) -> documents.AuditLog:  # fmt: skip
+    """List lines of the audit log, oldest first, of the tenants of which the caller is an admin."""
+    if not caller.is_admin:
+        raise HTTPException(403)
+    with site_of(request).database.transaction() as connection:
+        lines = list(islice(audit.read(connection, after=after, tenants=caller.audited), size))
+    return documents.AuditLog(lines=[documents.line(line) for line in lines])

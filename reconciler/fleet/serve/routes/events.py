@@ -1,0 +1,63 @@
+"""Server-sent events: which project changed, of the tenants that the caller sees. A page then asks for what it shows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query, Request
+from sse_starlette.sse import EventSourceResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from reconciler.fleet.pages import links
+from reconciler.fleet.serve.callers import Known, find
+from reconciler.fleet.serve.feed import CLIENTS_MAX, Changed
+from reconciler.fleet.serve.site import Site, site_of
+
+CHECK_SECONDS: Final = 15.0  # after which it is asked again whether the session is still one
+QUIET_SECONDS: Final = 5.0  # between two events
+NAMES_MAX: Final = 100
+AGAIN_MILLISECONDS: Final = 3_000
+router = APIRouter(include_in_schema=False)
+
+
+@router.get(links.EVENTS)
+async def events(request: Request, caller: Known, project: Annotated[str, Query(max_length=200)] = "") -> EventSourceResponse:
+    """An event `changed` with the names of projects that changed, at most one in 5 seconds, until the session ends. `project`: only of this
+    one."""
+    site = site_of(request)
+    if len(site.feed) >= CLIENTS_MAX:
+        raise HTTPException(503, headers={"Retry-After": "60"})
+    return EventSourceResponse(_events(site, request, project), ping=CHECK_SECONDS, send_timeout=CHECK_SECONDS)
+
+
+async def _events(site: Site, request: Request, project: str) -> AsyncIterator[dict[str, Any]]:
+    loop = asyncio.get_running_loop()
+    async with site.feed.follow() as queue:
+        yield {"event": "ready", "data": "", "retry": AGAIN_MILLISECONDS}
+        names: set[str] = set()
+        sent = -QUIET_SECONDS
+        while (caller := await run_in_threadpool(find, request)) is not None:
+            check = loop.time() + CHECK_SECONDS
+            while (now := loop.time()) < check:
+                if names and now >= sent + QUIET_SECONDS:
+                    yield {"event": "changed", "data": json.dumps(sorted(names)[:NAMES_MAX])}
+                    names, sent = set(), now
+                until = min(check, sent + QUIET_SECONDS) if names else check
+                try:
+                    changed = await asyncio.wait_for(queue.get(), max(0.0, until - now))
+                except TimeoutError:
+                    continue
+                if changed is None:
+                    return
+                names |= _seen(changed, caller.tenants, project)
+
+
+def _seen(changed: Changed, tenants: tuple[str, ...] | None, project: str) -> frozenset[str]:
+    """The names that somebody who sees these tenants may hear."""
+    if tenants is not None and changed.tenant not in tenants:
+        return frozenset()
+    return changed.names & {project} if project else changed.names

@@ -1,0 +1,152 @@
+"""Log in and out: with the link that `fleet serve` printed, or with the provider."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from datetime import UTC, datetime
+from typing import Final, Literal
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from reconciler import __version__
+from reconciler.fleet.pages import links, render
+from reconciler.fleet.pages.views import Frame, LoginView
+from reconciler.fleet.serve.callers import Acting, Fields, find
+from reconciler.fleet.serve.errors import Wrong, shown
+from reconciler.fleet.serve.oidc import Begun, LoginFailed, Provider
+from reconciler.fleet.serve.settings import Oidc
+from reconciler.fleet.serve.single import WAY as SINGLE
+from reconciler.fleet.serve.site import Site, site_of
+from reconciler.fleet.store import audit
+from reconciler.fleet.store.dashboard import sessions
+
+CALLBACK: Final = "/login/callback"
+BEGUN_SECONDS: Final = 600
+router = APIRouter(include_in_schema=False)
+provider = Provider()
+
+
+@router.get(links.LOGIN)
+def login(request: Request, token: str = "", back: str = "/") -> Response:
+    """The page to log in on; with the token of the link, the login itself."""
+    site = site_of(request)
+    if token:
+        return _exchanged(request, site, token, back)
+    if find(request) is not None:
+        return RedirectResponse(_inside(back), 303)
+    name = (site.settings().oidc or _nothing()).issuer if site.single is None else ""
+    view = LoginView(Frame(datetime.now(UTC), version=__version__), urlsplit(name).hostname or "", _inside(back))
+    return HTMLResponse(render.render_login(view))
+
+
+@router.post(links.LOGIN)
+async def login_with_token(request: Request, fields: Fields) -> Response:
+    """The same with the token in a form."""
+    return await run_in_threadpool(_exchanged, request, site_of(request), fields.get("token", ""), fields.get("back", "/"))
+
+
+def _exchanged(request: Request, site: Site, token: str, back: str) -> Response:
+    if site.single is None or not site.single.exchange(token.strip()):
+        remedy = (
+            "Open the newest link that `fleet serve` printed: each works once." if site.single is not None else "Log in with the provider."
+        )
+        return shown(request, Wrong(401, "This token logs nobody in.", remedy))
+    site.show(f"Somebody logged in. To log in elsewhere: {site.single.link(site.url)}")
+    return _begin(site, {"way": SINGLE, "name": site.single.name}, _inside(back))
+
+
+def _begin(site: Site, person: dict[str, object], back: str) -> Response:
+    """Begin a session."""
+    with site.database.transaction() as connection:
+        cookie = sessions.begin(connection, person)
+        audit.write(connection, audit.Line(str(person["name"]), "login"))
+    response = RedirectResponse(back, 303)
+    lasts = int(sessions.LASTS.total_seconds())
+    # a link in a message must find the session of a site that others link to; nobody links to a loopback address
+    same: Literal["strict", "lax"] = "strict" if site.single is not None else "lax"
+    response.set_cookie(site.cookie, cookie, max_age=lasts, httponly=True, secure=site.is_secure, samesite=same, path="/")
+    return response
+
+
+@router.get(links.LOGIN_START)
+def start(request: Request, back: str = "/") -> Response:
+    """Send the browser to the provider."""
+    site = site_of(request)
+    oidc = site.settings().oidc
+    if oidc is None or site.single is not None:
+        return RedirectResponse(links.LOGIN, 303)
+    try:
+        begun = provider.begin(oidc, site.url + CALLBACK)
+    except LoginFailed as error:
+        return _failed(request, error)
+    kept = {"state": begun.state, "nonce": begun.nonce, "verifier": begun.verifier, "back": _inside(back)}
+    response = RedirectResponse(begun.url, 303)
+    value = json.dumps(kept).encode().hex()
+    response.set_cookie(
+        f"{site.cookie}-login", value, max_age=BEGUN_SECONDS, httponly=True, secure=site.is_secure, samesite="lax", path="/"
+    )
+    return response
+
+
+@router.get(CALLBACK)
+def callback(request: Request, state: str = "", code: str = "") -> Response:
+    """Where the provider sends the browser back to."""
+    site = site_of(request)
+    oidc, kept = site.settings().oidc, _kept(request.cookies.get(f"{site.cookie}-login", ""))
+    if (
+        oidc is None
+        or site.single is not None
+        or kept is None
+        or not code
+        or not hmac.compare_digest(state.encode(), kept["state"].encode())
+    ):
+        return _failed(request, LoginFailed("this login was not begun here, or took too long", id="RC-fleet-login", hint="Log in again."))
+    begun = Begun("", kept["state"], kept["nonce"], kept["verifier"])
+    try:
+        person = provider.finish(oidc, site.url + CALLBACK, begun, code=code)
+    except LoginFailed as error:
+        site.say(f"A login failed: {error.message}")
+        return _failed(request, error)
+    response = _begin(site, person, _inside(kept["back"]))
+    response.delete_cookie(f"{site.cookie}-login", path="/", secure=site.is_secure, httponly=True, samesite="lax")
+    return response
+
+
+@router.post(links.LOGOUT)
+def logout(request: Request, caller: Acting) -> Response:
+    """End the session, in every window."""
+    site = site_of(request)
+    with site.database.transaction() as connection:
+        sessions.end(connection, caller.session)
+        audit.write(connection, audit.Line(caller.person.name, "logout"))
+    response = RedirectResponse(links.LOGIN, 303)
+    response.delete_cookie(site.cookie, path="/", secure=site.is_secure, httponly=True)
+    return response
+
+
+def _failed(request: Request, error: LoginFailed) -> Response:
+    return shown(request, Wrong(401, f"{error.message[:1].upper()}{error.message[1:]}.", error.hint or "", error.id))
+
+
+def _kept(cookie: str) -> dict[str, str] | None:
+    try:
+        data = json.loads(bytes.fromhex(cookie))
+    except ValueError:
+        return None
+    keys = {"state", "nonce", "verifier", "back"}
+    valid = isinstance(data, dict) and data.keys() == keys and all(isinstance(value, str) and value for value in data.values())
+    return data if valid else None
+
+
+def _inside(back: str) -> str:
+    """A path of this site; its first page for anything else."""
+    inside = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable() and "\\" not in back
+    return back if inside and not back.startswith((links.LOGIN, links.LOGOUT)) else "/"
+
+
+def _nothing() -> Oidc:
+    return Oidc("", "", None, "", ())

@@ -1,0 +1,217 @@
+"""The pages. Each asks only for what its person may see."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import Final
+
+from fastapi import APIRouter, Request
+from sqlalchemy import Connection
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+
+from reconciler import __version__
+from reconciler.errors import UsageError
+from reconciler.fleet import acts
+from reconciler.fleet.pages import links, render, views
+from reconciler.fleet.pages.assets import assets
+from reconciler.fleet.pages.query import PAGE_SIZE, AuditQuery, Query
+from reconciler.fleet.serve import filled
+from reconciler.fleet.serve.callers import Caller, Known, saw
+from reconciler.fleet.serve.site import Site, site_of
+from reconciler.fleet.store import audit, quarantines, runs, samples
+from reconciler.fleet.store.dashboard import listing
+from reconciler.fleet.store.dashboard import views as store
+from reconciler.fleet.store.projects import Row
+from reconciler.report.times import utc_text
+
+DRIFT_SINCE: Final = timedelta(days=30)
+DONE: Final = {
+    "sync": "The project is run as soon as a worker is free.",
+    "pause": "The project is paused.",
+    "resume": "The project is run again.",
+    "approve": "Your approval is stored.",
+    "reject": "Your rejection is stored: this plan is not applied.",
+}
+"""What a page says after an act, by the word in its URL."""
+FOR_GOOD: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
+router = APIRouter(include_in_schema=False)
+
+
+def _frame(connection: Connection, caller: Caller, done: str = "") -> views.Frame:
+    viewer = views.Viewer(caller.person.name, caller.csrf, is_admin=caller.is_admin, can_log_out=bool(caller.session))
+    now, workers = store.clock(connection), runs.living(connection)
+    return views.Frame(now, viewer, version=__version__, workers=workers, notice=DONE.get(done, ""))
+
+
+def _is_part(request: Request) -> bool:
+    """Whether htmx asks for a part of a page, and not for all of it again after the Back button."""
+    headers = request.headers
+    return headers.get("hx-request") == "true" and headers.get("hx-history-restore-request") != "true"
+
+
+def _page(text: str) -> Response:
+    return HTMLResponse(text, headers={"Vary": "HX-Request, Cookie"})
+
+
+def selection(query: Query) -> listing.Selection:
+    return listing.Selection(
+        query.text, query.status, query.health, query.tenant, query.mode, query.sort, query.order == "down", query.offset, PAGE_SIZE
+    )
+
+
+@router.get(links.LIST)
+def projects(request: Request, caller: Known) -> Response:
+    """The list."""
+    query = Query.of(dict(request.query_params))
+    with site_of(request).database.transaction() as connection:
+        listed = listing.listed(connection, selection(query), caller.tenants)
+        tenants = listing.tenants_of(connection, caller.tenants)
+        frame = _frame(connection, caller)
+    rows = [filled.row_view(row) for row in listed.rows]
+    view = views.ListView(frame, query, rows, listed.matching, listed.total, listed.counts, tenants)
+    return _page(render.render_table(view) if _is_part(request) else render.render_list(view))
+
+
+def found(connection: Connection, name: str, caller: Caller) -> Row:
+    """A project that the caller sees; for anybody else there is none."""
+    row = listing.find(connection, name, caller.tenants)
+    if row is None:
+        raise HTTPException(404)
+    return row
+
+
+@router.get("/projects/{name}")
+def project(request: Request, name: str, caller: Known, done: str = "") -> Response:
+    """The page of a project."""
+    site = site_of(request)
+    with site.database.transaction() as connection:
+        view = _project(connection, name, caller, done)
+        saw(site, connection, caller, name, view.row.tenant)
+    return _page(render.render_project(view))
+
+
+def _project(connection: Connection, name: str, caller: Caller, done: str) -> views.ProjectView:
+    row, frame = found(connection, name, caller), _frame(connection, caller, done)
+    plan = filled.plan_view(store.plan_of(connection, row.id))
+    held = quarantines.opened(connection, [row.id]).get(row.id, [])
+    return views.ProjectView(
+        frame=frame,
+        row=filled.row_view(row),
+        source=filled.source_view(row),
+        may=filled.may(caller.person, row.project.tenant),
+        read_at=row.read_at,
+        next_due=row.next_due,
+        failures=row.failures,
+        error=row.error,
+        plan=plan,
+        approvals=_approvals(connection, row, caller) if plan is not None else None,
+        samples=[filled.sample_view(point) for point in samples.chart(connection, row.id, DRIFT_SINCE)],
+        runs=[filled.run_view(run) for run in store.runs_of(connection, row.id)],
+        quarantines=[filled.quarantine_view(one, frame.now) for one in held],
+    )
+
+
+def _approvals(connection: Connection, row: Row, caller: Caller) -> views.ApprovalsView | None:
+    try:
+        judged = acts.plan(connection, caller.person, row.project.name)
+    except UsageError:  # its mode applies nothing
+        return None
+    return filled.approvals_view(judged, store.decisions_of(connection, row.id), caller.person)
+
+
+@router.get("/projects/{name}/status")
+def project_status(request: Request, name: str, caller: Known, digest: str = "", seen: str = "") -> Response:
+    """The part of a project's page that follows the events."""
+    with site_of(request).database.transaction() as connection:
+        row, frame = found(connection, name, caller), _frame(connection, caller)
+        plan = filled.plan_view(store.plan_of(connection, row.id))
+    view = views.ProjectView(
+        frame, filled.row_view(row), filled.source_view(row), read_at=row.read_at, next_due=row.next_due, failures=row.failures,
+        error=row.error, plan=plan, shown=digest, seen=seen[:200],
+    )  # fmt: skip
+    return _page(render.render_project_status(view))
+
+
+def _overview(request: Request, caller: Caller) -> views.OverviewView:
+    with site_of(request).database.transaction() as connection:
+        seen = store.workers_of(connection) if caller.tenants is None else ()
+        return views.OverviewView(
+            _frame(connection, caller),
+            [filled.cell_view(cell) for cell in listing.cells(connection, caller.tenants)],
+            views.QueueView(**store.queue(connection, caller.tenants)),
+            [filled.worker_view(worker) for worker in seen],
+            [filled.budget_view(budget) for budget in store.budgets_of(connection, caller.tenants)],
+        )
+
+
+@router.get(links.OVERVIEW)
+def overview(request: Request, caller: Known) -> Response:
+    """The fleet as a picture."""
+    return _page(render.render_overview(_overview(request, caller)))
+
+
+@router.get(links.FIGURES)
+def figures(request: Request, caller: Known) -> Response:
+    """The part of the overview that follows the events."""
+    return _page(render.render_figures(_overview(request, caller)))
+
+
+@router.get(links.CALENDAR)
+def calendar(request: Request, caller: Known, month: str = "") -> Response:
+    """What expires."""
+    with site_of(request).database.transaction() as connection:
+        frame = _frame(connection, caller)
+        expiries = [filled.pause_expiry(row) for row in store.pauses(connection, caller.tenants)]
+        expiries += [filled.expiry(row) for row in store.concerns(connection, caller.tenants)]
+    try:
+        first = date.fromisoformat(f"{month}-01")
+    except ValueError:
+        first = frame.now.date().replace(day=1)
+    return _page(render.render_calendar(filled.calendar_view(frame, first, expiries)))
+
+
+@router.get(links.AUDIT)
+def audit_log(request: Request, caller: Known) -> Response:
+    """The audit log of the tenants of which the caller is an admin."""
+    if not caller.is_admin:
+        raise HTTPException(404)
+    query = AuditQuery.of(dict(request.query_params))
+    equal = {name: value for name in ("person", "action", "project") if (value := getattr(query, name))}
+    with site_of(request).database.transaction() as connection:
+        frame, size = _frame(connection, caller), store.LINES
+        rows = store.lines(connection, caller.audited, equal=equal, before=query.before, after=query.after, limit=size + 1)
+    more = len(rows) > size
+    rows = (rows[1:] if query.after else rows[:size]) if more else rows
+    older = rows[-1]["id"] if rows and (more or query.after) else None
+    newer = rows[0]["id"] if rows and ((more and query.after) or query.before) else None
+    return _page(render.render_audit(views.AuditView(frame, query, [filled.audit_line(row) for row in rows], older, newer)))
+
+
+@router.get(links.AUDIT_EXPORT)
+def audit_export(request: Request, caller: Known, after: int = 0) -> Response:
+    """The same as JSON lines, oldest first. `after`: the id of the last line that was exported before."""
+    if not caller.is_admin:
+        raise HTTPException(404)
+    headers = {"Content-Disposition": 'attachment; filename="audit.jsonl"'}
+    return StreamingResponse(
+        _exported(site_of(request), caller, max(0, min(after, 2**62))), media_type="application/jsonl", headers=headers
+    )
+
+
+def _exported(site: Site, caller: Caller, after: int) -> Iterator[str]:
+    with site.database.transaction() as connection:
+        for line in audit.read(connection, after=after, tenants=caller.audited):
+            data = {**vars(line), "at": utc_text(line.at) if line.at is not None else None}
+            yield json.dumps(data, ensure_ascii=True) + "\n"
+
+
+@router.get(links.STATIC + "{name}")
+def static(name: str) -> Response:
+    """A file of the package."""
+    known = assets().get(name)
+    if known is None:
+        raise HTTPException(404)
+    return Response(known.content, media_type=known.type, headers=FOR_GOOD)

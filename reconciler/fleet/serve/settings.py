@@ -1,0 +1,52 @@
+"""What the fleet file that took effect last says of people. Plain data; secrets are references, resolved where they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from reconciler.fleet.model import Reference
+from reconciler.fleet.people import Role, Rule
+
+
+@dataclass(frozen=True)
+class Oidc:
+    """The OpenID Connect provider. `claim`: whose values give roles."""
+
+    issuer: str
+    client: str
+    secret: Reference | None
+    claim: str
+    scopes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`url`: that people open, None for the loopback address. `webhooks`: secrets by forge. `metrics`: the token of /metrics."""
+
+    url: str | None = None
+    oidc: Oidc | None = None
+    rules: tuple[Rule, ...] = ()
+    metrics: Reference | None = None
+    webhooks: Mapping[str, Reference] = field(default_factory=dict)
+
+
+def of_data(data: Mapping[str, Any]) -> Settings:
+    """The settings of the JSON that a fleet file gave (`reconciler.fleet.declared.dashboard`)."""
+    dashboard, webhooks = data.get("dashboard") or {}, data.get("webhooks") or {}
+    oidc, metrics = dashboard.get("oidc"), dashboard.get("metrics")
+    return Settings(
+        url=dashboard.get("url"),
+        oidc=_oidc(oidc) if oidc is not None else None,
+        rules=tuple(Rule(rule["value"], Role(rule["role"]), tuple(rule["tenants"])) for rule in dashboard.get("roles") or ()),
+        metrics=Reference.of(metrics) if metrics is not None else None,
+        webhooks={forge: Reference.of(reference) for forge, reference in webhooks.items()},
+    )
+
+
+def _oidc(data: Mapping[str, Any]) -> Oidc:
+    secret = data["clientSecret"]
+    return Oidc(
+        data["issuer"], data["clientId"], Reference.of(secret) if secret is not None else None, data["claim"], tuple(data["scopes"])
+    )

@@ -1,0 +1,73 @@
+"""What every request of the dashboard needs: the database, the settings of today, where people open it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from starlette.requests import HTTPConnection
+
+from reconciler.fleet.serve.settings import Settings, of_data
+from reconciler.fleet.serve.single import Single
+from reconciler.fleet.store import Database, projects
+
+if TYPE_CHECKING:
+    from reconciler.fleet.serve.feed import Feed
+
+FRESH_SECONDS: Final = 3.0  # after which a new fleet file is noticed
+SEEN_MAX: Final = 20_000
+
+
+@dataclass
+class Site:
+    """`url`: that people open, without a slash at its end. `single`: the only person, None where a provider says who people are. `say`: for
+    the log; `show`: for the terminal only, such as a link that logs in."""
+
+    database: Database
+    url: str
+    single: Single | None
+    say: Callable[[str], None]
+    show: Callable[[str], None]
+    feed: Feed
+    _settings: tuple[float, Settings] | None = None
+    _seen: OrderedDict[Any, None] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def is_secure(self) -> bool:
+        return self.url.startswith("https://")
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie. Ports of one host share cookies, so a plain one has its port in its name."""
+        return "__Host-reconciler" if self.is_secure else f"reconciler-{urlsplit(self.url).port or 80}"
+
+    def settings(self) -> Settings:
+        """What the fleet file says of people now."""
+        read, now = self._settings, time.monotonic()
+        if read is None or now - read[0] > FRESH_SECONDS:
+            with self.database.transaction() as connection:
+                read = self._settings = (now, of_data(projects.settings(connection)))
+        return read[1]
+
+    def is_first(self, *key: str) -> bool:
+        """Whether something is seen for the first time by this process, as far as it remembers."""
+        with self._lock:
+            if key in self._seen:
+                self._seen.move_to_end(key)
+                return False
+            self._seen[key] = None
+            if len(self._seen) > SEEN_MAX:
+                self._seen.popitem(last=False)
+            return True
+
+
+def site_of(request: HTTPConnection) -> Site:
+    """The site that a request is for."""
+    site: Site = request.app.state.site
+    return site

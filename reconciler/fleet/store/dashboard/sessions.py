@@ -1,0 +1,50 @@
+"""Who is logged in to the dashboard. A row has a digest of the cookie, so that whoever reads the table cannot log in with it."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import Connection, delete, func, insert, select
+
+from reconciler.fleet.store.schema import sessions
+
+LASTS: Final = timedelta(hours=12)
+
+
+@dataclass(frozen=True)
+class Session:
+    """A login. `person`: what the login said of the person, as JSON; `csrf`: what each form of it contains."""
+
+    id: str
+    person: Mapping[str, Any]
+    csrf: str
+    created_at: datetime
+    expires_at: datetime
+
+
+def digest(cookie: str) -> str:
+    return hashlib.sha256(f"reconciler.session/1\0{cookie}".encode()).hexdigest()
+
+
+def begin(connection: Connection, person: Mapping[str, Any]) -> str:
+    """The cookie of a new session; those that expired are forgotten."""
+    cookie = secrets.token_urlsafe(32)
+    connection.execute(delete(sessions).where(sessions.c.expires_at < func.now()))
+    values = {"id": digest(cookie), "person": dict(person), "csrf": secrets.token_urlsafe(32), "expires_at": func.now() + LASTS}
+    connection.execute(insert(sessions).values(values))
+    return cookie
+
+
+def find(connection: Connection, id: str) -> Session | None:
+    """The session with the digest of a cookie, unless it expired."""
+    row = connection.execute(select(sessions).where(sessions.c.id == id, sessions.c.expires_at > func.now())).mappings().first()
+    return Session(**row) if row is not None else None
+
+
+def end(connection: Connection, id: str) -> None:
+    connection.execute(delete(sessions).where(sessions.c.id == id))

@@ -1,0 +1,57 @@
+"""The dashboard over HTTP: who gets in, what they see, what is refused."""
+
+from __future__ import annotations
+
+from reconciler.fleet.status import Reading
+from reconciler.fleet.store import Database
+from reconciler.fleet.store import schema as tables
+from tests.fleet.serve.served import PERSON, csrf, declare, project, read, rows_of, served
+
+GOOD = Reading("c0ffee" * 6 + "c0ff", managed=10, coverage=1.0)
+
+
+def test_the_link_logs_in_once_and_forms_work_with_the_token_of_their_session_only(database: Database) -> None:
+    declare(database, project("acme"), project("beta"))
+    read(database, "acme", GOOD)
+    with served(database) as site, site.browser() as stranger:
+        link = site.link()
+        assert stranger.get("/").url.path == "/login"
+        assert stranger.get("/api/v1/projects").status_code == 401
+        assert stranger.get("/login?token=guess").status_code == 401
+        with site.browser() as browser:
+            page = browser.get(link)
+            assert (page.status_code, page.url.path) == (200, "/")
+            assert "acme" in page.text
+            assert stranger.get(link).status_code == 401  # it worked once
+            cookie = page.history[0].headers["set-cookie"].lower()
+            assert {"httponly", "samesite=strict"} <= {part.strip() for part in cookie.split(";")}
+            for path in (
+                "/projects/acme",
+                "/overview",
+                "/calendar",
+                "/audit",
+                "/projects/acme/status",
+                "/overview/figures",
+                "/audit.jsonl",
+            ):
+                answer = browser.get(path)
+                assert answer.status_code == 200, (path, answer.text)
+                assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+            token = csrf(browser.get("/projects/acme").text)
+            refused = [
+                browser.post("/projects/acme/sync"),
+                browser.post("/projects/acme/sync", data={"csrf": "x" + token[1:]}),
+                browser.post("/projects/acme/sync", data={"csrf": token}, headers={"Origin": "https://evil.example"}),
+                browser.post("/projects/acme/sync", data={"csrf": token}, headers={"Sec-Fetch-Site": "cross-site"}),
+                browser.post("/projects/acme/sync", data={"csrf": token}, headers={"Host": "evil.example"}),
+                browser.get("/", headers={"Host": "evil.example:8400"}),
+            ]
+            assert [answer.status_code for answer in refused] == [403, 403, 403, 403, 421, 421]
+            assert [row["wanted_at"] for row in rows_of(database, tables.projects)] == [None, None]
+            done = browser.post("/projects/acme/sync", data={"csrf": token}, headers={"Origin": site.url, "Sec-Fetch-Site": "same-origin"})
+            assert (done.status_code, done.url.path) == (200, "/projects/acme")
+            assert browser.post("/logout", data={"csrf": token}).url.path == "/login"
+            assert browser.get("/projects/acme").url.path == "/login"
+        lines = [(line["person"], line["action"], line["project"]) for line in rows_of(database, tables.audit)]
+        assert lines == [(PERSON, action, name) for action, name in (("login", None), ("view", "acme"), ("sync", "acme"), ("logout", None))]
+        assert link.rpartition("=")[2] not in "".join(site.said)
