@@ -1,4 +1,5 @@
-# Two images: the program (the default), and the sandbox that serves (--target sandbox). docs/how-to/run-in-a-container.md shows both.
+# Three images: the program (the default), the sandbox that serves (--target sandbox), and the workers and the dashboard of a fleet
+# (--target fleet). docs/how-to/run-in-a-container.md and docs/how-to/deploy-a-fleet.md show them.
 ARG BASE=docker.io/library/python:3.13-slim
 
 FROM ${BASE} AS build
@@ -23,6 +24,25 @@ WORKDIR /work
 USER 10001:10001
 ENTRYPOINT ["reconciler"]
 CMD ["--help"]
+
+FROM build AS build-fleet
+WORKDIR /source
+RUN /opt/reconciler/bin/python -m pip install --no-cache-dir ".[fleet]"
+
+# Workers need git, and ssh where repositories are read with it.
+FROM ${BASE} AS fleet
+# hadolint ignore=DL3008
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends git openssh-client \
+ && rm -rf /var/lib/apt/lists/*
+COPY --from=build-fleet /opt/reconciler /opt/reconciler
+COPY --from=build --chown=10001:10001 /empty /data
+COPY --from=build --chown=10001:10001 /empty /home/reconciler
+ENV PATH=/opt/reconciler/bin:$PATH HOME=/home/reconciler PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+WORKDIR /data
+USER 10001:10001
+ENTRYPOINT ["reconciler"]
+CMD ["fleet", "--help"]
 
 FROM program AS sandbox
 VOLUME /data

@@ -1,0 +1,90 @@
+"""What runs a fleet elsewhere: units, the compose file and manifests, read by programs of others; their commands and options exist."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from reconciler.cli import main
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+
+
+def documents(path: Path) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
+
+
+def commands() -> Iterator[tuple[str, list[str]]]:
+    """Every command of the program that these files start."""
+    for path in UNITS:
+        line = next(line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("ExecStart="))
+        yield path.name, line.split()[1:]
+    for name, service in documents(DEPLOY / "compose.yaml")[0]["services"].items():
+        if "command" in service:
+            yield f"compose.yaml: {name}", service["command"]
+    for path in MANIFESTS:
+        for document in documents(path):
+            for container in document["spec"].get("template", {}).get("spec", {}).get("containers", ()):
+                yield f"{path.name}: {document['kind']}", container["args"]
+
+
+@pytest.mark.parametrize(("where", "words"), list(commands()))
+def test_a_command_that_is_started_exists_with_its_options(where: str, words: list[str]) -> None:
+    options = [word for word in words if word.startswith("--")]
+    shown = CliRunner().invoke(main, [*words[:2], "--help"])
+    assert shown.exit_code == 0, where
+    assert [option for option in options if option not in shown.output] == [], where
+
+
+@pytest.mark.parametrize("path", UNITS, ids=lambda path: path.name)
+def test_systemd_accepts_a_unit(path: Path, tmp_path: Path) -> None:
+    program = shutil.which("systemd-analyze")
+    if program is None:
+        pytest.skip("systemd-analyze is not installed: install Debian's systemd")
+    there = tmp_path / path.name  # with a program that exists here
+    there.write_text(re.sub(r"^ExecStart=\S+", f"ExecStart={sys.executable}", path.read_text(encoding="utf-8"), flags=re.MULTILINE))
+    done = subprocess.run([program, "verify", "--man=no", "--recursive-errors=no", there], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, [line for line in done.stderr.splitlines() if path.name in line]) == (0, [])
+
+
+def test_the_compose_file_is_valid() -> None:
+    if find_spec("check_jsonschema") is None:
+        pytest.skip("check-jsonschema is not installed: install the extra dev")
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", str(DEPLOY / "compose.yaml")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.name)
+def test_kubernetes_accepts_a_manifest(path: Path) -> None:
+    validator = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed: install the extra dev")
+    for document in documents(path):
+        validator.validate(document, validator.latest_version(), strict=True)
+        pod = document["spec"].get("template", {}).get("spec")
+        if pod is not None:
+            assert pod["securityContext"]["runAsNonRoot"]
+            assert not pod["automountServiceAccountToken"]
+            assert all(container["securityContext"]["readOnlyRootFilesystem"] for container in pod["containers"])
+
+
+def test_workers_and_the_dashboard_are_what_services_and_policies_select() -> None:
+    every = [document for path in MANIFESTS for document in documents(path)]
+    labels = [document["metadata"]["labels"] for document in every if document["kind"] == "Deployment"]
+    assert len(labels) == 2
+    selectors = [
+        document["spec"].get("podSelector", document["spec"].get("selector"))
+        for document in every if document["kind"] in ("Service", "NetworkPolicy", "PodDisruptionBudget")
+    ]  # fmt: skip
+    assert [selector.get("matchLabels", selector) for selector in selectors if selector.get("matchLabels", selector) not in labels] == []
