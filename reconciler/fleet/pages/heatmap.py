@@ -106,19 +106,23 @@ def _bucket(age: int | None) -> int:
 def _block(cells: Sequence[CellView]) -> Markup:
     width, height = min(len(cells), COLUMNS) * PITCH, -(-len(cells) // COLUMNS) * PITCH
     shapes = "".join(_cells(cells))
-    return Markup(f'<svg class="heat" width="{width}" height="{height}">{shapes}{_marks(cells)}</svg>')  # noqa: S704  texts are escaped
+    return Markup(f'<svg width="{width}" height="{height}">{shapes}{_marks(cells)}</svg>')  # noqa: S704  texts are escaped
 
 
 def _cells(cells: Sequence[CellView]) -> Iterator[str]:
+    """The cells, together where they look the same."""
+    looks: dict[str, list[str]] = {}
     for index, cell in enumerate(cells):
-        word = label(cell)
-        x, y = index % COLUMNS * PITCH, index // COLUMNS * PITCH
-        age = f", {lasting(timedelta(seconds=cell.age))}" if cell.age is not None else ""
-        title = escape(terminal(f"{cell.name}: {'paused, ' if cell.paused else ''}{word}{age}"))
-        yield (
-            f'<a href="{links.project(cell.name)}" tabindex="-1"><rect class="{_LETTERS[word]}{level(cell)}" x="{x}" y="{y}"/>'
-            f"<title>{title}</title></a>"
-        )
+        looks.setdefault(f"{_LETTERS[label(cell)]}{level(cell)}", []).append(_cell(cell, index))
+    for look, shapes in looks.items():
+        yield f'<g class="{look}">{"".join(shapes)}</g>'
+
+
+def _cell(cell: CellView, index: int) -> str:
+    place = "".join(f' {name}="{at * PITCH}"' for name, at in (("x", index % COLUMNS), ("y", index // COLUMNS)) if at)
+    age = f", {lasting(timedelta(seconds=cell.age))}" if cell.age is not None else ""
+    title = escape(terminal(f"{cell.name}: {'paused, ' if cell.paused else ''}{label(cell)}{age}"))
+    return f'<a href="{links.project(cell.name)}" tabindex="-1"><rect{place}/><title>{title}</title></a>'
 
 
 def _marks(cells: Sequence[CellView]) -> str:

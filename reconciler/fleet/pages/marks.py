@@ -30,7 +30,9 @@ def marked(text: str) -> tuple[Line, ...]:
     """Every line with its style; a line that continues a field has the style of the field."""
     lines: list[Line] = []
     style = ""
-    for line in text.rstrip("\n").split("\n"):
+    texts = text.rstrip("\n").split("\n")
+    heads = _heads(texts)
+    for index, line in enumerate(texts):
         if match := _FIELD.match(line):
             style = _style(match[1], match[2])
             lines.append(Line(line, style))
@@ -38,13 +40,22 @@ def marked(text: str) -> tuple[Line, ...]:
             lines.append(Line(line, style, starts=False))
         else:
             style = ""
-            lines.append(Line(line, "head" if line and not line.endswith(".") else ""))
+            lines.append(Line(line, "head" if index in heads else ""))
     return tuple(lines)
 
 
 def numbers(lines: Sequence[Line]) -> Counter[str]:
     """How many fields have each style."""
     return Counter(line.style for line in lines if line.starts)
+
+
+def _heads(texts: Sequence[str]) -> set[int]:
+    """The lines that name what the indented lines below them are about; a long name is on several lines."""
+    heads: set[int] = set()
+    for index in range(len(texts) - 2, -1, -1):
+        if texts[index] and not texts[index].startswith(" ") and (texts[index + 1].startswith(" ") or index + 1 in heads):
+            heads.add(index)
+    return heads
 
 
 def _style(sign: str, word: str) -> str:

@@ -8,6 +8,13 @@ from datetime import UTC, date, datetime
 
 from reconciler.fleet.pages.views import ExpiryView
 
+FIRST, LAST = date(2000, 1, 1), date(2199, 12, 1)
+
+
+def shown(month: date) -> date:
+    """The first day of a month, or of the nearest one that the calendar shows."""
+    return min(max(month, FIRST), LAST).replace(day=1)
+
 
 def weeks(month: date) -> list[list[date]]:
     """The weeks that a month is part of, from Monday to Sunday."""

@@ -29,7 +29,7 @@ def lost(plan: Mapping[str, Any]) -> tuple[ReadersView, ...]:
     urls = [ReadersView(entry["address"], _broken(entry), where=_where(entry["source"])) for entry in plan["broken"]]
     named = {entry["address"] for entry in plan["broken"]}
     deleted = [
-        ReadersView(entry["address"], "is deleted: nobody can read it afterwards", where=_where(entry["source"]))
+        ReadersView(entry["address"], "it is deleted, so nobody can read it afterwards", where=_where(entry["source"]))
         for entry in plan["changes"]
         if "delete" in entry["actions"] and entry["address"] not in named
     ]

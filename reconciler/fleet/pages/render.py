@@ -6,6 +6,7 @@ escaping of HTML.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
@@ -64,7 +65,7 @@ def render_figures(view: OverviewView) -> str:
 
 def render_calendar(view: CalendarView) -> str:
     """What expires in a month."""
-    return _rendered("calendar.html", view)
+    return _rendered("calendar.html", replace(view, month=months.shown(view.month)))
 
 
 def render_audit(view: AuditView) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from reconciler.fleet.model import Approval, Change, Mode
-from reconciler.fleet.pages import readers
+from reconciler.fleet.pages import readers, render
 from reconciler.fleet.pages import views as v
 from reconciler.fleet.pages.query import PAGE_SIZE, AuditQuery, Query
 from reconciler.fleet.status import Word
@@ -231,6 +233,13 @@ def empty_overview() -> v.OverviewView:
     return v.OverviewView(v.Frame(NOW, VIEWER), ())
 
 
+def hostile_overview() -> v.OverviewView:
+    made = [v.CellView(text, text, index, word, 10, 600) for index, text in enumerate(HOSTILE) for word in Word]
+    workers = [v.WorkerView(text, 1, 1, 1, text, NOW, NOW) for text in HOSTILE]
+    budgets = [v.BudgetView(text, (v.LimitView(0, 0, NOW),)) for text in HOSTILE]
+    return v.OverviewView(FRAME, made, v.QueueView(ended=dict.fromkeys(HOSTILE, 1)), workers, budgets)
+
+
 def calendar() -> v.CalendarView:
     month = date(2026, 11, 1)
     items = [
@@ -269,3 +278,38 @@ def login(provider: str = "") -> v.LoginView:
 
 def error() -> v.ErrorView:
     return v.ErrorView(FRAME, 409, "The plan has changed", "You approved the plan 9f2c1e7ab04d, but the last run made another one: 1 deletion was added.", "Open the project, read the new plan, and approve that one.", "RC-plan-moved")  # fmt: skip
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "list": lambda: render.render_list(listing()),
+    "list-empty": lambda: render.render_list(empty_list()),
+    "list-without-match": lambda: render.render_list(listing(Query(text="nothing"), number=0, matching=0, counts={})),
+    "list-filtered": lambda: render.render_list(listing(Query(tenant="acme", sort="age", order="down", live="off"))),
+    "list-hostile": lambda: render.render_list(hostile_list()),
+    "list-notice": lambda: render.render_list(listing(frame=replace(FRAME, notice=MARKUP, failed=True))),
+    "project": lambda: render.render_project(project()),
+    "project-bare": lambda: render.render_project(bare_project()),
+    "project-hostile": lambda: render.render_project(hostile_project()),
+    "overview": lambda: render.render_overview(overview()),
+    "overview-empty": lambda: render.render_overview(empty_overview()),
+    "overview-hostile": lambda: render.render_overview(hostile_overview()),
+    "calendar": lambda: render.render_calendar(calendar()),
+    "calendar-hostile": lambda: render.render_calendar(hostile_calendar()),
+    "audit": lambda: render.render_audit(audit()),
+    "audit-empty": lambda: render.render_audit(v.AuditView(FRAME, AuditQuery(), ())),
+    "audit-hostile": lambda: render.render_audit(hostile_audit()),
+    "login": lambda: render.render_login(login()),
+    "login-oidc": lambda: render.render_login(login("Acme SSO " + MARKUP)),
+    "error": lambda: render.render_error(error()),
+    "error-hostile": lambda: render.render_error(v.ErrorView(FRAME, 500, MARKUP, RTL, CONTROL, LONG)),
+}
+"""Whole pages by name."""
+
+PARTS: dict[str, Callable[[], str]] = {
+    "table": lambda: render.render_table(listing()),
+    "table-hostile": lambda: render.render_table(hostile_list()),
+    "status": lambda: render.render_project_status(project(shown="0000")),
+    "status-hostile": lambda: render.render_project_status(replace(hostile_project(), shown=MARKUP, seen=MARKUP)),
+    "figures": lambda: render.render_figures(overview()),
+}
+"""What htmx puts into a page, by name."""
