@@ -28,6 +28,8 @@ create index if not exists siblings on objects (kind, container, position);
 create index if not exists level on objects (container, position);
 create index if not exists owned on objects (organization, kind, position);
 create index if not exists in_site on objects (json_extract(data, '$.site'), kind, position);
+create index if not exists paths on objects (json_extract(data, '$.site'), json_extract(data, '$.path')) where kind = 'section';
+create index if not exists basenames on objects (organization, json_extract(data, '$.basename')) where kind = 'site';
 create index if not exists deleted on objects (id) where kind = 'space' and json_extract(data, '$.deletedAt') is not null;
 """
 

@@ -121,6 +121,28 @@ class Store(File):
         where = "json_extract(data, '$.site') = ? and kind = ?"
         return int(self.connection.execute(f"select count(*) from objects where {where}", (site, kind)).fetchone()[0])  # noqa: S608
 
+    def section_at(self, site: str, path: str, *, but: str = "") -> str | None:
+        """The section of a site that has a path; `but`: a section that does not matter."""
+        where = "kind = 'section' and json_extract(data, '$.site') = ? and json_extract(data, '$.path') = ? and id != ?"
+        row = self.connection.execute(f"select id from objects where {where}", (site, path, but)).fetchone()  # noqa: S608
+        return row[0] if row else None
+
+    def has_section(self, site: str) -> bool:
+        """Whether a site is made of sections."""
+        query = "select 1 from objects indexed by paths where kind = 'section' and json_extract(data, '$.site') = ? limit 1"
+        return self.connection.execute(query, (site,)).fetchone() is not None
+
+    def section_paths(self, site: str) -> set[str]:
+        """The paths of all sections of a site."""
+        query = "select json_extract(data, '$.path') from objects indexed by paths where kind = 'section' and json_extract(data, '$.site') = ?"
+        return {row[0] for row in self.connection.execute(query, (site,))}
+
+    def site_at(self, organization: str, basename: str, *, but: str = "") -> str | None:
+        """The site of an organization that has a basename; `but`: a site that does not matter."""
+        where = "kind = 'site' and organization = ? and json_extract(data, '$.basename') = ? and id != ?"
+        row = self.connection.execute(f"select id from objects where {where}", (organization, basename, but)).fetchone()  # noqa: S608
+        return row[0] if row else None
+
     def own(self, kind: str, id: str, organization: str) -> None:
         """Note whose an object is now."""
         with self.write():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 from reconciler.sandbox.service import Caller
-from reconciler.sandbox.sites.structure import variants
+from reconciler.sandbox.sites.structure import row, variants
 from reconciler.sandbox.store import Object
 
 ADMIN, CREATE, REVIEW, EDIT, COMMENT, READ = 5, 4, 3, 2, 1, 0
@@ -147,9 +147,10 @@ class View:
     def section(self, data: Object) -> Object:
         self._paths[data["id"]] = f"{quote(data['path'])}/"
         if self._site is None:
-            self.of_site(data["site"])
-        assert self._site is not None
-        shown = [self.site_space(item) for item in self._site[1].get(data["id"], [])]
+            standing = self.store.select("site-space", container=row(data["site"], data["id"]))
+        else:
+            standing = self._site[1].get(data["id"], [])
+        shown = [self.site_space(item) for item in standing]
         kept = {key: value for key, value in _public(data).items() if key not in ("organization", "site")}
         published = f"{self.base}/published/{data['site']}/{quote(data['path'])}"
         return {"object": "site-section", **kept, "siteSpaces": shown, "urls": {"published": published}}

@@ -194,8 +194,7 @@ def _edits() -> list[Edit]:
         ]
     for name, again in {"spaces at the root": spaces, "sections": sections, "groups": groups, "variants": variants}.items():
         found.append(Edit(f"{name}: reverse", again, lambda many, again=again: again(many, order=-1)))
-    return [
-        *found,
+    found += [
         Edit("collections with spaces: reverse", collections, lambda many: collections(many, order=-1)),
         Edit("spaces: move to another collection", collections, lambda many: collections(many, shift=1)),
         Edit("sections: another path, one site", sections, lambda many: sections(many, path="y")),
@@ -217,6 +216,7 @@ def _edits() -> list[Edit]:
         Edit("teams: renamed keys", teams, lambda many: teams(many, key="u", former="t")),
         Edit("teams: probable renames", teams, lambda many: teams(many, key="u")),
     ]
+    return sorted(found, key=lambda edit: edit.name.split(":")[0])  # what begins alike is prepared once
 
 
 EDITS = _edits()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
@@ -82,12 +85,19 @@ def _empty(people: Tree) -> Actual:
     return Actual(objects, complete=complete)
 
 
+@lru_cache(maxsize=4)
+def _applied(first: Callable[[int], Tree], many: int) -> tuple[State, Actual]:
+    """What there is where that has been applied. Edits that begin alike share it; nothing that plans changes it."""
+    tree = first(many)
+    with TemporaryDirectory() as folder:
+        before = desired(Path(folder), tree)
+    state, actual = State("lineage", 0), _empty(tree["members"])
+    return carried_out(kinds(), before, state, actual, plan(kinds(), before, state, actual))
+
+
 def scene(folder: Path, edit: Edit, many: int) -> Scene:
     """What the plan of an edit is made from."""
-    first = edit.before or nothing
-    before = desired(folder, first(many))
-    state, actual = State("lineage", 0), _empty(first(many)["members"])
-    made = plan(kinds(), before, state, actual)
+    state, actual = State("lineage", 0), _empty(nothing(many)["members"])
     if edit.before is not None:
-        state, actual = carried_out(kinds(), before, state, actual, made)
+        state, actual = _applied(edit.before, many)
     return Scene(desired(folder, edit.after(many)), State("lineage", 0) if edit.lost else state, actual)

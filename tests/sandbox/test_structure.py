@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.effort import calls
 from tests.sandbox.box import BOB, Box, Json
 
 
@@ -150,3 +151,53 @@ def test_no_two_variants_of_a_site_share_an_address(box: Box) -> None:
     assert all(one["urls"]["published"].endswith(f"/{paths[one['section']]}/{one['path']}") for one in found)
     inside = [one for section in box.items(f"{site}/sections") for one in section["siteSpaces"]]
     assert {one["id"]: one["urls"] for one in inside} == {one["id"]: one["urls"] for one in found}
+
+
+# -- a site of many sections --------------------------------------------------------------------------------------------------
+
+
+def _effort(box: Box, site: str, number: int) -> tuple[int, int]:
+    """What it takes to make, change, move and delete a section: calls of functions, and steps of SQLite in tens."""
+    steps = 0
+
+    def step() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    def work() -> None:
+        section = box.section(site, f"New {number}")
+        box.patch(f"{site}/sections/{section}", {"path": f"p{number}"})
+        box.patch(site, {"visibility": "unlisted", "basename": f"b{number}"})
+        box.delete(f"{site}/sections/{section}")
+
+    box.store.connection.set_progress_handler(step, 10)
+    try:
+        return calls(work), steps
+    finally:
+        box.store.connection.set_progress_handler(None, 0)
+
+
+def test_work_on_a_section_takes_no_longer_where_the_site_has_more_of_them(box: Box) -> None:
+    site = box.site()
+    for i in range(3):
+        box.section(site, f"Section {i}")
+    _effort(box, site, 0)
+    few = _effort(box, site, 1)
+    for i in range(3, 40):
+        box.section(site, f"Section {i}")
+    other = box.site()
+    many = _effort(box, site, 2)
+    in_new = _effort(box, other, 3)
+    assert all(after <= before * 1.3 for before, after in zip(few * 2, many + in_new, strict=True)), (few, many, in_new)
+
+
+def test_the_first_section_in_the_order_of_visitors_becomes_the_default_when_the_default_one_goes(box: Box) -> None:
+    site = box.site()
+    default, second, third = (box.section(site, title) for title in ("Aa", "Bb", "Cc"))
+    box.post(f"{site}/section-groups", {"title": "All", "sections": [third]})
+    box.patch(f"{site}/sections/{third}", {"path": "first"})
+    box.delete(f"{site}/sections/{default}")
+    assert defaults(box, f"{site}/sections") == [second]
+    box.delete(f"{site}/sections/{second}")
+    assert defaults(box, f"{site}/sections") == [third]

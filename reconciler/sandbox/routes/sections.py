@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -33,12 +34,12 @@ async def create_section(organizationId: str, siteId: str, body: SectionCreate, 
     with store.write():
         site = structure.site_of(caller, organizationId, siteId)
         space = caller.get("space", body.spaceId, organizationId)
-        others = structure.sections(store, siteId)
+        first = not store.has_section(siteId)
         made: dict[str, Any] = {
             "id": store.new_id("sitesc"),
             "title": body.title,
-            "path": structure.free_path(body.title, {item["path"] for item in others}),
-            "default": not others,
+            "path": structure.new_path(body.title, partial(store.section_at, siteId), partial(store.section_paths, siteId)),
+            "default": first,
             "organization": organizationId,
             "site": siteId,
         }
@@ -46,7 +47,7 @@ async def create_section(organizationId: str, siteId: str, body: SectionCreate, 
             made["icon"] = body.icon
         store.add("section", organizationId, structure.level(siteId), made)
         structure.new_site_space(store, site, space, made["id"])
-        if not others:
+        if first:
             structure.rehome(store, site, made)
     return View(caller).section(made)
 
@@ -69,7 +70,7 @@ async def change_section(organizationId: str, siteId: str, siteSectionId: str, b
         section = structure.part(caller, organizationId, siteId, "section", siteSectionId)
         given = body.given()
         if "path" in given:
-            structure.take_path(given["path"], siteSectionId, structure.sections(store, siteId))
+            structure.take_path(given["path"], taken=store.section_at(siteId, given["path"], but=siteSectionId) is not None)
         if "defaultSiteSpace" in given:
             chosen = given.pop("defaultSiteSpace")
             siblings = store.select("site-space", container=structure.row(siteId, siteSectionId))

@@ -69,7 +69,8 @@ async def change_site_space(organizationId: str, siteId: str, siteSpaceId: str, 
         given = body.given()
         if "path" in given:
             siblings = store.select("site-space", container=structure.row(siteId, site_space.get("section")))
-            structure.take_path(given["path"], siteSpaceId, siblings)
+            taken = any(sibling["path"] == given["path"] and sibling["id"] != siteSpaceId for sibling in siblings)
+            structure.take_path(given["path"], taken=taken)
         if "spaceId" in given:
             site_space["_space"] = caller.get("space", given.pop("spaceId"), organizationId)["id"]
         if "condition" in given and given["condition"] is None:

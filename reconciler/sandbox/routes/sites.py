@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -59,12 +60,12 @@ async def create_site(organizationId: str, body: SiteCreate, caller: Caller = Ca
 def structure_site(caller: Caller, organization: str, body: SiteCreate) -> dict[str, Any]:
     """A new site, in the store."""
     store = caller.store
-    taken = store.values("site", organization, "basename")
+    taken = partial(store.values, "site", organization, "basename")
     made = {
         "id": store.new_id("site"),
         "type": body.type,
         "title": body.title,
-        "basename": structure.free_path(body.title, taken),
+        "basename": structure.new_path(body.title, partial(store.site_at, organization), taken),
         "visibility": body.visibility,
         "published": False,
         "createdAt": store.stamp(),
@@ -100,13 +101,12 @@ async def change_site(organizationId: str, siteId: str, body: SitePatch, caller:
     with store.write():
         site = structure.site_of(caller, organizationId, siteId)
         given = body.given()
-        if "basename" in given:
-            others = store.select("site", organization=organizationId)
-            if any(item["basename"] == given["basename"] and item["id"] != siteId for item in others):
-                raise Fault(400, f"basename: {given['basename']} is taken in the organization")
+        if "basename" in given and store.site_at(organizationId, given["basename"], but=siteId) is not None:
+            raise Fault(400, f"basename: {given['basename']} is taken in the organization")
         if "proxy" in given:
             site["_proxy"] = given.pop("proxy")
-        all_sections = structure.sections(store, siteId)
+        chooses = "defaultSiteSection" in given or "defaultSiteSpace" in given
+        all_sections = structure.sections(store, siteId) if chooses else []
         if "defaultSiteSection" in given:
             chosen = given.pop("defaultSiteSection")
             if chosen not in {item["id"] for item in all_sections}:

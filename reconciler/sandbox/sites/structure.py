@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 from reconciler.sandbox.service import Caller, Fault
@@ -84,14 +85,19 @@ def free_path(title: str, taken: set[str]) -> str:
     return path
 
 
+def new_path(title: str, holder: Callable[[str], str | None], taken: Callable[[], set[str]]) -> str:
+    """The path of a title; which paths are taken is read only where its first choice has a holder."""
+    return slug(title) if holder(slug(title)) is None else free_path(title, taken())
+
+
 def keep_path(path: str, taken: set[str]) -> str:
     """A path as it is, unless it is taken where it comes to."""
     return free_path(path, taken) if path in taken else path
 
 
-def take_path(path: str, mine: str, siblings: list[Object]) -> None:
+def take_path(path: str, *, taken: bool) -> None:
     """Raise 400 where a sibling holds the path."""
-    if any(one["path"] == path and one["id"] != mine for one in siblings):
+    if taken:
         raise Fault(400, f"path: {path} is taken on its level")
 
 
@@ -143,7 +149,8 @@ def rehome(store: Store, site: Object, section: Object) -> None:
 def delete_section(store: Store, section: Object) -> None:
     """Delete a section with its site spaces; those of the last one go back to the root."""
     site = section["site"]
-    last = len(sections(store, site)) == 1
+    store.remove("section", section["id"])
+    last = not store.has_section(site)
     for one in store.select("site-space", container=row(site, section["id"])):
         if not last:
             store.remove("site-space", one["id"])
@@ -153,8 +160,15 @@ def delete_section(store: Store, section: Object) -> None:
         one["path"] = keep_path(one["path"], taken)
         store.save("site-space", one)
         store.place("site-space", one["id"], row(site))
-    store.remove("section", section["id"])
-    ensure_default(store, "section", sections(store, site))
+    if section["default"] and not last:
+        first = _first_section(store, site)
+        store.save("section", first | {"default": True})
+
+
+def _first_section(store: Store, site: str) -> Object:
+    """The section that visitors see first, of a site that has one."""
+    kind, part = store.mixed(level(site), 1)[0]
+    return part if kind == "section" else sections(store, site)[0]
 
 
 def delete_group(store: Store, group: Object) -> None:
