@@ -134,8 +134,9 @@ class Store(File):
 
     def section_paths(self, site: str) -> set[str]:
         """The paths of all sections of a site."""
-        query = "select json_extract(data, '$.path') from objects indexed by paths where kind = 'section' and json_extract(data, '$.site') = ?"
-        return {row[0] for row in self.connection.execute(query, (site,))}
+        where = "kind = 'section' and json_extract(data, '$.site') = ?"
+        rows = self.connection.execute(f"select json_extract(data, '$.path') from objects indexed by paths where {where}", (site,))  # noqa: S608
+        return {row[0] for row in rows}
 
     def site_at(self, organization: str, basename: str, *, but: str = "") -> str | None:
         """The site of an organization that has a basename; `but`: a site that does not matter."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from math import log
 from pathlib import Path
 
 import pytest
 
+import reconciler
 from tests.effort import calls, counted, timed
 from tests.growth.edits import EDITS, Edit
 from tests.growth.scenes import scene
@@ -42,6 +44,12 @@ def test_ten_thousand_objects_take_ten_times_the_calls_and_seconds_of_a_thousand
     counter = max(counting - small, 0) / less  # seconds for each call that is counted
     if exponent(small, seconds - more * counter, 10) > SECONDS_MAX:  # a plan that is not counted takes less than that: look closely
         assert exponent(small, min(timed(many.plan)[0] for _ in range(3)), 10) <= SECONDS_MAX
+
+
+def test_no_set_takes_in_the_keys_of_a_dictionary_by_an_operator_which_copies_the_set_each_time() -> None:
+    """`set |= dict.keys()` is `set = set | dict.keys()`: no count of calls shows it. `set.update` adds in place."""
+    modules = Path(reconciler.__file__).parent.rglob("*.py")
+    assert [module for module in modules if re.search(r"[|&^-]= .*\.keys\(\)", module.read_text(encoding="utf-8"))] == []
 
 
 def test_every_edit_does_something_but_the_one_that_does_nothing(tmp_path: Path) -> None:

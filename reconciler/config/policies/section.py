@@ -240,7 +240,7 @@ class Section:
             self.problems.add(at, wrong.message, id=wrong.id)
             return False
         self.evaluation.work.use(found.variables, found.any_variable)
-        self.used |= scope.variables.keys() if found.any_variable else found.variables
+        self.used.update(scope.variables if found.any_variable else found.variables)
         return True
 
     # -- ready ones, and exceptions ------------------------------------------------------------------------------------------------

@@ -94,7 +94,7 @@ class _Deletes:
         inner = self._inside(address)
         blocked = self._excluded(removal, inner)
         if blocked is None:
-            self.selected |= inner.keys()
+            self.selected.update(inner)
             return
         self.removals[address] = blocked
         for below in self._below.get(address, ()):
