@@ -3,6 +3,7 @@
 - `task`: what is carried out, with what, and how
 - `run`: which steps may go, and what is left when all have ended
 - `preconditions`: what is read again before it is written, with `look` and what it is compared with, `expected`
+- `clearance`: which steps open something or cannot be taken back, and who is asked before each
 - `step`: one step, from its intent to its request
 - `answer`: what an answer says, and what of it the state records
 - `verify`: the look after the run

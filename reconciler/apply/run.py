@@ -47,7 +47,7 @@ async def apply(
         found = await verified(task, run.answers, run.results)
     results = tuple(run.results[step.id] for step in plan.steps)
     notes = (*run.answers.notes, *found.notes)
-    stopped = "interrupted" if interrupted else None
+    stopped = "interrupted" if interrupted else f"stopped: {run.halt.refused}" if run.halt.refused is not None else None
     return Outcome(journal.run, plan, results, run.steps.sent, found.leftover, notes, stopped, found.edited, found.unverified)
 
 
@@ -94,7 +94,7 @@ class Run:
             for task in running:
                 task.cancel()
             await asyncio.gather(stopping, *running, return_exceptions=True)
-        why = "interrupted" if self.stop.is_set() else "an earlier step failed"
+        why = "interrupted" if self.stop.is_set() else f"not sent: {self.halt.refused}" if self.halt.refused else "an earlier step failed"
         for step in self.plan.steps:
             if step.id not in self.results:
                 self._ended(Result(step, Status.SKIPPED, why))

@@ -13,6 +13,7 @@ from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.apply.answer import Answers
+from reconciler.apply.clearance import installed, serious
 from reconciler.apply.preconditions import Preconditions
 from reconciler.apply.task import Halt, Task
 from reconciler.client import Answer, RetryClass, encode
@@ -34,7 +35,9 @@ class Steps:
         self.sent = 0
         self.ids = answers.ids
         self.landing = Landing(task.writer, task.kinds, task.desired, task.actual, answers.ids)
-        self.preconditions = Preconditions(task, answers, halt)
+        self.preconditions, self.halt = Preconditions(task, answers, halt), halt
+        self.clearance = installed()
+        self.serious = serious(task.kinds, task.plan) if self.clearance is not None else {}
 
     async def run(self, step: Step) -> Result:
         """Do one step, its guard and its marker included."""
@@ -42,10 +45,10 @@ class Steps:
         made = step if self.nonce is None else marked(kind, step, self.nonce())
         result = await self._guarded(made, kind)
         if made is not step and result.status is Status.DONE:
-            result = await self._guarded(naming(self.kinds, kind, step), kind)
+            result = await self._guarded(naming(self.kinds, kind, step), kind, asks=False)  # what was begun is ended
         return replace(result, step=step)
 
-    async def _guarded(self, step: Step, kind: Kind) -> Result:
+    async def _guarded(self, step: Step, kind: Kind, *, asks: bool = True) -> Result:
         try:
             known, date, lookup = await self._before(step, kind)
         except ServiceError as error:
@@ -53,7 +56,18 @@ class Steps:
         async with self.preconditions.passing(step) as refusal:
             if refusal is not None:
                 return Result(step, *refusal)
+            if asks and (held := await self._held(step)) is not None:
+                return Result(step, Status.SKIPPED, f"not sent: {held}", id="RC-apply-held")
             return await self._sent(step, kind, known, date, lookup)
+
+    async def _held(self, step: Step) -> str | None:
+        """Why a step that opens something or cannot be taken back must not be sent now; nothing new is started then."""
+        what = self.serious.get(step.id)
+        if self.clearance is None or what is None:
+            return None
+        held = self.halt.refused or await self.clearance.refusal(what)
+        self.halt.refused = self.halt.refused or held
+        return held
 
     async def _sent(self, step: Step, kind: Kind, known: frozenset[str], date: datetime | None, lookup: tuple[str, ...]) -> Result:
         path = "/" + "/".join(encode("{id}", {"id": bare(self.ids[part]) if isinstance(part, Address) else part}) for part in step.path)

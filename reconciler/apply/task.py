@@ -42,14 +42,16 @@ class Quiet:
 
 @dataclass
 class Halt:
-    """Whether nothing new is started: `stop` is set from outside; after a failure, where `on_error` says so."""
+    """Whether nothing new is started: `stop` is set from outside; after a failure, where `on_error` says so; from the moment on at which
+    somebody refused a step, for which `refused` has the reason."""
 
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     on_error: Literal["continue", "stop"] = "continue"
     failed: bool = False
+    refused: str | None = None
 
     def __bool__(self) -> bool:
-        return self.stop.is_set() or (self.failed and self.on_error == "stop")
+        return self.stop.is_set() or self.refused is not None or (self.failed and self.on_error == "stop")
 
 
 @dataclass(frozen=True)

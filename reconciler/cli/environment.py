@@ -37,8 +37,8 @@ OPTIONLESS: Final = frozenset({"PLAN_KEY", "PLAN_KEY_OLD"})
 """What is read from the environment only."""
 
 TYPED: Final = frozenset({
-    "ACCEPT", "ACCEPT_GONE", "ALLOW_DELETE", "ALLOW_EXPOSURE", "ALLOW_FILE", "ALLOW_REPLACE", "ALLOW_VANISH", "CREATE_STATE", "DRY_RUN",
-    "FIELD", "FIX", "FORCE", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PLAN", "PUBLIC_VAR", "REASON", "RULE", "UNTIL", "WRITE",
+    "ACCEPT", "ACCEPT_GONE", "ALLOW_DELETE", "ALLOW_EXPOSURE", "ALLOW_FILE", "ALLOW_REPLACE", "ALLOW_VANISH", "CLASS", "CREATE_STATE",
+    "DIGEST", "DRY_RUN", "FIELD", "FIX", "FORCE", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PLAN", "PUBLIC_VAR", "REASON", "RULE", "UNTIL", "WRITE",
     "YES",
 })  # fmt: skip
 """What options that must be typed would be called. The same test compares it."""

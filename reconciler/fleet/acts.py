@@ -15,12 +15,13 @@ from typing import Any, Final
 from sqlalchemy import Connection, func, or_, select, update
 
 from reconciler.errors import Refused, StalePlan, UsageError
-from reconciler.fleet.approvals import LACKING, NEEDED, REJECTED, Decision, Verdict, folded, judged
+from reconciler.fleet.approvals import LACKING, NEEDED, REJECTED, Decision, Verdict, folded
 from reconciler.fleet.model import Approval, Change, Mode
 from reconciler.fleet.people import Person, Role
 from reconciler.fleet.store import approvals, audit, projects, quarantines
 from reconciler.fleet.store.projects import Row
 from reconciler.fleet.store.schema import projects as table
+from reconciler.fleet.verdicts import Judged, of_plan
 
 PAUSE_MAX: Final = timedelta(days=30)
 REASON_MAX: Final = 1_000
@@ -38,21 +39,14 @@ class Resumed:
 
 @dataclass(frozen=True)
 class Decided:
-    """What a decision leads to. `changes`: the classes that this person approved; `verdict`: of the plan, with this decision."""
+    """What a decision leads to. `changes`: the classes that this person approved; `judged`: the plan, this decision included."""
 
-    plan: approvals.Plan
-    verdict: Verdict
+    judged: Judged
     changes: frozenset[Change] = frozenset()
 
-
-@dataclass(frozen=True)
-class Judged:
-    """The last plan of a project, what it needs, and what people decided so far."""
-
-    plan: approvals.Plan
-    verdict: Verdict
-    rules: Mapping[Change, Approval]
-    decisions: tuple[Decision, ...]
+    @property
+    def verdict(self) -> Verdict:
+        return self.judged.verdict
 
 
 def sync(connection: Connection, person: Person, names: Sequence[str]) -> None:
@@ -153,10 +147,7 @@ def _judged(connection: Connection, row: Row, *, lock: bool = False) -> Judged:
         why = "its mode is watch" if watched else "no run has made one yet"
         hint = "Write mode: apply in the fleet file." if watched else f"Make one: reconciler fleet sync {row.project.name} --wait"
         raise UsageError(f"{row.project.name} has no plan: {why}", id="RC-fleet-no-plan", hint=hint)
-    made = approvals.decisions(connection, [(row.id, current.digest)]).get(row.id, [])
-    rules = row.project.approvals
-    verdict = judged(current.changes, rules, made, digest=current.digest, authors=current.authors)
-    return Judged(current, verdict, rules, tuple(made))
+    return of_plan(connection, row, current)
 
 
 def _current(connection: Connection, row: Row, digest: str) -> Judged:
@@ -208,7 +199,7 @@ def _decided(
         projects.wish(connection, [row.project.name])
     details = {"digest": current.plan.digest, "commit": current.plan.commit, "classes": sorted(changes), "reason": reason}
     _log(connection, person, action, [row], {key: value for key, value in details.items() if value})
-    return Decided(current.plan, current.verdict, changes)
+    return Decided(current, changes)
 
 
 def _reason(text: str) -> str:

@@ -21,7 +21,8 @@ REJECTED: Final = "the plan was rejected by "
 
 @dataclass(frozen=True)
 class Decision:
-    """What one person decided on the plan with a digest: they approve some classes of it, or reject all of it."""
+    """What one person decided on the plan with a digest: they approve some classes of it, or reject all of it. Without a person: the plan
+    was applied, and what was decided until then is used up."""
 
     person: str
     digest: str
@@ -89,14 +90,18 @@ def judged(
 ) -> Verdict:
     """What people's decisions, oldest first, say of the plan with a digest. Decisions on other plans say nothing.
 
-    A person counts once. Authors do not count where two people are needed. A rejection outweighs approvals until the person who rejected
-    the plan approves it.
+    An approval is good for one apply. A person counts once. Authors do not count where two people are needed. A rejection outweighs
+    approvals until the person who rejected the plan approves it.
     """
     names: dict[str, str] = {}
     approved: dict[str, set[Change]] = {}
     rejected: dict[str, Decision] = {}
     for decision in decisions:
         if decision.digest != digest:
+            continue
+        if not decision.person:
+            approved.clear()
+            rejected.clear()
             continue
         key = folded(decision.person)
         names.setdefault(key, decision.person)

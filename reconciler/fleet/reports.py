@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from reconciler.fleet.acts import Decided
 from reconciler.fleet.changes import Changes
 from reconciler.fleet.facts import facts_of, health_of
 from reconciler.fleet.health import Health, HealthWord, shortened
+from reconciler.fleet.model import Approval
 from reconciler.fleet.status import Status, Word, lasting, status
 from reconciler.fleet.store.projects import Row
+from reconciler.fleet.verdicts import Judged
 from reconciler.model import Concern
-from reconciler.report.schemas.fleet import FleetConcernData, FleetPlanDocument, FleetProjectData, FleetStatusDocument
+from reconciler.report.schemas.fleet import (
+    FleetApprovalDocument,
+    FleetConcernData,
+    FleetPlanDocument,
+    FleetProjectData,
+    FleetStatusDocument,
+    FleetVerdictData,
+)
 from reconciler.report.table import table
 from reconciler.report.times import utc_text
 from reconciler.report.words import count
@@ -80,12 +90,57 @@ def status_of(row: Row) -> Status:
     return status(facts_of(row), row.now)
 
 
-def status_document(rows: Sequence[Row], workers: int, now: datetime) -> FleetStatusDocument:
-    """What `fleet status` shows, as JSON."""
-    return {"format": "reconciler.fleet-status/1", "at": utc_text(now), "workers": workers, "projects": [_project(row) for row in rows]}
+def status_document(rows: Sequence[Row], workers: int, now: datetime, judged: Mapping[int, Judged] | None = None) -> FleetStatusDocument:
+    """What `fleet status` shows, as JSON. `judged`: the plans that people decide on, by the ids of their projects."""
+    projects = [_project(row, (judged or {}).get(row.id)) for row in rows]
+    return {"format": "reconciler.fleet-status/1", "at": utc_text(now), "workers": workers, "projects": projects}
 
 
-def _project(row: Row) -> FleetProjectData:
+def approval_document(name: str, person: str, decided: Decided, *, rejects: bool) -> FleetApprovalDocument:
+    """What `fleet approve` and `fleet reject` did, as JSON."""
+    return {
+        "format": "reconciler.fleet-approval/1",
+        "project": name,
+        "decision": "reject" if rejects else "approve",
+        "person": person,
+        "classes": sorted(decided.changes),
+        "approvals": _verdict(decided.judged),
+    }
+
+
+def _verdict(judged: Judged) -> FleetVerdictData:
+    verdict = judged.verdict
+    return {
+        "commit": judged.plan.commit,
+        "digest": judged.plan.digest or "",
+        "needs": [
+            {
+                "change": change.value,
+                "rule": judged.rules.get(change, Approval.TWO).value,
+                "missing": verdict.lacking.get(change, 0),
+                "people": list(verdict.people.get(change, ())),
+            }
+            for change in sorted(judged.plan.changes)
+        ],
+        "rejected": [{"person": rejection.person, "reason": rejection.reason} for rejection in verdict.rejected],
+        "allowed": verdict.allows,
+    }
+
+
+def needs_text(judged: Judged) -> str:
+    """What a plan needs before it is applied, for a screen."""
+    lines = []
+    for need in _verdict(judged)["needs"]:
+        rule = {"auto": "nobody", "one": "one person", "two": "two people, not the authors"}[need["rule"]]
+        people = f"; approved by {', '.join(need['people'])}" if need["people"] else ""
+        lines.append(f"  {need['change']:<9} {rule}{people}")
+    authors = f" by {', '.join(judged.plan.authors)}" if judged.plan.authors else ""
+    head = f"The plan of commit {judged.plan.commit[:12]}{authors} needs:"
+    verdict = judged.verdict.sentence
+    return "".join(f"{terminal(line)}\n" for line in [head, *lines, *([f"{verdict[:1].upper()}{verdict[1:]}."] if verdict else [])])
+
+
+def _project(row: Row, judged: Judged | None) -> FleetProjectData:
     made, facts, well = status_of(row), facts_of(row), health_of(row)
     reading = facts.reading
     return {
@@ -130,6 +185,7 @@ def _project(row: Row) -> FleetProjectData:
         }
         if row.is_paused
         else None,
+        "approvals": _verdict(judged) if judged is not None else None,
     }
 
 

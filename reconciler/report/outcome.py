@@ -90,13 +90,17 @@ def summary(outcome: Outcome, onward: Onward = Onward()) -> str:
     done, steps = outcome.count(Status.DONE), len(outcome.results)
     if done == steps:
         if outcome.stopped and not steps:
-            return f"{outcome.stopped.capitalize()}.{_onward(outcome, onward, False)}"
+            return f"{_capital(outcome.stopped)}.{_onward(outcome, onward, False)}"
         nothing = "Applied without any requests." if outcome.plan.pending else "Nothing to apply."
         line = f"Applied {count(done, 'request')}." if steps else nothing
     else:
         parts = [f"{outcome.count(status):,} {word}" for status, word in _UNDONE if outcome.count(status)]
         line = f"Applied {done:,} of {count(steps, 'request')}: {', '.join(parts)}."
-    return " ".join([f"{outcome.stopped.capitalize()}.", line] if outcome.stopped else [line]) + _onward(outcome, onward, done == steps)
+    return " ".join([f"{_capital(outcome.stopped)}.", line] if outcome.stopped else [line]) + _onward(outcome, onward, done == steps)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _onward(outcome: Outcome, onward: Onward, whole: bool) -> str:

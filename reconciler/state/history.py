@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import datetime
+from itertools import takewhile
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, bindparam, func, or_, select
 
 from reconciler.address import Address
 from reconciler.model import Entry, Run
@@ -62,6 +64,16 @@ def _run(row: Any, did: Mapping[str, int], undone: Mapping[str, int], turned: Ma
         return Run(row.id, row.who, row.command, datetime.fromisoformat(row.started), ended, row.exit_code, did, undone, turned)
     except (TypeError, ValueError) as error:
         raise damaged(f"the run {row.id!r}") from error
+
+
+def read_undos(connection: Connection, state: int) -> tuple[str, ...]:
+    """The runs of `undo` that did something after the last `apply` that did, newest first."""
+    sent = select(journal.c.id).where(journal.c.state == runs.c.state, journal.c.run == runs.c.id).exists()
+    changed = select(turns.c.id).where(turns.c.state == runs.c.state, turns.c.run == runs.c.id).exists()
+    decided = or_(runs.c.command.startswith("undo"), runs.c.command.startswith("apply"))
+    query = select(runs.c.id, runs.c.command).where(runs.c.state == state, decided, or_(sent, changed))
+    with closing(connection.execute(query.order_by(runs.c.started.desc(), runs.c.id))) as found:
+        return tuple(row.id for row in takewhile(lambda row: row.command.startswith("undo"), found))
 
 
 def read_entries(connection: Connection, state: int, run: str) -> tuple[Entry, ...]:

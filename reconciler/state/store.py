@@ -126,6 +126,16 @@ class Store:
 
         return self._database.read(work) or ()
 
+    def undos(self) -> tuple[str, ...]:
+        """The runs of `undo` that did something after the last `apply` that did, newest first."""
+        from reconciler.state.history import read_undos
+
+        def work(connection: Connection) -> tuple[str, ...]:
+            row = find(connection, self._scope)
+            return () if row is None else read_undos(connection, row.id)
+
+        return self._database.read(work) or ()
+
     def entries(self, run: str) -> tuple[Entry, ...]:
         """What the run with this id journalled, in the order in which it was sent."""
         from reconciler.state.history import read_entries

@@ -63,6 +63,14 @@ class Running:
         assert code is None or done.returncode == code, (words, done.returncode, done.stdout, done.stderr)
         return done.stdout
 
+    def error(self, *words: str, code: int) -> str:
+        """What a command prints where it fails."""
+        done = processes.run(
+            [sys.executable, "-m", "reconciler", *words], cwd=self.folder, env=self.environ, capture_output=True, text=True
+        )
+        assert done.returncode == code, (words, done.returncode, done.stdout, done.stderr)
+        return str(done.stderr)
+
     def git(self, *words: str) -> None:
         subprocess.run(["git", *words], cwd=self.remote, env=self.environ, check=True, capture_output=True)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.fleet.model import Repository
-from reconciler.fleet.sources import git, tree
+from reconciler.fleet.sources import authors, git, tree
 from reconciler.fleet.sources.git import SourceError
 
 
@@ -122,3 +122,32 @@ def test_directories_are_listed_by_their_whole_path(remote: Remote, tmp_path: Pa
     commit = git.fetched(tmp_path / "cache", remote.source())
     assert git.directories(commit, "orgs/*") == [{"name": "a", "path": "orgs/a"}, {"name": "b", "path": "orgs/b"}]
     assert [element["path"] for element in git.directories(commit, "*")] == ["orgs", "other"]
+
+
+@pytest.mark.parametrize("filters", ["true", "false"])
+def test_who_wrote_a_change_is_known_through_merges_co_authors_and_rewritten_history(remote: Remote, tmp_path: Path, filters: str) -> None:
+    remote("config", "uploadpack.allowFilter", filters)
+    cache, source = tmp_path / "cache", remote.source(ref="main")
+
+    def commit(name: str, message: str = "a change") -> str:
+        who = f"{name.capitalize()} <{name.capitalize()}@acme.example>"
+        remote("commit", "-q", "--allow-empty", "-m", message, "--author", who)
+        return remote("rev-parse", "HEAD")
+
+    def wrote(since: str | None) -> list[str]:
+        found = authors.authors(cache, source, git.fetched(cache, source), since)
+        return [email.partition("@")[0] for email in found]
+
+    base = commit("old")
+    assert wrote(None) == ["ada", "old"], "the committer counts as well"
+    remote("checkout", "-q", "-b", "branch")
+    (remote.folder / "file").write_text("x")
+    remote("add", "-A")
+    commit("grace", "work\n\nCo-authored-by: Linus <LINUS@acme.example>\nCo-authored-by: nonsense")
+    remote("checkout", "-q", "main")
+    commit("other")
+    remote("merge", "-q", "--no-ff", "-m", "merged", "branch")
+    assert wrote(None) == ["ada", "grace", "linus", "nonsense"], "without a commit before: what the merge brings"
+    assert wrote(base) == ["ada", "grace", "linus", "nonsense", "other"]
+    assert wrote(remote("rev-parse", "HEAD")) == wrote(None), "what is applied again, after an undo"
+    assert set(wrote("0" * 40)) >= {"ada", "grace", "linus", "other", "old"}, "whoever may have written it, where the history was rewritten"

@@ -13,7 +13,7 @@ ADDED = ("approvals", "quarantines", "samples", "notices", "sessions", "audit")
 COLUMNS = {
     "revisions": ["settings"],
     "projects": ["health", "health_at", "cost", "well_since", "announced"],
-    "plans": ["digest", "classes", "authors", "text"],
+    "plans": ["digest", "classes", "authors", "text", "since"],
 }
 
 

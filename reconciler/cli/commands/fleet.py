@@ -5,6 +5,8 @@ from __future__ import annotations
 from reconciler.cli import exits
 from reconciler.cli.program import Lazy, LazyGroup
 
+_DECIDES = (exits.REFUSED, exits.LOCKED)  # it would not count; the plan moved
+
 command = LazyGroup(
     name="fleet",
     commands_by_name={
@@ -17,8 +19,10 @@ command = LazyGroup(
             "reconciler.cli.commands.fleet_projects:status_command", "Show the status of projects.", (exits.PENDING, exits.PARTLY)
         ),
         "sync": Lazy("reconciler.cli.commands.fleet_projects:sync_command", "Run projects now.", (exits.PENDING, exits.PARTLY)),
-        "pause": Lazy("reconciler.cli.commands.fleet_projects:pause_command", "Stop running projects for a time."),
-        "resume": Lazy("reconciler.cli.commands.fleet_projects:resume_command", "End a pause."),
+        "approve": Lazy("reconciler.cli.commands.fleet_people:approve_command", "Approve the plan of a project.", _DECIDES),
+        "reject": Lazy("reconciler.cli.commands.fleet_people:reject_command", "Reject the plan of a project.", _DECIDES),
+        "pause": Lazy("reconciler.cli.commands.fleet_people:pause_command", "Stop running projects for a time."),
+        "resume": Lazy("reconciler.cli.commands.fleet_people:resume_command", "End a pause or a quarantine."),
     },
     short_help="Watch and apply many projects all the time.",
     help="""Watch and apply many projects all the time, on PostgreSQL, with any number of workers.

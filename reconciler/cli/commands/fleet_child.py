@@ -1,14 +1,16 @@
 """What a worker of a fleet starts for one run: `python -m reconciler.cli.commands.fleet_child read|apply …`. Not a command for people.
 
-`read` makes one reading of the service and writes what it says as documents into a folder: `plan.json`, `drift.json` and `reading.json`,
-and with --save `saved.json`, which `apply` takes. Both send nothing that the worker's gate has not counted, and end if the worker does.
+`read` makes one reading of the service and writes what it says into a folder: `plan.json`, `plan.txt`, `drift.json` and `reading.json`, and
+with --save `saved.json`, which `apply` takes. Both send nothing that the worker's gate has not counted, and end if the worker does; `apply`
+asks it before each step that opens something or cannot be taken back.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -16,6 +18,9 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, Program
 from reconciler.cli.terminal.screen import Screen
+
+if TYPE_CHECKING:
+    from reconciler.state import Store
 
 PR_SET_PDEATHSIG: Final = 1
 
@@ -35,6 +40,7 @@ def read_command(screen: Screen, /, folder: Path, save: bool, **words: Any) -> i
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.terminal.reports import written
     from reconciler.cli.wiring import plan_file, run
+    from reconciler.cli.wiring.approval import sent_digest
     from reconciler.cli.wiring.connect import connect, load, now, open_store
     from reconciler.cli.wiring.unseen import unseen
     from reconciler.errors import Refused
@@ -44,6 +50,9 @@ def read_command(screen: Screen, /, folder: Path, save: bool, **words: Any) -> i
     from reconciler.plan.guard import guard
     from reconciler.plan.health import Given, health
     from reconciler.report.documents import drift_document, plan_document
+    from reconciler.report.layout import plain
+    from reconciler.report.saved import saved_plan
+    from reconciler.report.text import plan_text
     from reconciler.text.escape import as_json
 
     options = Options.of(screen, words)
@@ -53,6 +62,7 @@ def read_command(screen: Screen, /, folder: Path, save: bool, **words: Any) -> i
         with open_store(screen, options, project, service, create=False) as store:
             state, key = store.read(), store.digest_key()
             new = unseen(options, project, service, store)
+            undone = [_undone(store, id) for id in store.undos()]
         kinds = kinds.sealed(key)
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True)
     refused = ""
@@ -65,14 +75,21 @@ def read_command(screen: Screen, /, folder: Path, save: bool, **words: Any) -> i
     given = Given(kinds, project.desired, state, planned.actual, planned.plan, changed, planned.actual.date or made_at)
     checked = health(given, unseen=new.fact if new is not None else "")
     plan, outside = screen.masked_data(planned.plan), screen.masked_data(changed)
-    about = {
+    made = plan_file.made_of(options, project, state, service.identity)
+    digests = plan_file.digests_of(screen, state.lineage, key)
+    about: dict[str, Any] = {
         "project": project.settings.project,
         "environment": options.env,
         "service": service.identity,
         "newState": new.fact if new is not None else "",
         "refused": screen.masked(refused),
         "health": healths.as_data(healths.Checked(checked.concerns, checked.unread)),
+        "digest": None,
+        "undone": undone,
     }
+    if new is None:
+        whole = saved_plan(planned.plan, kinds, planned.actual, created_at=made_at, made=made, digests=digests)
+        about["digest"] = sent_digest(whole)
     documents: dict[str, Any] = {
         "plan": plan_document(plan, created_at=made_at, forecast=planned.forecast),
         "drift": drift_document(outside),
@@ -80,11 +97,19 @@ def read_command(screen: Screen, /, folder: Path, save: bool, **words: Any) -> i
     }
     for name, document in documents.items():
         written(folder / f"{name}.json", screen.masked(as_json(document)))
+    written(folder / "plan.txt", screen.masked(plain(plan_text(plan))))
     if save and not refused and new is None:
-        made = plan_file.made_of(options, project, state, service.identity)
-        digests = plan_file.digests_of(screen, state.lineage, key)
         plan_file.write(screen, folder / "saved.json", planned, kinds, made=made, digests=digests, created_at=made_at)
     return exits.DONE
+
+
+def _undone(store: Store, run: str) -> dict[str, Any]:
+    """A run of `undo`, and the addresses that it changed."""
+    addresses = {str(address) for turn in store.turns(run) for address in (turn.address, turn.old) if address is not None}
+    for entry in store.entries(run):
+        if entry.status not in ("failed", "not-sent"):
+            addresses |= {str(address) for address in (entry.intent.address, *entry.bound, *entry.forgotten)}
+    return {"run": run, "addresses": sorted(addresses)}
 
 
 child = Program(
@@ -98,11 +123,16 @@ child = Program(
 
 def main() -> None:
     """Run one command behind the gate of the worker."""
-    from reconciler.client.pacing import install
+    from reconciler.client import pacing
     from reconciler.fleet.runs.gate import VARIABLE, Turnstile
 
     _end_with_the_worker()
-    install(Turnstile(os.environ[VARIABLE]))
+    turnstile = Turnstile(os.environ[VARIABLE])
+    pacing.install(turnstile)
+    if sys.argv[1:2] == ["apply"]:
+        from reconciler.apply import clearance
+
+        clearance.install(turnstile)
     child.main()
 
 

@@ -14,6 +14,7 @@ from reconciler.errors import StateError, UsageError
 
 if TYPE_CHECKING:
     from reconciler.cli.terminal.screen import Screen
+    from reconciler.fleet.people import Person
     from reconciler.fleet.store import Database
 
 DATA: Final = Path(".reconciler/fleet")
@@ -91,6 +92,22 @@ def opened(screen: Screen, given: str | None, *, prepare: bool = False) -> Itera
                 hint="Create it: reconciler fleet apply FILE, or reconciler fleet up FILE.",
             )
         yield found
+
+
+def operator() -> Person:
+    """Who types a command: an admin of every tenant, since whoever has the database's password could write every row. The name is the
+    e-mail address of git's configuration, so that the same person in a browser, or as the author of a commit, is the same."""
+    import subprocess
+
+    from reconciler.cli.wiring.connect import who
+    from reconciler.fleet.people import ALL, Person, Role
+
+    try:
+        done = subprocess.run(["git", "config", "--get", "user.email"], capture_output=True, text=True, timeout=10, check=False)  # noqa: S607
+        email = done.stdout.strip()
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
+        email = ""
+    return Person(email if "@" in email and email.isprintable() else who(), {ALL: Role.ADMIN})
 
 
 def checked(names: tuple[str, ...], known: list[str]) -> None:

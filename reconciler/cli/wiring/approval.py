@@ -6,6 +6,7 @@ and a sentence for everything that does not. The file is only ever compared with
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
@@ -72,6 +73,18 @@ def grants(document: Mapping[str, Any]) -> dict[str, Grant]:
         if one["address"] in found:  # else it is about what can be read by a change of something else, which has a line of its own
             found[one["address"]].consents.add(_text(one))
     return dict(found)
+
+
+def sent_digest(document: Mapping[str, Any]) -> str:
+    """A digest of what a saved plan would send and open, and where. What was read, and what values were before, are no part of it."""
+    acts = {change["address"]: [sorted(change["actions"])] for change in document["changes"]}
+    objects = {condition["address"]: condition["id"] for condition in document["preconditions"]}
+    parts = {
+        address: [acts.get(address), objects.get(address), sorted(grant.requests), sorted(grant.exposures), sorted(grant.consents)]
+        for address, grant in grants(document).items()
+    }
+    where = [document["service"], document["project"], document["environment"], document["digests"]["lineage"]]
+    return hashlib.sha256(json.dumps([where, parts], sort_keys=True).encode()).hexdigest()
 
 
 def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, narrow: Narrow) -> Approval:

@@ -1,9 +1,11 @@
-"""The gate of a token's budget between a run and the database: a Unix socket of the worker that the run asks before each request.
+"""The gate between a run and the database: a Unix socket of the worker that the run asks before each request, for its share of the token's
+budget, and before each step that opens something or cannot be taken back.
 
 A run therefore needs no access to the fleet's database, and ends if its worker does. Both ends are here.
 
     run: {"id": 1, "take": "GET"}                              worker: {"id": 1}, as soon as the request may be sent
     run: {"id": 1, "told": [size, left, reset, refused]}       or "told": null, where no answer came
+    run: {"id": 2, "may": "delete"}                            worker: {"id": 2}, or with "refused": why not
 """
 
 from __future__ import annotations
@@ -22,16 +24,25 @@ from reconciler.fleet.budget import Report
 VARIABLE: Final = "_RECONCILER_FLEET_GATE"
 LOST: Final = 70  # the exit code of a run whose worker is gone
 WAIT_MAX: Final = 5.0  # seconds after which the row is looked at again, whatever it said
+UNKNOWN: Final = "the fleet's database cannot say whether it may go on"
 LAST_WORDS: Final = 1.0  # seconds for reading what an ended run wrote
 
 
 class Gate:
-    """The worker's end, for one run. `take`: 0 or seconds to wait; `report`: what was answered, by ticket. Both are called in threads."""
+    """The worker's end, for one run. `take`: 0 or seconds to wait; `report`: what was answered, by ticket; `held`: why a step that cannot
+    be taken back must not be sent now. All are called in threads. `refused`: the first reason that was given to the run."""
 
-    def __init__(self, path: Path, take: Callable[[str, str], float], report: Callable[[dict[str, Report | None]], None]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        take: Callable[[str, str], float],
+        report: Callable[[dict[str, Report | None]], None],
+        held: Callable[[str], str | None] = lambda what: None,
+    ) -> None:
         self.path = path
         self.taken = 0
-        self._take, self._report = take, report
+        self.refused: str | None = None
+        self._take, self._report, self._held = take, report, held
         self._server: asyncio.Server | None = None
         self._sent: set[str] = set()
         self._told: dict[str, Report | None] = {}
@@ -68,6 +79,8 @@ class Gate:
                 ticket = str(int(message["id"]))
                 if "take" in message:
                     _kept(grants, self._grant(ticket, str(message["take"])[:20], writer))
+                elif "may" in message:
+                    _kept(grants, self._clear(ticket, str(message["may"])[:20], writer))
                 elif ticket in self._sent:
                     self._sent.discard(ticket)
                     self._told[ticket] = _report(message["told"])
@@ -93,6 +106,17 @@ class Gate:
         writer.write(json.dumps({"id": int(ticket)}).encode() + b"\n")
         await writer.drain()
 
+    async def _clear(self, ticket: str, what: str, writer: asyncio.StreamWriter) -> None:
+        """Answer whether a step may be sent; without an answer of the database it may not."""
+        async with self._turn:
+            try:
+                held = await asyncio.to_thread(self._held, what)
+            except Exception:
+                held = UNKNOWN
+            self.refused = self.refused or held
+        writer.write(json.dumps({"id": int(ticket)} | ({"refused": held} if held is not None else {})).encode() + b"\n")
+        await writer.drain()
+
     async def _flush(self) -> None:
         async with self._turn:
             told, self._told = self._told, {}
@@ -115,12 +139,12 @@ def _report(told: Any) -> Report | None:
 
 
 class Turnstile:
-    """The run's end: the `Shared` of its client."""
+    """The run's end: the `Shared` of its client, and the `Clearance` of its apply."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._number = 0
-        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._waiting: dict[int, asyncio.Future[str | None]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._listening: asyncio.Task[None] | None = None
@@ -142,6 +166,19 @@ class Turnstile:
         finally:
             self._waiting.pop(number, None)
         return number
+
+    async def refusal(self, what: str) -> str | None:
+        """Why a step that cannot be taken back must not be sent now; None where it may."""
+        writer = await self._connected()
+        self._number += 1
+        number, answer = self._number, asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+        try:
+            writer.write(json.dumps({"id": number, "may": what}).encode() + b"\n")
+            refused: str | None = await answer
+            return refused
+        finally:
+            self._waiting.pop(number, None)
 
     def report(self, ticket: int, status: int | None, hints: Hints | None) -> None:
         """Tell the worker what the answer said."""
@@ -173,7 +210,8 @@ class Turnstile:
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         while line := await reader.readline():
-            answer = self._waiting.get(json.loads(line)["id"])
+            message = json.loads(line)
+            answer = self._waiting.get(message["id"])
             if answer is not None and not answer.done():
-                answer.set_result(None)
+                answer.set_result(message.get("refused"))
         os._exit(LOST)  # the worker is gone: nobody counts what is sent from here, and somebody else will run the project

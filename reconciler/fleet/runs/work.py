@@ -10,7 +10,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -20,17 +20,18 @@ from sqlalchemy import func
 from reconciler.config.language.variables import ENV_PREFIX
 from reconciler.errors import ReconcilerError
 from reconciler.fleet import approvals, schedule, status
-from reconciler.fleet.facts import follower
 from reconciler.fleet.health import Checked, of_document
-from reconciler.fleet.model import Mode, Project
-from reconciler.fleet.runs import end
+from reconciler.fleet.model import Approval, Mode, Project
+from reconciler.fleet.runs import end, holds
 from reconciler.fleet.runs.gate import VARIABLE, Gate
 from reconciler.fleet.runs.process import execute
 from reconciler.fleet.runs.secrets import digest, resolved
+from reconciler.fleet.sources import authors as git_authors
 from reconciler.fleet.sources import git, tree
-from reconciler.fleet.store import Database, budgets, runs
+from reconciler.fleet.store import Database, audit, budgets, runs
 from reconciler.fleet.store import approvals as kept
 from reconciler.fleet.store import projects as rows
+from reconciler.fleet.store.approvals import Plan
 from reconciler.fleet.store.schema import projects as tables
 
 READ_SECONDS: Final = 900.0
@@ -44,14 +45,15 @@ class Failed(ReconcilerError):
 
 @dataclass
 class Result:
-    """What a run says of its project. `waits`: why changes are not applied, None where none wait."""
+    """What a run says of its project. `waits`: why changes are not applied, None where none wait. `stopped`: some of them are."""
 
     commit: str | None = None
     reading: status.Reading | None = None
     health: Checked | None = None
-    plan: Mapping[str, Any] | None = None
+    plan: Plan | None = None
     waits: str | None = None
     applied: bool = False
+    stopped: bool = False
     says: str = ""
     code: int = 0
     late: bool = False
@@ -92,13 +94,15 @@ class _Run:
     def __init__(self, place: Place, begun: runs.Begun, folder: Path, result: Result, gate: Path) -> None:
         self.place, self.begun, self.folder, self.result, self.gate = place, begun, folder, result, gate
         self.project: Project = begun.project
+        self.undone: list[Mapping[str, Any]] = []
+        self.since: str | None = None
 
     async def all(self) -> None:
         project, database = self.project, self.place.database
         token = resolved(project.token, "the token")
         state = resolved(project.state, "the state") if project.state is not None else database.address.url
         name = digest(project.base_url, token)
-        commit = await asyncio.to_thread(git.fetched, self.place.cache, project.source)
+        commit = self.commit = await asyncio.to_thread(git.fetched, self.place.cache, project.source)
         self.result.commit = commit.id
         files = self.folder / "files"
         files.mkdir(mode=0o700)
@@ -115,11 +119,13 @@ class _Run:
             with database.transaction() as connection:
                 budgets.report(connection, name, {f"{self.begun.id}.{ticket}": answer for ticket, answer in answers.items()})
 
-        async with Gate(self.gate, take, report) as gate:
+        async with Gate(self.gate, take, report, self._held_meanwhile) as gate:
             try:
-                await self._read(root, secrets, name, state)
+                await self._read(root, secrets)
+                await asyncio.to_thread(self._own, digest(state, *self.scope), name)
+                await asyncio.to_thread(self._keep)
                 if project.mode is Mode.APPLY:
-                    await self._apply(root, secrets)
+                    await self._apply(root, secrets, gate)
             finally:
                 self.result.requests = gate.taken
 
@@ -129,7 +135,8 @@ class _Run:
         words += ["--env", project.environment] if project.environment is not None else []
         return words + [word for key, value in project.vars.items() for word in ("--var", f"{key}={value}")]
 
-    async def _read(self, root: Path, secrets: Mapping[str, str], budget: str, state: str, *, exclude: tuple[str, ...] = ()) -> None:
+    async def _read(self, root: Path, secrets: Mapping[str, str], *, exclude: tuple[str, ...] = ()) -> None:
+        """Read the service, and take the plan of it. `exclude`: addresses that are left out of the plan; the reading stays as it was."""
         words = [*self._words("read", root), "--folder", str(self.folder)]
         words += ["--save"] if self.project.mode is Mode.APPLY else []
         words += [word for glob in exclude for word in ("--exclude", glob)]
@@ -139,50 +146,65 @@ class _Run:
             raise Failed(f"it took longer than {READ_SECONDS:g} s", id="RC-fleet-run-late")
         if ended.code != 0:
             raise Failed(ended.says or f"it ended with {ended.code}", id="RC-fleet-run-failed")
-        plan, drift, about = (_document(self.folder / f"{name}.json") for name in ("plan", "drift", "reading"))
+        document, about = _document(self.folder / "plan.json"), _document(self.folder / "reading.json")
+        text = _text(self.folder / "plan.txt").decode("utf-8", "replace")
+        commit = self.commit.id
+        self.result.plan = Plan(commit, document, about["digest"], approvals.classes(document), (), text)
         if exclude:
             return
-        scope = digest(state, str(about["service"]), str(about["project"]), str(about["environment"]))
-        other = await asyncio.to_thread(self._own, scope, budget)
+        self.drift, self.undone = _document(self.folder / "drift.json"), about["undone"]
+        self.scope = (str(about["service"]), str(about["project"]), str(about["environment"]))
+        self.result.reading = status.of_documents(commit, document, self.drift, new_state=about["newState"], refused=about["refused"])
+        self.result.health = of_document(about["health"])
+
+    def _own(self, scope: str, budget: str) -> None:
+        """Claim the state for this project. Raises `Failed` where another one has it."""
+        with self.place.database.transaction() as connection:
+            other = runs.own(connection, self.begun.project_id, scope, budget)
         if other is not None:
+            self.result.reading = None
             raise Failed(
-                f"the project {other} of this fleet has the same state: project {about['project']} on {self.project.base_url}",
+                f"the project {other} of this fleet has the same state: project {self.scope[1]} on {self.project.base_url}",
                 id="RC-fleet-same-state",
                 hint="Give one of them another `project:` in its files, an environment, or a state of its own.",
             )
-        assert self.result.commit is not None
-        self.result.plan = plan
-        self.result.reading = status.of_documents(
-            self.result.commit, plan, drift, new_state=about["newState"], refused=about["refused"]
-        )  # fmt: skip
-        self.result.health = of_document(about["health"])
 
-    def _own(self, scope: str, budget: str) -> str | None:
-        with self.place.database.transaction() as connection:
-            return runs.own(connection, self.begun.project_id, scope, budget)
-
-    async def _apply(self, root: Path, secrets: Mapping[str, str]) -> None:
-        """Apply the plan of the reading as far as it may be applied without anybody."""
-        reading, plan, result = self.result.reading, self.result.plan, self.result
+    def _keep(self) -> None:
+        """Compare the plan with the one before it: since which commit it is about, what was undone meanwhile."""
+        reading, plan, project = self.result.reading, self._plan, self.project
         assert reading is not None
-        assert plan is not None
+        with self.place.database.transaction() as connection:
+            before = kept.plan_of(connection, self.begun.project_id)
+            if project.mode is Mode.APPLY:
+                row = rows.read(connection, [project.name])[0]
+                holds.settle_quarantines(connection, row, plan, self.undone, whole=reading.is_whole)
+        done = reading.is_whole and not (reading.ahead or reading.both)
+        since = before.since if before is not None else self.begun.applied
+        self.since, self.result.plan = since, replace(plan, since=plan.commit if done else since)
+
+    @property
+    def _plan(self) -> Plan:
+        assert self.result.plan is not None
+        return self.result.plan
+
+    async def _apply(self, root: Path, secrets: Mapping[str, str], gate: Gate) -> None:
+        """Apply the plan of the reading if nothing holds it back."""
+        reading, result = self.result.reading, self.result
+        assert reading is not None
         reverts = reading.drift and self.project.revert_drift
         if reading.new_state or not (reading.ahead or reading.both or reading.in_doubt or reverts):
             return
-        unreadable = "something could not be read" if reading.unreadable else None
-        result.waits = reading.refused or unreadable or await asyncio.to_thread(self._held)
-        drifted = () if self.project.revert_drift else _drifted(_document(self.folder / "drift.json"))
+        result.waits = reading.refused or ("something could not be read" if reading.unreadable else None)
+        drifted = () if self.project.revert_drift else tuple(entry["address"] for entry in self.drift["resources"])
         if result.waits is None and drifted:
             if not reading.ahead:
                 result.waits = "changes made outside Reconciler are not reverted: revertDrift is false"
                 return
-            await self._read(root, secrets, "", "", exclude=drifted)
-            plan = _document(self.folder / "plan.json")
+            since = self._plan.since
+            await self._read(root, secrets, exclude=drifted)
+            result.plan = replace(self._plan, since=since)
         if result.waits is None:
-            lacking = approvals.missing(approvals.classes(plan), self.project.approvals, (), digest="", authors=())
-            if lacking:
-                classes = ", ".join(f"{change.value} ({number})" for change, number in lacking.items())
-                result.waits = f"the plan needs approvals: {classes}"
+            result.waits = await asyncio.to_thread(self._held)
         if result.waits is not None:
             return
         words = [*self._words("apply", root), "--plan", str(self.folder / "saved.json")]
@@ -192,23 +214,37 @@ class _Run:
             raise Failed(
                 f"applying took longer than {APPLY_SECONDS:g} s and was interrupted; the next run continues it", id="RC-fleet-run-late"
             )
-        if ended.code != 0:
+        if ended.code != 0 and gate.refused is not None:
+            result.waits, result.stopped = f"applying was stopped: {gate.refused}", True
+        elif ended.code != 0:
             raise Failed(ended.says or f"apply ended with {ended.code}", id="RC-fleet-run-failed")
-        result.applied = True
+        else:
+            result.applied = True
 
     def _held(self) -> str | None:
-        """Why nothing may be applied now: a window that is closed, or a wave before this one."""
-        project, now = self.project, datetime.now(UTC)
-        if not schedule.is_open(project.windows, now):
-            return "its windows are closed"
-        if project.wave == 0:
-            return None
-        assert self.result.commit is not None
+        """Why nothing may be applied now."""
+        try:
+            self.result.plan = self._by_authors()
+        except git.SourceError as error:
+            return f"nobody knows who wrote the commits: {error.message}"
         with self.place.database.transaction() as connection:
-            others = [row for row in rows.read(connection) if not row.orphaned and row.project.source.git == project.source.git]
-            soak = timedelta(seconds=rows.soak(connection))
-        followers = [follower(row) for row in others]
-        return status.wave_before(project.wave, self.result.commit, followers, soak, others[0].now if others else now)
+            held = holds.held(connection, self.project.name, self._plan)
+            return held or holds.wave_held(connection, self.project, self.commit.id)
+
+    def _held_meanwhile(self, what: str) -> str | None:
+        """Why an apply that is under way must stop."""
+        with self.place.database.transaction() as connection:
+            if not holds.is_running(connection, self.begun.id):
+                return "another worker took over"
+            return holds.held(connection, self.project.name, self._plan)
+
+    def _by_authors(self) -> Plan:
+        """The plan with the authors of all its commits, where they matter: where two others must approve it."""
+        plan = self._plan
+        if not any(self.project.approvals.get(change, Approval.TWO) is Approval.TWO for change in plan.changes):
+            return plan
+        found = git_authors.authors(self.place.cache, self.project.source, self.commit, self.since)
+        return replace(plan, authors=found)
 
 
 def _sentence(error: ReconcilerError) -> str:
@@ -217,20 +253,24 @@ def _sentence(error: ReconcilerError) -> str:
     return f"{error.message}{cause}{f' ({error.hint})' if error.hint else ''}"
 
 
-def _drifted(drift: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(entry["address"] for entry in drift["resources"])
-
-
 def _document(path: Path) -> Any:
     """A document that a run wrote. Raises `Failed`."""
     try:
+        return json.loads(_text(path))
+    except ValueError as error:
+        raise Failed(f"{path.name} was not written", id="RC-fleet-run-failed") from error
+
+
+def _text(path: Path) -> bytes:
+    """What a run wrote. Raises `Failed`."""
+    try:
         with path.open("rb") as file:
             text = file.read(DOCUMENT_MAX + 1)
-        if len(text) > DOCUMENT_MAX:
-            raise Failed(f"{path.name} is larger than {DOCUMENT_MAX // 2**20} MiB", id="RC-fleet-run-large")
-        return json.loads(text)
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise Failed(f"{path.name} was not written", id="RC-fleet-run-failed") from error
+    if len(text) > DOCUMENT_MAX:
+        raise Failed(f"{path.name} is larger than {DOCUMENT_MAX // 2**20} MiB", id="RC-fleet-run-large")
+    return text
 
 
 def _end(database: Database, begun: runs.Begun, worker: int, result: Result) -> None:
@@ -238,7 +278,7 @@ def _end(database: Database, begun: runs.Begun, worker: int, result: Result) -> 
     reading, project = result.reading, begun.project
     failures = begun.failures + 1 if result.error is not None else 0
     due = schedule.delay(project.every, failures)
-    if result.applied:
+    if result.applied or result.stopped:
         due = min(due, 1)  # what was applied is verified by a reading of its own
     values: dict[str, Any] = {
         "failures": failures, "error": result.error, "error_at": func.now() if result.error is not None else None,
@@ -259,6 +299,11 @@ def _end(database: Database, begun: runs.Begun, worker: int, result: Result) -> 
     with database.transaction() as connection:
         if not runs.end(connection, begun.id, worker, ended=ended, values=run, project=values):
             return
-        if result.plan is not None and result.commit is not None and project.mode is not Mode.WATCH:
-            kept.keep_plan(connection, begun.project_id, kept.Plan(result.commit, result.plan, None))
+        if result.plan is not None and result.reading is not None and project.mode is not Mode.WATCH:
+            kept.keep_plan(connection, begun.project_id, result.plan)
+        if (result.applied or result.stopped) and result.plan is not None:
+            if result.applied and result.plan.digest is not None:
+                kept.decide(connection, begun.project_id, approvals.Decision("", result.plan.digest))
+            details = {"commit": result.commit, "digest": result.plan.digest, "run": begun.id}
+            audit.write(connection, audit.Line(holds.SELF, "apply", project.name, project.tenant, details))
         end.after(connection, begun, result)

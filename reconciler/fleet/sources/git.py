@@ -70,7 +70,7 @@ def git(folder: Path, *words: str, most: int = LISTING_MAX, seconds: float = SEC
 
 def fetched(cache: Path, source: Repository) -> Commit:
     """The commit that a ref names now. Raises `SourceError`."""
-    with _repository(cache, source.git) as folder:
+    with repository(cache, source.git) as folder:
         words = [
             "fetch",
             "--quiet",
@@ -83,14 +83,14 @@ def fetched(cache: Path, source: Repository) -> Commit:
         ended = git(folder, *words, "--", source.git, source.ref, most=2**16)
         if ended.code != 0 or ended.late:
             raise SourceError(
-                f"{source.git} cannot be read: {_reason(ended)}", id="RC-fleet-source", hint="Try it on this machine: git ls-remote URL."
+                f"{source.git} cannot be read: {reason(ended)}", id="RC-fleet-source", hint="Try it on this machine: git ls-remote URL."
             )
         commit = git(folder, "rev-parse", "--verify", "--quiet", "FETCH_HEAD^{commit}").out.decode("ascii", "replace").strip()
         if _COMMIT.fullmatch(commit) is None:
             raise SourceError(f"{source.ref} of {source.git} is not a commit", id="RC-fleet-source")
         kept = git(folder, "update-ref", f"refs/kept/{commit}", commit)
         if kept.code != 0:
-            raise SourceError(f"{source.git} cannot be stored on this machine: {_reason(kept)}", id="RC-git-failed")
+            raise SourceError(f"{source.git} cannot be stored on this machine: {reason(kept)}", id="RC-git-failed")
         return Commit(folder, commit)
 
 
@@ -98,7 +98,7 @@ def directories(commit: Commit, pattern: str) -> list[dict[str, str]]:
     """The directories of a commit whose whole path matches a pattern, as elements of a generator."""
     ended = git(commit.folder, "ls-tree", "-r", "-d", "-z", "--name-only", commit.id)
     if ended.code != 0 or ended.large or ended.late:
-        raise SourceError(f"the directories of commit {commit.id[:12]} cannot be listed: {_reason(ended)}", id="RC-git-failed")
+        raise SourceError(f"the directories of commit {commit.id[:12]} cannot be listed: {reason(ended)}", id="RC-git-failed")
     parts = pattern.split("/")
     elements = []
     for raw in ended.out.rstrip(b"\0").split(b"\0") if ended.out else ():
@@ -111,7 +111,7 @@ def directories(commit: Commit, pattern: str) -> list[dict[str, str]]:
 
 
 @contextmanager
-def _repository(cache: Path, url: str) -> Iterator[Path]:
+def repository(cache: Path, url: str) -> Iterator[Path]:
     """A bare repository for a URL, that no other process of this machine uses meanwhile."""
     cache.mkdir(mode=0o700, parents=True, exist_ok=True)
     name = hashlib.sha256(url.encode()).hexdigest()[:32]
@@ -133,7 +133,7 @@ def _repository(cache: Path, url: str) -> Iterator[Path]:
                 most=2**16,
             )
             if made.code != 0:
-                raise SourceError(f"git cannot create a repository in {cache}: {_reason(made)}", id="RC-git-failed")
+                raise SourceError(f"git cannot create a repository in {cache}: {reason(made)}", id="RC-git-failed")
         lock.seek(0)
         lock.truncate()
         lock.write(str(fetches))
@@ -141,7 +141,7 @@ def _repository(cache: Path, url: str) -> Iterator[Path]:
         yield folder
 
 
-def _reason(ended: Ended) -> str:
+def reason(ended: Ended) -> str:
     """The last thing that git said, on one line and short."""
     if ended.late:
         return f"git took longer than {SECONDS:g} s"

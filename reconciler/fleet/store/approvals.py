@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, tuple_
+from sqlalchemy import Connection, func, insert, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from reconciler.fleet.approvals import Decision
@@ -19,7 +19,8 @@ from reconciler.fleet.store.schema import approvals, plans
 @dataclass(frozen=True)
 class Plan:
     """A plan as it is kept. `document`: as JSON; `text`: as `plan` shows it; `authors`: e-mail addresses of the commits' authors.
-    `digest`: None where an older version kept it. `made_at`: None where it is not kept yet."""
+    `digest`: None where nothing of it can be applied, or an older version kept it. `since`: the last commit of which nothing was left to
+    apply. `made_at`: None where it is not kept yet."""
 
     commit: str
     document: Mapping[str, Any]
@@ -27,7 +28,13 @@ class Plan:
     changes: frozenset[Change] = frozenset()
     authors: tuple[str, ...] = ()
     text: str = ""
+    since: str | None = None
     made_at: datetime | None = field(default=None, compare=False)
+
+
+def addresses(plan: Plan) -> set[str]:
+    """The resources that a plan changes, or would if they were not blocked."""
+    return {entry["address"] for entry in (*plan.document["changes"], *plan.document.get("blocked", ()))}
 
 
 def keep_plan(connection: Connection, project: int, plan: Plan) -> None:
@@ -39,6 +46,7 @@ def keep_plan(connection: Connection, project: int, plan: Plan) -> None:
         "classes": sorted(change.value for change in plan.changes),
         "authors": list(plan.authors),
         "text": plan.text,
+        "since": plan.since,
         "made_at": func.now(),
     }
     statement = upsert(plans).values(project=project, **values)
@@ -51,8 +59,23 @@ def plan_of(connection: Connection, project: int, *, lock: bool = False) -> Plan
     row = connection.execute(query.with_for_update(read=True) if lock else query).first()
     if row is None:
         return None
-    changes = frozenset(Change(name) for name in row.classes or ())
-    return Plan(row.commit, row.document, row.digest, changes, tuple(row.authors or ()), row.text or "", row.made_at)
+    return Plan(
+        row.commit, row.document, row.digest, _changes(row.classes), tuple(row.authors or ()), row.text or "", row.since, row.made_at
+    )
+
+
+def heads(connection: Connection, projects: Sequence[int]) -> dict[int, Plan]:
+    """The last plans of projects that contain changes, without their documents and texts."""
+    columns = (plans.c.project, plans.c.commit, plans.c.digest, plans.c.classes, plans.c.authors, plans.c.since, plans.c.made_at)
+    query = select(*columns).where(plans.c.project.in_(list(projects)), plans.c.digest.is_not(None), plans.c.classes != text("'[]'"))
+    return {
+        row.project: Plan(row.commit, {}, row.digest, _changes(row.classes), tuple(row.authors or ()), "", row.since, row.made_at)
+        for row in connection.execute(query)
+    }
+
+
+def _changes(names: Sequence[str] | None) -> frozenset[Change]:
+    return frozenset(Change(name) for name in names or ())
 
 
 def decide(connection: Connection, project: int, decision: Decision) -> None:
@@ -74,6 +97,6 @@ def decisions(connection: Connection, plans_of: Sequence[tuple[int, str]]) -> di
     query = select(approvals).where(tuple_(approvals.c.project, approvals.c.digest).in_(plans_of)).order_by(approvals.c.id)
     made: dict[int, list[Decision]] = {}
     for row in connection.execute(query) if plans_of else ():
-        changes = frozenset(Change(name) for name in row.classes)
-        made.setdefault(row.project, []).append(Decision(row.person, row.digest, changes, row.approves, row.reason))
+        decision = Decision(row.person, row.digest, _changes(row.classes), row.approves, row.reason)
+        made.setdefault(row.project, []).append(decision)
     return made

@@ -12,7 +12,7 @@ from reconciler.fleet.store.schema import SCHEMA
 _COLUMNS: Final = {
     "revisions": ("settings jsonb",),
     "projects": ("health jsonb", "health_at timestamptz", "cost integer", "well_since timestamptz", "announced jsonb"),
-    "plans": ("digest text", "classes jsonb", "authors jsonb", "text text"),
+    "plans": ("digest text", "classes jsonb", "authors jsonb", "text text", "since text"),
 }
 
 

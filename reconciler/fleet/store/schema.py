@@ -138,6 +138,7 @@ plans = Table(  # the last plan of a project with mode plan or apply
     Column("classes", JSONB),  # of change, as a list
     Column("authors", JSONB),  # of the commit, as a list of e-mail addresses
     Column("text", Text),  # the plan as `plan` shows it
+    Column("since", Text),  # the last commit of which nothing was left to apply
 )
 
 approvals = Table(  # who agreed to a plan, or refused it; a line is never changed

@@ -1,4 +1,4 @@
-"""The documents of `fleet plan --format json` and `fleet status --format json`."""
+"""The documents of `fleet plan`, `fleet status` and `fleet approve` with `--format json`."""
 
 from __future__ import annotations
 
@@ -69,6 +69,37 @@ class FleetHealthData(t.Record):
     ending: Annotated[t.Items[FleetConcernData], t.doc("What ends soon.")]
 
 
+class FleetNeedData(t.Record):
+    change: Annotated[t.Text, t.doc("A class of change: `create`, `delete`, …")]
+    rule: Annotated[str, t.OneOf(("auto", "one", "two"))]
+    missing: Annotated[t.Count, t.doc("How many people must still approve it.")]
+    people: Annotated[t.Items[t.Text], t.doc("Who approved it, as far as they count.")]
+
+
+class FleetRejectionData(t.Record):
+    person: t.Text
+    reason: t.Text
+
+
+class FleetVerdictData(t.Record):
+    commit: t.Text
+    digest: Annotated[t.Text, t.doc("Of what the plan would send: what people approve.")]
+    needs: t.Items[FleetNeedData]
+    rejected: t.Items[FleetRejectionData]
+    allowed: Annotated[bool, t.doc("Whether nothing is missing and nobody rejected it.")]
+
+
+class FleetApprovalDocument(t.Record):
+    """What somebody decided on the plan of a project: `fleet approve` and `fleet reject`."""
+
+    format: Literal["reconciler.fleet-approval/1"]
+    project: t.Text
+    decision: Annotated[str, t.OneOf(("approve", "reject"))]
+    person: t.Text
+    classes: Annotated[t.Items[t.Text], t.doc("Of change, that this person approved now.")]
+    approvals: FleetVerdictData
+
+
 class FleetProjectData(t.Record):
     name: t.Text
     tenant: t.Text
@@ -86,6 +117,7 @@ class FleetProjectData(t.Record):
     waits: Annotated[t.Text | None, t.doc("Why changes are not applied; null where none wait.")]
     applied: Annotated[t.Text | None, t.doc("The commit that was applied last.")]
     paused: FleetPauseData | None
+    approvals: Annotated[FleetVerdictData | None, t.doc("The plan that people decide on; null where nobody has to, and nobody did.")]
 
 
 class FleetStatusDocument(t.Record):

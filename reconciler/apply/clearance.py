@@ -1,0 +1,57 @@
+"""Which steps of a plan open something or cannot be taken back, and the port to whoever is asked before each of them.
+
+By default nobody is asked: the plan was agreed to. Who embeds the program can hold back what follows from a moment on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from reconciler.address import Address
+from reconciler.model import Plan, Step
+from reconciler.resource import Kinds
+
+REVERSIBLE: Final = frozenset({"create", "update", "move", "restore"})
+"""The verbs that `undo` has a request for."""
+
+
+class Clearance(Protocol):
+    """Whoever is asked before each step that opens something or cannot be taken back."""
+
+    async def refusal(self, what: str) -> str | None:
+        """Why no such step may be sent now, as half a sentence; None where it may. `what`: `delete`, `replace`, `transfer`, `expose` or
+        `change`. Must not raise."""
+
+
+_INSTALLED: Final[list[Clearance]] = []
+
+
+def install(clearance: Clearance | None) -> None:
+    """Ask before each such step of this process from now on, or nobody; for whoever embeds the program, before anything is sent."""
+    _INSTALLED[:] = [clearance] if clearance is not None else []
+
+
+def installed() -> Clearance | None:
+    """Who is asked; nobody by default."""
+    return _INSTALLED[0] if _INSTALLED else None
+
+
+def serious(kinds: Kinds, plan: Plan) -> Mapping[int, str]:
+    """The steps to ask about, by id, with what they do."""
+    opening = {name for exposure in plan.exposures for name in exposure.names}
+    steps = ((step, _what(kinds, step, opening)) for step in plan.steps)
+    return {step.id: what for step, what in steps if what is not None}
+
+
+def _what(kinds: Kinds, step: Step, opening: set[Address]) -> str | None:
+    if step.before.replaces is not None:
+        return "replace"
+    if step.verb in ("delete", "transfer"):
+        return step.verb
+    if step.gates or step.address in opening:
+        return "expose"
+    kind = kinds[step.kind]
+    lost = any(kind.fields[name].sensitive or not kind.fields[name].readable for name in step.writes) and step.verb != "create"
+    stays = step.verb == "create" and "delete" not in kind.api and not kind.one_per
+    return "change" if step.verb not in REVERSIBLE or lost or stays else None

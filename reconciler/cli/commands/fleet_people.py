@@ -1,0 +1,190 @@
+"""`reconciler fleet approve`, `reject`, `pause`, `resume`: what people decide."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.commands import fleet_options
+from reconciler.cli.options import Options
+from reconciler.cli.terminal.screen import Screen
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.fleet.acts import Decided
+    from reconciler.fleet.people import Person
+
+NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...")
+NAME = click.argument("name", metavar="NAME")
+DIGEST = click.option(
+    "--digest",
+    metavar="DIGEST",
+    allow_from_autoenv=False,
+    help="Decide on the plan with this digest without being asked; refused if the project has another plan by now.",
+)
+CLASSES: Final = ("titles", "order", "update", "create", "delete", "replace", "exposure")
+PAUSE_DEFAULT: Final = "1d"
+_LASTING: Final = re.compile(r"([1-9][0-9]{0,4})(m|h|d)", re.ASCII)
+_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+@click.command("approve", short_help="Approve the plan of a project.")
+@NAME
+@DIGEST
+@click.option(
+    "--class",
+    "classes",
+    type=click.Choice(CLASSES),
+    multiple=True,
+    allow_from_autoenv=False,
+    help="Approve only this class of change. Can be repeated.  [default: every class that needs somebody]",
+)
+@fleet_options.database()
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def approve_command(
+    screen: Screen, /, name: str, digest: str | None, classes: tuple[str, ...], database: str | None, **words: Any
+) -> None:  # fmt: skip
+    """Show the plan of a project and what it needs, and approve it. An approval is for what this plan would send: if the plan changes, it
+    is needed again. A plan that lacks no approval is applied by the next run, at once.
+
+    \b
+    Example:
+      reconciler fleet approve acme
+      reconciler fleet approve acme --class create
+    """
+    from reconciler.fleet import acts
+    from reconciler.fleet.model import Change
+    from reconciler.fleet.reports import needs_text
+
+    options = Options.of(screen, words)
+    person = fleet_options.operator()
+    with fleet_options.opened(screen, database) as opened:
+        with opened.transaction() as connection:
+            judged = acts.plan(connection, person, name)
+        if digest is None:
+            screen.narrate_spans((("plain", f"{judged.plan.text}\n{needs_text(judged)}"),))
+            if not screen.can_ask:
+                raise UsageError(
+                    "there is no terminal to ask for confirmation",
+                    id="RC-no-terminal",
+                    hint=f"Approve exactly this plan: reconciler fleet approve {name} --digest {judged.plan.digest}",
+                )
+            if not click.confirm(f"Approve it as {person.name}?", default=False, err=True):
+                screen.say("Nothing was approved.")
+                return
+        with opened.transaction() as connection:
+            wanted = [Change(word) for word in classes] or None
+            decided = acts.approve(connection, person, name, digest=digest or judged.plan.digest or "", changes=wanted)
+    _show(screen, options, name, person, decided, rejects=False)
+
+
+@click.command("reject", short_help="Reject the plan of a project.")
+@NAME
+@DIGEST
+@click.option("--reason", allow_from_autoenv=False, required=True, metavar="TEXT", help="Why; `fleet status` shows it, with your name.")
+@fleet_options.database()
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def reject_command(screen: Screen, /, name: str, digest: str | None, reason: str, database: str | None, **words: Any) -> None:
+    """Reject the plan of a project: it is not applied, whoever approves it, until you approve it or a commit changes it.
+
+    \b
+    Example:
+      reconciler fleet reject acme --reason "the handbook is still linked"
+    """
+    from reconciler.fleet import acts
+
+    options = Options.of(screen, words)
+    person = fleet_options.operator()
+    with fleet_options.opened(screen, database) as opened, opened.transaction() as connection:
+        current = digest or acts.plan(connection, person, name).plan.digest or ""
+        decided = acts.reject(connection, person, name, digest=current, reason=reason)
+    _show(screen, options, name, person, decided, rejects=True)
+
+
+def _show(screen: Screen, options: Options, name: str, person: Person, decided: Decided, *, rejects: bool) -> None:
+    from reconciler.fleet.reports import approval_document
+
+    if options.format == "json":
+        screen.document(approval_document(name, person.name, decided, rejects=rejects))
+        return
+    what = ", ".join(sorted(decided.changes))
+    screen.out(f"Rejected the plan of {name}.\n" if rejects else f"Approved {what} of {name}.\n")
+    missing = decided.verdict.sentence
+    if missing is None:
+        screen.out("The next run applies the plan.\n")
+    elif not rejects:
+        screen.out(f"{missing[:1].upper()}{missing[1:]}.\n")
+
+
+def _until(ctx: click.Context, param: click.Parameter, value: str) -> datetime:
+    match = _LASTING.fullmatch(value)
+    if match is not None:
+        return datetime.now(UTC) + timedelta(**{_UNITS[match[2]]: int(match[1])})
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(
+            f"{value!r} is neither a time such as 2026-12-01T08:00+01:00 nor a duration such as 2h", ctx=ctx, param=param
+        ) from None
+    return moment if moment.tzinfo is not None else moment.astimezone()
+
+
+@click.command("pause", short_help="Stop running projects for a time.")
+@NAMES
+@click.option(
+    "--until",
+    metavar="TIME",
+    allow_from_autoenv=False,
+    default=PAUSE_DEFAULT,
+    show_default=True,
+    callback=_until,
+    help="When the pause ends: a time, or a duration such as 2h; at most 30 days.",
+)
+@click.option("--reason", allow_from_autoenv=False, required=True, metavar="TEXT", help="Why; `fleet status` shows it, with your name.")
+@fleet_options.database()
+@shared.output()
+@click.pass_obj
+def pause_command(screen: Screen, /, names: tuple[str, ...], until: datetime, reason: str, database: str | None, **words: Any) -> None:
+    """Stop running projects until a time, or until `fleet resume`. A run that is under way stops before its next step that opens something
+    or cannot be undone.
+
+    \b
+    Example:
+      reconciler fleet pause acme --until 2h --reason "the migration of Tuesday"
+    """
+    from reconciler.fleet import acts
+    from reconciler.report.times import HERE, clock_time
+
+    Options.of(screen, words)
+    with fleet_options.opened(screen, database) as opened, opened.transaction() as connection:
+        acts.pause(connection, fleet_options.operator(), names, until=until, reason=reason)
+    screen.say(f"Paused {', '.join(names)} until {clock_time(until, HERE)}.")
+
+
+@click.command("resume", short_help="End a pause or a quarantine.")
+@NAMES
+@fleet_options.database()
+@shared.output()
+@click.pass_obj
+def resume_command(screen: Screen, /, names: tuple[str, ...], database: str | None, **words: Any) -> None:
+    """End the pauses of projects, and the quarantines of what was undone in them; they are due at once.
+
+    \b
+    Example:
+      reconciler fleet resume acme
+    """
+    from reconciler.fleet import acts
+
+    Options.of(screen, words)
+    with fleet_options.opened(screen, database) as opened, opened.transaction() as connection:
+        lifted = acts.resume(connection, fleet_options.operator(), names)
+    for project in lifted:
+        ended = ["the pause"] if project.paused else []
+        ended += [f"the quarantine of what run {run[:8]} undid" for run in project.quarantined]
+        screen.say(f"Resumed {project.name}: {' and '.join(ended) or 'nothing held it'}.")

@@ -1,0 +1,87 @@
+"""What holds back an apply: a pause, a quarantine, a decision of people, a closed window, a wave before this one.
+
+Asked before an apply, and all but the wave again before each step that opens something or cannot be taken back. The database's time
+decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+from sqlalchemy import Connection, select
+
+from reconciler.fleet import schedule, status
+from reconciler.fleet.approvals import judged
+from reconciler.fleet.facts import follower
+from reconciler.fleet.model import Mode, Project
+from reconciler.fleet.store import approvals, audit, projects, quarantines
+from reconciler.fleet.store.approvals import Plan
+from reconciler.fleet.store.schema import runs
+from reconciler.report.times import utc_text
+
+SELF: Final = "the fleet"  # in the audit log, for what no person did
+SHOWN: Final = 8  # characters of the id of a run, or of a commit
+NAMED: Final = 3  # addresses
+
+
+def held(connection: Connection, name: str, plan: Plan) -> str | None:
+    """Why nothing of a plan may be applied now; None where it may."""
+    row = projects.read(connection, [name])[0]
+    project = row.project
+    if row.orphaned or project.mode is not Mode.APPLY:
+        return "the fleet file no longer says that it is applied"
+    if row.is_paused:
+        until = f" until {utc_text(row.paused_until)}" if row.paused_until is not None else ""
+        return f"it is paused{until} by {row.paused_by}: {row.paused_reason}"
+    changed = approvals.addresses(plan)
+    for quarantine in quarantines.opened(connection, [row.id]).get(row.id, ()):
+        if both := sorted(changed.intersection(quarantine.addresses)):
+            return _quarantined(name, quarantine, both)
+    made = approvals.decisions(connection, [(row.id, plan.digest or "")]).get(row.id, [])
+    verdict = judged(plan.changes, project.approvals, made, digest=plan.digest or "", authors=plan.authors)
+    if verdict.sentence is not None:
+        return verdict.sentence
+    return None if schedule.is_open(project.windows, row.now) else "its windows are closed"
+
+
+def _quarantined(name: str, quarantine: quarantines.Quarantine, both: Sequence[str]) -> str:
+    more = f" and {len(both) - NAMED} more" if len(both) > NAMED else ""
+    return (
+        f"run {quarantine.undone_by[:SHOWN]} undid changes of {', '.join(both[:NAMED])}{more}, last applied from commit "
+        f"{quarantine.commit[:SHOWN]}; push a commit that no longer changes these resources, or: reconciler fleet resume {name}"
+    )
+
+
+def is_running(connection: Connection, run: int) -> bool:
+    """Whether nobody has ended a run, because its worker said nothing for too long."""
+    return connection.execute(select(runs.c.id).where(runs.c.id == run, runs.c.ended_at.is_(None))).first() is not None
+
+
+def wave_held(connection: Connection, project: Project, commit: str) -> str | None:
+    """Which wave this project waits for."""
+    if project.wave == 0:
+        return None
+    others = [row for row in projects.read(connection) if not row.orphaned and row.project.source.git == project.source.git]
+    soak = timedelta(seconds=projects.soak(connection))
+    return status.wave_before(project.wave, commit, [follower(row) for row in others], soak, others[0].now) if others else None
+
+
+def settle_quarantines(connection: Connection, row: projects.Row, plan: Plan, undone: Sequence[Mapping[str, Any]], *, whole: bool) -> None:
+    """Quarantine what was undone and the plan would do again, and end the quarantines of what it no longer does. `undone`: the runs of
+    `undo` since the last apply. `whole`: whether everything could be read, so that what the plan does not contain is not wanted."""
+    changed, name, tenant = approvals.addresses(plan), row.project.name, row.project.tenant
+    known = quarantines.known(connection, row.id)
+    for undo in undone:
+        if undo["run"] not in known and changed.intersection(undo["addresses"]):
+            made = quarantines.Quarantine(row.applied or plan.commit, tuple(undo["addresses"]), undo["run"])
+            quarantines.quarantine(connection, row.id, made)
+            audit.write(connection, audit.Line(SELF, "quarantine", name, tenant, {"undo": undo["run"], "addresses": undo["addresses"]}))
+    if not whole:
+        return
+    over = [one for one in quarantines.opened(connection, [row.id]).get(row.id, ()) if not changed.intersection(one.addresses)]
+    quarantines.lift(connection, [one.id for one in over], by=f"commit {plan.commit}")
+    for quarantine in over:
+        details = {"undo": quarantine.undone_by, "commit": plan.commit}
+        audit.write(connection, audit.Line(SELF, "end-quarantine", name, tenant, details))
