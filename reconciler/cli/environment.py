@@ -38,8 +38,8 @@ OPTIONLESS: Final = frozenset({"PLAN_KEY", "PLAN_KEY_OLD"})
 
 TYPED: Final = frozenset({
     "ACCEPT", "ACCEPT_GONE", "ALLOW_DELETE", "ALLOW_EXPOSURE", "ALLOW_FILE", "ALLOW_REPLACE", "ALLOW_VANISH", "CLASS", "CREATE_STATE",
-    "DIGEST", "DRY_RUN", "FIELD", "FIX", "FORCE", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PLAN", "PUBLIC_VAR", "REASON", "RULE", "UNTIL", "WRITE",
-    "YES",
+    "DIGEST", "DRY_RUN", "FIELD", "FIX", "FORCE", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PLAN", "PUBLIC_VAR", "REASON", "RULE",
+    "UNTIL", "WRITE", "YES",
 })  # fmt: skip
 """What options that must be typed would be called. The same test compares it."""
 

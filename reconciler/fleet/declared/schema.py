@@ -69,11 +69,11 @@ def _project() -> dict[str, Schema]:
         "approvals": {"type": "object", "properties": {change.value: approval for change in keys.CHANGES}, "additionalProperties": False},
         "tenant": NAME,
         "vars": {"type": "object", "additionalProperties": VALUE},
-        "secretVars": {"type": "object", "additionalProperties": reference},
+        "secretVars": {"type": "object", "additionalProperties": REFERENCE},
         "sops": {
             "type": "object",
             "propertyNames": {"pattern": "^(SOPS|AWS|GOOGLE|AZURE|VAULT)_[A-Z0-9_]+$"},
-            "additionalProperties": reference,
+            "additionalProperties": REFERENCE,
         },
         "wave": {"type": "integer", "minimum": 0, "maximum": keys.WAVE_MAX},
     }

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from reconciler.fleet.acts import Judged
 from reconciler.fleet.approvals import Verdict
 from reconciler.fleet.model import Change
 from reconciler.fleet.store import audit
 from reconciler.fleet.store.dashboard.listing import Selection
+from reconciler.fleet.verdicts import Judged
 from reconciler.report.times import utc_text
 
 Line = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"^[^\x00]*\S[^\x00]*$")]
@@ -161,6 +161,7 @@ def approvals(judged: Judged) -> Approvals:
     decisions = [
         Decision(person=made.person, approves=made.approves, classes=sorted(made.changes), digest=made.digest, reason=made.reason)
         for made in judged.decisions
+        if made.person
     ]
     return _approvals(judged.plan, judged.verdict, decisions)
 

@@ -8,7 +8,6 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, cast
 
 from reconciler.fleet import budget as budgets
-from reconciler.fleet.acts import Judged
 from reconciler.fleet.approvals import folded
 from reconciler.fleet.facts import health_of
 from reconciler.fleet.health import shortened
@@ -21,6 +20,7 @@ from reconciler.fleet.store.dashboard.listing import Cell
 from reconciler.fleet.store.projects import Row
 from reconciler.fleet.store.quarantines import Quarantine
 from reconciler.fleet.store.samples import Point
+from reconciler.fleet.verdicts import Judged
 from reconciler.model import Sort
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -99,9 +99,15 @@ def approvals_view(judged: Judged, decisions: Iterable[Mapping[str, Any]], perso
         if judged.rules.get(change, Approval.TWO) is not Approval.AUTO
     )
     writers = {folded(author) for author in plan.authors}
-    made = tuple(_decision(decision, judged, writers) for decision in decisions)
+    applied: set[str] = set()  # digests; what was decided before the apply is used up
+    made: tuple[views.DecisionView, ...] = ()
+    for decision in decisions:  # the newest first
+        if not decision["person"]:
+            applied.add(decision["digest"])
+        else:
+            made += (_decision(decision, judged, writers, used=decision["digest"] in applied),)
     standing = {folded(rejection.person) for rejection in verdict.rejected}
-    rejected = next((one for one in made if not one.approves and one.digest == plan.digest and folded(one.person) in standing), None)
+    rejected = next((one for one in made if not one.approves and one.counts and folded(one.person) in standing), None)
     mine = {rule.change for rule in rules if folded(person.name) in {folded(name) for name in rule.by}}
     lacking = {rule.change for rule in rules if rule.missing}
     cannot = ""
@@ -112,11 +118,13 @@ def approvals_view(judged: Judged, decisions: Iterable[Mapping[str, Any]], perso
     return views.ApprovalsView(rules, made, rejected, cannot)
 
 
-def _decision(decision: Mapping[str, Any], judged: Judged, writers: set[str]) -> views.DecisionView:
+def _decision(decision: Mapping[str, Any], judged: Judged, writers: set[str], *, used: bool) -> views.DecisionView:
     changes = tuple(Change(name) for name in decision["classes"])
     current = decision["digest"] == judged.plan.digest
     two = all(judged.rules.get(change, Approval.TWO) is Approval.TWO for change in changes)
     author = decision["approves"] and current and two and folded(decision["person"]) in writers
+    why_not = "its person is an author of the commit" if author else "" if current else "it is about another plan"
+    why_not = "the plan was applied since" if used else why_not
     return views.DecisionView(
         person=decision["person"],
         approves=decision["approves"],
@@ -124,8 +132,8 @@ def _decision(decision: Mapping[str, Any], judged: Judged, writers: set[str]) ->
         digest=decision["digest"],
         at=decision["at"],
         reason=decision["reason"],
-        counts=current and not author,
-        why_not="its person is an author of the commit" if author else "" if current else "it is about another plan",
+        counts=current and not author and not used,
+        why_not=why_not,
     )
 
 

@@ -21,6 +21,7 @@ from reconciler.fleet.store import audit, runs
 from reconciler.fleet.store.dashboard import listing
 from reconciler.fleet.store.dashboard import views as store
 from reconciler.fleet.store.projects import Row
+from reconciler.fleet.verdicts import of_projects
 from reconciler.report.schemas.fleet import FleetStatusDocument
 
 PREFIX: Final = "/api/v1"
@@ -58,12 +59,12 @@ def projects(request: Request, response: Response, caller: Known, selected: Anno
     """List projects, as `fleet status --format json` does. `X-Total-Count` is how many match; `Link` leads to the next page."""
     with site_of(request).database.transaction() as connection:
         listed = listing.listed(connection, selected.selection, caller.tenants)
-        workers, now = runs.living(connection), store.clock(connection)
+        workers, now, judged = runs.living(connection), store.clock(connection), of_projects(connection, listed.rows)
     response.headers["X-Total-Count"] = str(listed.matching)
     if selected.page * selected.size < listed.matching:
         following = request.url.include_query_params(page=selected.page + 1)
         response.headers["Link"] = f'<{following.path}?{following.query}>; rel="next"'
-    return status_document(listed.rows, workers, now)
+    return status_document(listed.rows, workers, now, judged)
 
 
 @router.get("/projects/{name}", tags=["projects"], operation_id="getProject", responses={404: WRONG[404]})
@@ -71,7 +72,7 @@ def project(request: Request, name: Name, caller: Known) -> FleetStatusDocument:
     """Get one project, as `fleet status NAME --format json` does."""
     with site_of(request).database.transaction() as connection:
         row = _seen(request, connection, name, caller)
-        return status_document([row], runs.living(connection), row.now)
+        return status_document([row], runs.living(connection), row.now, of_projects(connection, [row]))
 
 
 def _seen(request: Request, connection: Connection, name: str, caller: Caller) -> Row:
