@@ -156,7 +156,11 @@ def named(people: str, organization: str) -> int:
     return max((LEVELS.index(level or "read") for level in found), default=-1)
 
 
-@pytest.mark.parametrize("seed", spread(range(200, 260), 1))
+ELSEWHERE = 218
+"""A new section is open until its condition is set, and only spaces of the other organization are open before and after it as well."""
+
+
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=() if seed == ELSEWHERE else pytest.mark.proof) for seed in range(200, 260)])
 def test_no_order_of_requests_around_a_transfer_lets_anybody_read_too_much(tmp_path: Path, seed: int) -> None:
     org, chance = TwoWatched(tmp_path, seed=copy.deepcopy(TWO_SEED)), random.Random(seed)
     first = worlds(chance)

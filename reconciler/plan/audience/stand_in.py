@@ -13,7 +13,7 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.model import Step
 from reconciler.plan.audience.barriers import Worlds
-from reconciler.plan.audience.readers import Access, Key, included
+from reconciler.plan.audience.readers import Access, Audiences, Key, included
 from reconciler.plan.derived import Derivation
 from reconciler.plan.steps.requests import body_of
 from reconciler.resource import Field, Kind, Kinds, placeholders
@@ -47,22 +47,34 @@ def shown_by(kinds: Kinds, step: Step, worlds: Worlds) -> Shown | None:
 
 
 class StandIns:
-    """Objects that certain readers can read before the plan and after it."""
+    """Objects that certain readers can read before the plan and after it, and that are in one container all the time."""
 
     def __init__(self, kinds: Kinds, worlds: Worlds) -> None:
         self.kinds, self.worlds = kinds, worlds
-        self._known: dict[tuple[str, frozenset[Access]], str | None] = {}
+        self._known: dict[tuple[str, str | None, frozenset[Access]], str | None] = {}
 
-    def find(self, kind: str, accesses: frozenset[Access]) -> str | None:
-        """The id of one of a kind; None where there is none."""
-        if (kind, accesses) not in self._known:
-            objects = self.worlds.before.objects.get(kind, {})
-            self._known[kind, accesses] = next((id for id in sorted(objects) if self._serves((kind, id), accesses)), None)
-        return self._known[kind, accesses]
+    def find(self, key: Key, accesses: frozenset[Access]) -> str | None:
+        """The id of one of its kind, in the container of this object; None where there is none."""
+        kind, container = key[0], _container(self.kinds, self.worlds.after, key)
+        if (kind, container, accesses) not in self._known:
+            objects = sorted(self.worlds.before.objects.get(kind, {}))
+            serving = (id for id in objects if self._stays((kind, id), container) and self._serves((kind, id), accesses))
+            self._known[kind, container, accesses] = next(serving, None)
+        return self._known[kind, container, accesses]
+
+    def _stays(self, key: Key, container: str | None) -> bool:
+        """Whether it is in a container before the plan and after it: nothing is shown outside its own."""
+        return all(_container(self.kinds, world, key) == container for world in (self.worlds.before, self.worlds.after))
 
     def _serves(self, key: Key, accesses: Iterable[Access]) -> bool:
         then, now = self.worlds.before.of(key), self.worlds.after.of(key)
         return all(included(access, then) and included(access, now) for access in accesses)
+
+
+def _container(kinds: Kinds, world: Audiences, key: Key) -> str | None:
+    """The id of the container that an object is in; None where the object does not exist."""
+    observed = world.objects.get(key[0], {}).get(key[1])
+    return observed.within.get(str(kinds[key[0]].within)) if observed is not None else None
 
 
 def with_stand_ins(
@@ -83,7 +95,7 @@ def with_stand_ins(
     for index, step in enumerate(steps):
         shown = shown_by(kinds, step, worlds) if step.verb == "create" and step.id in late else None
         accesses = frozenset(open_for.get(shown.key, ())) if shown is not None else frozenset()
-        id = stand_ins.find(shown.key[0], accesses) if shown is not None and accesses else None
+        id = stand_ins.find(shown.key, accesses) if shown is not None and accesses else None
         if shown is None or id is None or id == shown.key[1]:
             continue
         meant = _meant(kinds, step, shown, last + 1, derived.get(shown.child))
