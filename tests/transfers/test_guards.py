@@ -252,3 +252,23 @@ def test_a_refusal_of_the_service_is_a_failure_and_the_state_keeps_the_address(o
     (result,) = org.apply().results
     assert result.status is Status.FAILED
     assert "acme/space/guides" in org.addresses()
+
+
+@pytest.mark.parametrize("titled", [True, False])
+def test_what_is_removed_from_what_is_transferred_is_deleted_unless_another_object_gets_its_name(tmp_path: Path, titled: bool) -> None:
+    """The line of a space went along with those of its collection, although the new organization has a space with that key."""
+    org = two(tmp_path)
+    org.applied([collection("sdk", space("js", "JavaScript"))], [space("js", "Ours", of="base")], protect=[])
+    ids, line = org.addresses(), ("acme/collection/sdk", "beta/collection/sdk")
+    org.declare([], [collection("sdk", space("js", "JavaScript" if titled else "Ours", of="base"))], line, protect=[])
+    plan = org.plan()
+    if not titled:
+        assert [f"{step.verb} {step.address}" for step in plan.steps][:2] == ["delete acme/space/js", "transfer beta/collection/sdk"]
+        return
+    assert plan.steps == ()
+    assert {str(one.address): one.id for one in plan.blocked} == {
+        "acme/space/js": "RC-probable-transfer", "beta/space/js": "RC-probable-transfer", "beta/collection/sdk": "RC-waits",
+    }  # fmt: skip
+    assert "moved: [{from: acme/space/js, to: beta/space/NEW-KEY}]" in plan.blocked[0].remedy
+    org.applied([], [collection("sdk", space("es", "JavaScript", of="base"))], line, ("acme/space/js", "beta/space/es"), protect=[])
+    assert org.addresses()["beta/space/es"] == ids["acme/space/js"]

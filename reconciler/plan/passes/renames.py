@@ -42,6 +42,7 @@ def probable_renames(world: World, decisions: Decisions) -> Decisions:
                 desired, old, new, f"{new.address} looks like it ({name!r})", f"looks like {old.address}, which is no longer declared"
             )
     blocked += _elsewhere(decisions, vanished, fresh)
+    blocked += _taken_over(decisions, vanished)
     for address, meant in _mistyped(desired, vanished, fresh).items():
         old, new = vanished.pop(meant), fresh.pop(address)
         former = "names a former key that is not tracked"
@@ -65,6 +66,37 @@ def _elsewhere(decisions: Decisions, vanished: dict[Address, Removal], fresh: di
         yield from _transfer_blocked(*_outermost(ways, old, draft), old, draft)
 
 
+def _taken_over(decisions: Decisions, vanished: dict[Address, Removal]) -> Iterator[Draft | Removal]:
+    """Block what is deleted out of something that a line transfers, where the object that has its key there would get its name."""
+    former = decisions.matches.former
+    tracked = former.state.bindings if vanished and former.state.renamed else {}
+    brought = {binding.id: address.root for address, binding in tracked.items() if former.origin(address) is not None}
+    for old in [*vanished.values()] if brought else ():
+        root = brought.get(_was(old, old.kind.inside.name)) if old.kind.inside is not None else None
+        draft = decisions.drafts.get(old.address.renamed(old.address.root, root)) if root is not None else None
+        if draft is None or draft.observed is None or not any(_takes(draft, old, name) for name in NAMES):
+            continue
+        vanished.pop(old.address)
+        line = f"moved: [{{from: {old.address}, to: {Address((*draft.address.parts[:-1], 'NEW-KEY'))}}}]"
+        way = f"to transfer it, declare it with a key that is free, and {line}; to delete it, add to {delete_line(old.address)}"
+        gone = f"is no longer declared, and {draft.address}, which is another object, would get its name"
+        come = f"would get the name of {old.address}, which is another object and no longer declared"
+        source = draft.declared.source
+        yield replace(old, blocked=Blocked(old.address, gone, way, source, id="RC-probable-transfer"))
+        yield replace(draft, blocked=Blocked(draft.address, come, way, source, old.address, id="RC-probable-transfer"))
+
+
+def _takes(draft: Draft, old: Removal, name: str) -> bool:
+    """Whether a name is to be written that the other object has now."""
+    wanted = draft.wants.get(name, UNSET)
+    return wanted is not UNSET and draft.observed is not None and wanted == _was(old, name) != draft.observed.values.get(name, UNSET)
+
+
+def delete_line(address: Address) -> str:
+    """What to write to delete something."""
+    return f"removed: {{address: {address}, action: delete}}"
+
+
 def _outermost(ways: Mapping[Address, tuple[Removal, Draft]], old: Removal, draft: Draft) -> tuple[Removal, Draft]:
     """What brings an object if it is transferred with what it is in; itself where nothing does."""
     while (outer := ways.get(draft.declared.parent) if draft.declared.parent is not None else None) is not None:
@@ -78,8 +110,7 @@ def _outermost(ways: Mapping[Address, tuple[Removal, Draft]], old: Removal, draf
 def _transfer_blocked(top: Removal, coming: Draft, old: Removal, draft: Draft) -> tuple[Removal, Draft]:
     """Both, blocked. `top`, `coming`: of what they are in, where its line would be enough."""
     line = f"moved: [{{from: {top.address}, to: {coming.address}}}]"
-    removal = f"removed: {{address: {old.address}, action: delete}}"
-    way = f"to transfer it with its content, write {line}; if they are two, add to {removal}"
+    way = f"to transfer it with its content, write {line}; if they are two, add to {delete_line(old.address)}"
     cause = coming.address if coming is not draft else None
     gone = f"is no longer declared, and {draft.address} looks like it: its line went to {draft.address.root} without one in moved"
     come = f"would be created, and looks like {old.address}, which is no longer declared: its line came from {old.address.root} without one"

@@ -150,8 +150,7 @@ class _Looking:
         if draft is not None and draft.blocked is not None:
             return waiting(root, draft.blocked, self.world.desired.resources[root].source)
         if draft is not None:
-            line = moved_line(draft.address, draft.address.renamed(draft.address.root, root.root))
-            way = f"declare it elsewhere in {draft.address.root}, or in {root.root} with {line}"
+            way = f"declare it elsewhere in {draft.address.root}, or {self._there(draft.address, root)}"
             return self._blocked(
                 root,
                 f"cannot be transferred: {draft.address}, which stays in {draft.address.root}, is in it",
@@ -159,9 +158,10 @@ class _Looking:
                 id="RC-transfer-with-others",
             )
         held = next((removal for removal in removals if not (removal.active and not removal.delete)), None)
+        if held is not None and held.blocked is not None and held.blocked.id == "RC-probable-transfer":
+            return waiting(root, held.blocked, self.world.desired.resources[root].source)
         if held is not None:
-            line = moved_line(held.address, held.address.renamed(held.address.root, root.root))
-            way = f"declare it in {root.root} with {line}, or settle it first: {held.blocked.remedy if held.blocked else AGAIN}"
+            way = f"declare it {self._there(held.address, root)}, or settle it first: {held.blocked.remedy if held.blocked else AGAIN}"
             return self._blocked(
                 root,
                 f"cannot be transferred: {held.address}, which is tracked and not declared, is in it",
@@ -174,6 +174,14 @@ class _Looking:
                 root, f"cannot be transferred: {what}", "move it out, or stop managing it there", id="RC-transfer-with-others"
             )
         return None
+
+    def _there(self, address: Address, root: Address) -> str:
+        """How to declare something in the root that it comes to, by its own key where nothing else has it."""
+        new = address.renamed(address.root, root.root)
+        if new in self.world.state.bindings or new in self.world.desired.resources:
+            line = moved_line(address, Address((*new.parts[:-1], "NEW-KEY")))
+            return f"in {root.root} with a free key and {line}, because {new} is another object"
+        return f"in {root.root} with {moved_line(address, new)}"
 
     def _leaving(self, key: Key, inner: Key) -> Address | None:
         """What takes an object out before: its own delete or move, or that of something that it is in."""
