@@ -16,7 +16,7 @@ from reconciler.fleet import schedule, status
 from reconciler.fleet.approvals import judged
 from reconciler.fleet.facts import follower
 from reconciler.fleet.model import Mode, Project
-from reconciler.fleet.store import approvals, audit, projects, quarantines
+from reconciler.fleet.store import approvals, audit, projects, quarantines, waves
 from reconciler.fleet.store.approvals import Plan
 from reconciler.fleet.store.schema import runs
 from reconciler.report.times import utc_text
@@ -63,9 +63,14 @@ def wave_held(connection: Connection, project: Project, commit: str) -> str | No
     """Which wave this project waits for."""
     if project.wave == 0:
         return None
-    others = [row for row in projects.read(connection) if not row.orphaned and row.project.source.git == project.source.git]
     soak = timedelta(seconds=projects.soak(connection))
-    return status.wave_before(project.wave, commit, [follower(row) for row in others], soak, others[0].now) if others else None
+    row = waves.behind(connection, project, commit, soak)
+    if row is None:
+        return None
+    return (
+        status.wave_before(project.wave, commit, [follower(row)], soak, row.now)
+        or f"wave {row.project.wave} is not ready: {row.project.name}"
+    )
 
 
 def settle_quarantines(connection: Connection, row: projects.Row, plan: Plan, undone: Sequence[Mapping[str, Any]], *, whole: bool) -> None:
