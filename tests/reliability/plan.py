@@ -11,7 +11,7 @@ from tests.reliability.result import Result
 EXPERIMENTS = ("kill", "environments", "sigkill", "signals", "faults", "races", "projects", "statements", "pace", "edits", "marker")
 DATABASES = ("sqlite", "postgres", "bucket", "s3")
 TRANSFERS = ("transfers-mixed", "transfers-parts", "transfers-swapped")
-"""Scenarios of several organizations, see `tests.transfers.steps`: their long runs together take about an hour of one processor."""
+"""Scenarios of several organizations, see `tests.transfers.steps`: their long runs together take about half an hour of a processor."""
 
 
 PROCESSES = 1000
@@ -95,8 +95,8 @@ def _signals(long: bool) -> Iterator[Job]:
 
 def _living(experiment: str, seeds: int, runs: int) -> Iterator[Job]:
     for seed, name in enumerate(TRANSFERS if seeds > 1 else ()):
-        for database in DATABASES:
-            yield Job(experiment, database, {"name": name, "seed": seed, "runs": 5})
+        for database in DATABASES if seed == 0 else DATABASES[:3]:
+            yield Job(experiment, database, {"name": name, "seed": seed, "runs": 5 if seed == 0 else 3})
     for seed in range(seeds):
         yield Job(experiment, "sqlite", {"name": ("tiny", "small", "tiny-changed")[seed % 3], "seed": seed, "runs": runs})
         for database in DATABASES[1:] if experiment == "sigkill" else DATABASES[1:3]:
@@ -117,7 +117,7 @@ def _faults(long: bool) -> Iterator[Job]:
             yield Job("faults", database, {"name": name, "seed": seed})
         if seed < 4:
             for name in TRANSFERS:
-                yield Job("faults", DATABASES[seed], {"name": name, "seed": seed, "runs": 30})
+                yield Job("faults", DATABASES[seed], {"name": name, "seed": seed, "runs": 12})
 
 
 def _races(long: bool) -> Iterator[Job]:
@@ -127,18 +127,18 @@ def _races(long: bool) -> Iterator[Job]:
                 yield Job("races", database, {"name": name, "seed": seed, "runs": 20 if long else 12})
             yield Job("races", "sqlite", {"name": name, "seed": seed, "runs": 10 if long else 6})
         for database in DATABASES if long and seed < 3 else ():
-            yield Job("races", database, {"name": TRANSFERS[seed], "seed": seed, "runs": 10})
+            yield Job("races", database, {"name": TRANSFERS[seed], "seed": seed, "runs": 6})
     for seed in range(PROCESSES, PROCESSES + (10 if long else 1)):
         for database in ("postgres", "sqlite", "bucket", "s3"):
             yield Job("races", database, {"name": "tiny", "seed": seed, "runs": 10 if long else 2})
             if long and seed < PROCESSES + 3:
-                yield Job("races", database, {"name": TRANSFERS[seed % 3], "seed": seed, "runs": 5})
+                yield Job("races", database, {"name": TRANSFERS[seed % 3], "seed": seed, "runs": 3})
 
 
 def _projects(long: bool) -> Iterator[Job]:
     for database in DATABASES if long else ():
         for name in ("transfers-mixed", "transfers-swapped"):
-            yield Job("projects", database, {"name": name, "runs": 10})
+            yield Job("projects", database, {"name": name, "runs": 5})
     if not long:
         yield Job("projects", "bucket", {"name": "transfers-swapped", "runs": 8})
 
@@ -151,7 +151,7 @@ def _statements(long: bool) -> Iterator[Job]:
             yield Job("statements", "postgres", {"name": name, "runs": 150})
             yield Job("statements", "s3", {"name": name, "runs": 60})
     for database in DATABASES if long else ():
-        yield Job("statements", database, {"name": "transfers-mixed", "runs": {"sqlite": 100, "s3": 10}.get(database, 60)})
+        yield Job("statements", database, {"name": "transfers-mixed", "runs": {"sqlite": 40, "s3": 5}.get(database, 25)})
 
 
 def _pace(long: bool) -> Iterator[Job]:
@@ -168,7 +168,7 @@ def _edits(long: bool) -> Iterator[Job]:
         for seed in range(2):
             yield Job("edits", "sqlite", {"name": name, "seed": seed, "runs": 70})
     for name in TRANSFERS:
-        yield Job("edits", "sqlite", {"name": name, "runs": 70})
+        yield Job("edits", "sqlite", {"name": name, "runs": 25})
 
 
 def _marker(long: bool) -> Iterator[Job]:
