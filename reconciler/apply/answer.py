@@ -36,7 +36,7 @@ class Answers:
         state = task.journal.state()
         self.bindings: dict[Address, Binding] = {**state.bindings, **plan.memory.bind}
         self.carried = plan.memory.carried
-        self.roots = {step.address for step in plan.steps if step.verb == "transfer"}
+        self.turns = {step.address: turn for turn, step in enumerate(step for step in plan.steps if step.verb == "transfer")}
         self.ids = dict(match(kinds, desired, state, actual).ids)
         for change in (step.address for step in plan.steps if step.create_like or step.verb == "create"):
             self.ids.pop(change, None)
@@ -81,11 +81,21 @@ class Answers:
         leaving = {new: self.bindings.pop(old) for old, new in step.renames.items() if old in self.bindings}
         for new, old in leaving.items():
             binding = self.carried.get(new) or renamed(old, step.renames)
-            self.bindings[new] = left(binding, old) if new in self.roots else binding
+            self.bindings[new] = replace(binding, place=self._end(new)) if new in self.turns else binding
         bind = tuple(self.bindings[new] for new in sorted(leaving))
         top = {kind.inside.name: None} if kind.inside is not None else {}
         self.group.settle(Ending(intent.id, "done", None, bind=bind, rename=step.renames, after={step.address: {**writes, **top}}))
         return Result(step, Status.DONE)
+
+    def _end(self, address: Address) -> Place:
+        """The place of what was transferred to its root: behind all that was placed there, in the sequence of the transfers.
+
+        A run that continues this one must see the order that this one saw, or it moves others, and what both moved is in no order.
+        """
+        root = str(address.root)
+        there = [one.place for at, one in self.bindings.items() if at not in self.turns]
+        known = [place.index for place in there if place is not None and place.parent == root]
+        return Place(root, max(known, default=-1) + 1 + self.turns[address])
 
     def _taken(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], raw: Mapping[str, Any]) -> Result:
         old, id = self.bindings[step.address], str(intent.target)
@@ -180,12 +190,6 @@ def renamed(binding: Binding, renames: Mapping[Address, Address]) -> Binding:
     parent = renames.get(Address.parse(place.parent)) if place is not None and place.parent else None
     moved = replace(place, parent=str(parent)) if place is not None and parent is not None else place
     return replace(binding, address=renames[binding.address], place=moved)
-
-
-def left(binding: Binding, old: Binding) -> Binding:
-    """The binding of a transferred object: where it was placed last is in the container that it left."""
-    outer = Place(str(old.address.container or ""), 0)
-    return replace(binding, place=old.place or outer)
 
 
 def not_transferred(kind: Kind, writes: Mapping[str, Any], raw: Mapping[str, Any]) -> str | None:

@@ -153,3 +153,16 @@ def test_killed_before_its_titles_an_exchange_gets_them_in_the_next_run(tmp_path
     now = org.addresses()
     assert [now[address] for address in THERE] == [before[address] for address in BACK]
     assert [org.call("GET", f"/spaces/{now[address]}")["title"] for address in THERE] == ["From acme", "From beta"]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_killed_among_its_moves_a_run_that_transferred_something_is_continued_in_the_same_order(tmp_path: Path, when: str) -> None:
+    """At the top nothing shows the order: a run that knew less of it would move other objects than the killed one did."""
+    org = MortalTwo(tmp_path, seed=copy.deepcopy(TWO_SEED))
+    org.applied([space("three"), space("six")], [space("one", of="base"), space("four", of="base")])
+    after = [space("one"), space("three"), space("four"), space("six")]
+    org.declare(after, [], ("beta/space/one", "acme/space/one"), ("beta/space/four", "acme/space/four"))
+    org.die_and_try_again(4, when)  # two transfers, then two moves
+    query = "select json_extract(data, '$.title') from objects where kind = 'space' and container = 'root:org_acme' order by position, id"
+    titles = [row[0] for row in org.app.state.service.store.connection.execute(query)]
+    assert [title for title in titles if title in ("One", "Three", "Four", "Six")] == ["One", "Three", "Four", "Six"]
