@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from reconciler.cli.wiring.approval import sent_digest
 from tests.cli.conftest import Cli, applied_project, initialised, prepared
 from tests.cli.test_end_to_end import at_a_terminal
 from tests.documents import valid
@@ -39,6 +40,18 @@ def with_a_saved_plan(docs: Cli) -> Cli:
 
 def saved(cli: Cli, name: str = "plan.json") -> Any:
     return json.loads((cli.root / name).read_text())
+
+
+def test_the_digest_of_what_a_plan_sends_moves_with_the_change_and_not_with_what_was_read(changed: Cli) -> None:
+    def digest() -> str:
+        assert changed("plan", "p", "--out", "again.json").exit_code == 0
+        return sent_digest(saved(changed, "again.json"))
+
+    first = digest()
+    rename_team(changed, "Somebody else")
+    assert digest() == first == sent_digest(saved(changed))
+    changed.edit("p/reconciler.yaml", "title: Authors", "title: Scribes")
+    assert digest() != first
 
 
 def tamper(cli: Cli, change: Callable[[Any], None], name: str = "plan.json") -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +18,7 @@ from reconciler.fleet.model import Change, Mode
 from reconciler.fleet.people import ALL, Person, Role
 from reconciler.fleet.store import Database, approvals, audit, projects, quarantines
 from reconciler.fleet.store import schema as tables
+from tests.cli.test_end_to_end import at_a_terminal
 from tests.fleet.test_store import declare, project
 
 ADA, GRACE, LINUS = (Person(f"{name}@acme.example", {"docs": Role.APPROVER}) for name in ("ada", "grace", "linus"))
@@ -116,3 +120,19 @@ def test_resume_lifts_the_pause_and_the_quarantine_and_names_both(database: Data
         assert quarantines.opened(connection, [id]) == {}
         assert [line.details for line in audit.read(connection) if line.action == "resume"] == [{"paused": True, "quarantined": ["run-1"]}]
     assert act(database, acts.resume, ADMIN, ["a"]) == [acts.Resumed("a", False, ())]
+
+
+def test_on_a_terminal_the_plan_is_shown_and_a_person_is_asked(database: Database, tmp_path: Path) -> None:
+    declare(database, project("a", mode=Mode.APPLY, tenant="docs"))
+    keep(database, replace(PLAN, text="- space docs:old\n"))
+    here: Any = SimpleNamespace(root=tmp_path)
+    words = ("fleet", "approve", "a", "--class", "create", "--database", database.address.url)
+    code, shown = at_a_terminal(here, b"n\n", *words)
+    assert (code, "Nothing was approved." in shown) == (1, True)
+    code, shown = at_a_terminal(here, b"y\n", *words)
+    assert code == 0, shown
+    lines = shown.replace("\r", "")
+    assert "- space docs:old\n" in lines
+    assert "  delete    two people, not the authors\n" in lines
+    assert "The plan needs approvals: create (1), delete (2).\n" in lines
+    assert lines.endswith("Approved create of a.\nThe plan needs approvals: delete (2).\n")

@@ -1,8 +1,8 @@
 """What a worker of a fleet starts for one run: `python -m reconciler.cli.commands.fleet_child read|apply …`. Not a command for people.
 
-`read` makes one reading of the service and writes what it says into a folder: `plan.json`, `plan.txt`, `drift.json` and `reading.json`, and
-with --save `saved.json`, which `apply` takes. Both send nothing that the worker's gate has not counted, and end if the worker does; `apply`
-asks it before each step that opens something or cannot be taken back.
+`read` makes one reading of the service and writes what it says into a folder: `plan.json`, `drift.json` and `reading.json`, with --keep
+also `plan.txt` and the digest of the plan, and with --save `saved.json`, which `apply` takes. Both send nothing that the worker's gate
+has not counted, and end if the worker does; `apply` asks it before each step that opens something or cannot be taken back.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ PR_SET_PDEATHSIG: Final = 1
 @shared.service()
 @shared.state()
 @click.option("--folder", type=click.Path(path_type=Path), required=True)
+@click.option("--keep", is_flag=True)
 @click.option("--save", is_flag=True)
 @shared.output()
 @click.pass_obj
-def read_command(screen: Screen, /, folder: Path, save: bool, **words: Any) -> int:
+def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **words: Any) -> int:
     """Read the service once, and write what a plan and a drift of that reading say."""
     from reconciler.cli import exits
     from reconciler.cli.terminal.progress import Narration
@@ -87,7 +88,7 @@ def read_command(screen: Screen, /, folder: Path, save: bool, **words: Any) -> i
         "digest": None,
         "undone": undone,
     }
-    if new is None:
+    if keep and new is None:
         whole = saved_plan(planned.plan, kinds, planned.actual, created_at=made_at, made=made, digests=digests)
         about["digest"] = sent_digest(whole)
     documents: dict[str, Any] = {
@@ -97,7 +98,8 @@ def read_command(screen: Screen, /, folder: Path, save: bool, **words: Any) -> i
     }
     for name, document in documents.items():
         written(folder / f"{name}.json", screen.masked(as_json(document)))
-    written(folder / "plan.txt", screen.masked(plain(plan_text(plan))))
+    if keep:
+        written(folder / "plan.txt", screen.masked(plain(plan_text(plan))))
     if save and not refused and new is None:
         plan_file.write(screen, folder / "saved.json", planned, kinds, made=made, digests=digests, created_at=made_at)
     return exits.DONE

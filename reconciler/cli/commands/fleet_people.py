@@ -48,7 +48,7 @@ _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
 @click.pass_obj
 def approve_command(
     screen: Screen, /, name: str, digest: str | None, classes: tuple[str, ...], database: str | None, **words: Any
-) -> None:  # fmt: skip
+) -> int:  # fmt: skip
     """Show the plan of a project and what it needs, and approve it. An approval is for what this plan would send: if the plan changes, it
     is needed again. A plan that lacks no approval is applied by the next run, at once.
 
@@ -57,6 +57,7 @@ def approve_command(
       reconciler fleet approve acme
       reconciler fleet approve acme --class create
     """
+    from reconciler.cli import exits
     from reconciler.fleet import acts
     from reconciler.fleet.model import Change
     from reconciler.fleet.reports import needs_text
@@ -67,7 +68,8 @@ def approve_command(
         with opened.transaction() as connection:
             judged = acts.plan(connection, person, name)
         if digest is None:
-            screen.narrate_spans((("plain", f"{judged.plan.text}\n{needs_text(judged)}"),))
+            shown = f"{judged.plan.text}\n{needs_text(judged)}"
+            screen.out(shown) if options.format == "text" else screen.narrate_spans((("plain", shown),))
             if not screen.can_ask:
                 raise UsageError(
                     "there is no terminal to ask for confirmation",
@@ -76,11 +78,12 @@ def approve_command(
                 )
             if not click.confirm(f"Approve it as {person.name}?", default=False, err=True):
                 screen.say("Nothing was approved.")
-                return
+                return exits.FAILED
         with opened.transaction() as connection:
             wanted = [Change(word) for word in classes] or None
             decided = acts.approve(connection, person, name, digest=digest or judged.plan.digest or "", changes=wanted)
     _show(screen, options, name, person, decided, rejects=False)
+    return exits.DONE
 
 
 @click.command("reject", short_help="Reject the plan of a project.")

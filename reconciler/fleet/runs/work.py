@@ -138,7 +138,7 @@ class _Run:
     async def _read(self, root: Path, secrets: Mapping[str, str], *, exclude: tuple[str, ...] = ()) -> None:
         """Read the service, and take the plan of it. `exclude`: addresses that are left out of the plan; the reading stays as it was."""
         words = [*self._words("read", root), "--folder", str(self.folder)]
-        words += ["--save"] if self.project.mode is Mode.APPLY else []
+        words += [*(["--keep"] if self._keeps else []), *(["--save"] if self.project.mode is Mode.APPLY else [])]
         words += [word for glob in exclude for word in ("--exclude", glob)]
         ended = await execute(words, folder=self.folder, secrets=secrets, seconds=READ_SECONDS)
         self.result.code, self.result.late = ended.code, ended.late
@@ -147,7 +147,7 @@ class _Run:
         if ended.code != 0:
             raise Failed(ended.says or f"it ended with {ended.code}", id="RC-fleet-run-failed")
         document, about = _document(self.folder / "plan.json"), _document(self.folder / "reading.json")
-        text = _text(self.folder / "plan.txt").decode("utf-8", "replace")
+        text = _text(self.folder / "plan.txt").decode("utf-8", "replace") if self._keeps else ""
         commit = self.commit.id
         self.result.plan = Plan(commit, document, about["digest"], approvals.classes(document), (), text)
         if exclude:
@@ -181,6 +181,11 @@ class _Run:
         done = reading.is_whole and not (reading.ahead or reading.both)
         since = before.since if before is not None else self.begun.applied
         self.since, self.result.plan = since, replace(plan, since=plan.commit if done else since)
+
+    @property
+    def _keeps(self) -> bool:
+        """Whether people see the plan."""
+        return self.project.mode is not Mode.WATCH
 
     @property
     def _plan(self) -> Plan:
