@@ -25,10 +25,10 @@ def twins(drafts: Mapping[Address, Draft], mine: Mapping[Address, Draft]) -> Ite
         if key is not None:
             siblings.setdefault(key, []).append(draft)
     for alike in siblings.values():
-        for draft in alike if len(alike) > 1 else ():
+        for index, draft in enumerate(alike if len(alike) > 1 else ()):
             created = draft.address in mine and draft.active and draft.is_new and draft.old is None and draft.declared.adopt
-            other = next(sibling for sibling in alike if sibling is not draft)
-            if created and (not other.is_new or alike.index(draft) > 0):
+            other = alike[0] if index else alike[1]
+            if created and (index or not other.is_new):
                 yield _sentence(draft, other)
 
 
