@@ -100,7 +100,11 @@ def as_data(checked: Checked) -> dict[str, Any]:
 
 
 def of_data(data: Mapping[str, Any]) -> Checked:
-    return Checked(tuple(_concern(concern) for concern in data["concerns"]), tuple(data["unread"]), data["more"])
+    known = {sort.value for sort in Sort}
+    concerns = tuple(_concern(concern) for concern in data["concerns"] if concern["sort"] in known)
+    others = sorted({concern["sort"] for concern in data["concerns"]} - known)
+    newer = (f"a newer version of Reconciler found concerns of the sort {', '.join(others)}",) if others else ()
+    return Checked(concerns, (*data["unread"], *newer), data["more"])
 
 
 def concern_data(concern: Concern) -> dict[str, Any]:

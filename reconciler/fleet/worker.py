@@ -15,12 +15,16 @@ from reconciler import __version__
 from reconciler.errors import ReconcilerError, StateError
 from reconciler.fleet.engine import Engine
 from reconciler.fleet.engine.queue import opened, prepare
+from reconciler.fleet.notices.deliver import deliver
+from reconciler.fleet.runs import end
 from reconciler.fleet.runs.work import Place, work
 from reconciler.fleet.store import Database, admission, budgets, runs
 
 ADMIT_SECONDS: Final = 0.5
 END_SECONDS: Final = 15.0
 AGAIN_SECONDS: Final = 2.0  # after the database could not be reached
+NOTIFY_SECONDS: Final = 2.0
+LOOK_SECONDS: Final = 60.0
 TIDY_SECONDS: Final = 3_600.0
 PATIENCE: Final = 30
 
@@ -74,7 +78,13 @@ class _Worker:
         self.say(f"Worker {self.id} is ready.")
         try:
             async with opened(self.database.address.url, patience=settings.patience) as engine:
-                parts = [self._live(), self._admit(engine), self._sweep(engine), engine.run(self._run, concurrency=settings.concurrency)]
+                parts = [
+                    self._live(),
+                    self._admit(engine),
+                    self._sweep(engine),
+                    self._notify(),
+                    engine.run(self._run, concurrency=settings.concurrency),
+                ]
                 running = [asyncio.create_task(part) for part in parts]
                 try:
                     done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
@@ -169,3 +179,14 @@ class _Worker:
                 tidied = now
                 await self._write(runs.tidy)
             await asyncio.sleep(self.settings.patience / 3)
+
+    async def _notify(self) -> None:
+        """Send messages, and look for projects that nobody has read for too long. Runs never wait for it."""
+        looked = 0.0
+        while True:
+            now = asyncio.get_running_loop().time()
+            if now - looked > LOOK_SECONDS:
+                looked = now
+                await self._write(end.announce_quiet)
+            if not await asyncio.to_thread(deliver, self.database):
+                await asyncio.sleep(NOTIFY_SECONDS)

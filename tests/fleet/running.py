@@ -107,7 +107,7 @@ class Running:
             where = ("--base-url", self.service, "--state", self.url, "--create-state")
             self.call("apply", str(self.remote / name), *where, "--yes", "--quiet")
 
-    def declare(self, *projects: dict[str, Any], **defaults: Any) -> None:
+    def declare(self, *projects: dict[str, Any], notifications: Sequence[Any] = (), **defaults: Any) -> None:
         """Make these the fleet."""
         shared = {
             "baseUrl": self.service,
@@ -115,7 +115,9 @@ class Running:
             "source": {"git": f"file://{self.remote}"},
             "every": "1h",
         } | defaults
-        (self.folder / "fleet.yaml").write_text(json.dumps({"version": 1, "defaults": shared, "projects": list(projects)}))
+        (self.folder / "fleet.yaml").write_text(
+            json.dumps({"version": 1, "defaults": shared, "projects": list(projects), "notifications": list(notifications)})
+        )
         self.call("fleet", "apply", "fleet.yaml", "--allow-vanish", "100")
 
     def worker(self, *, concurrency: int = 2) -> subprocess.Popen[str]:

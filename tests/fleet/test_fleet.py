@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.fleet.running import Running, children, running
+from tests.fleet.test_notices import CANARY, receiver
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(600)]
 
@@ -178,3 +179,30 @@ def test_what_cannot_be_read_is_unknown_and_no_secret_is_anywhere(fleet: Running
     )
     assert "c4n4ry" not in everything
     assert "tok_ada" not in everything
+
+
+def test_health_is_shown_beside_the_status_and_people_are_told_of_it(fleet: Running) -> None:
+    pytest.importorskip("apprise", reason="the extra `fleet` is not installed")
+    with receiver() as (port, taken):
+        fleet.environ["ALERTS"] = f"json://ada:{CANARY}@127.0.0.1:{port}/{CANARY}"
+        fleet.write("a")
+        fleet.applied("a")
+        fleet.send("PUT", "/orgs/org_a/openapi/pets", {"source": {"url": "https://fixtures.example/broken.json"}})
+        fleet.declare(project("a"), notifications=[{"url": {"env": "ALERTS"}, "on": ["unhealthy", "outOfSync", "recovered"]}])
+        worker = fleet.worker()
+        fleet.until(lambda: {body["title"] for body in taken} >= {"a is Broken", "a is OutOfSync"})
+        health = fleet.status()["a"]["health"]
+        assert (health["word"], [concern["sort"] for concern in health["broken"]]) == ("Broken", ["processing"])
+        assert "PARSE_ERROR" in fleet.call("fleet", "status", code=None)
+        fleet.send("DELETE", "/orgs/org_a/openapi/pets")
+        fleet.call("fleet", "sync", "a", "--wait")
+        fleet.until(lambda: "a has recovered" in {body["title"] for body in taken})
+        assert fleet.status()["a"]["health"]["word"] == "Healthy"
+        assert len(taken) == 3
+        assert len(fleet.rows("SELECT 1 FROM reconciler_fleet.samples")) == 2
+        tables = [
+            name for (name,) in fleet.rows("SELECT table_name FROM information_schema.tables WHERE table_schema = 'reconciler_fleet'")
+        ]
+        assert all(CANARY not in str(fleet.rows(f"SELECT * FROM reconciler_fleet.{name}")) for name in tables)
+        assert all(CANARY not in path.read_text() for path in fleet.folder.glob("*.log"))
+        assert worker.poll() is None

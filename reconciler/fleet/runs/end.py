@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, case, func
 
 from reconciler.fleet import health, status
+from reconciler.fleet.facts import facts_of, health_of
+from reconciler.fleet.notices.events import Seen, messages
 from reconciler.fleet.schedule import stale_after
-from reconciler.fleet.store import runs, samples
+from reconciler.fleet.store import notices, projects, runs, samples
 from reconciler.fleet.store.schema import projects as tables
 
 if TYPE_CHECKING:
@@ -38,3 +40,24 @@ def after(connection: Connection, begun: runs.Begun, result: Result) -> None:
         now = datetime.now(UTC)
         word = status.status(status.Facts(begun.project.every, result.reading, now), now).word
         samples.write(connection, begun.project_id, word, result.reading)
+    announce(connection, begun.project.name, applied=result.applied, read=result.reading is not None)
+
+
+def announce(connection: Connection, name: str, *, applied: bool = False, read: bool = False) -> None:
+    """Write the messages about a project as it is now. `applied`, `read`: what the run did that has just ended, if one has."""
+    (row,) = projects.read(connection, [name])
+    settings = projects.settings(connection).get("notifications", ())
+    targets = [target for target in settings if target["tenants"] is None or row.project.tenant in target["tenants"]]
+    facts = facts_of(row)
+    seen = Seen(
+        name, status.status(facts, row.now), health_of(row), facts.reading, row.error, row.failures, row.waits,
+        notices.digest(connection, row.id), applied, read,
+    )  # fmt: skip
+    found, then = messages(notices.announced(connection, row.id), seen, row.now)
+    notices.write(connection, row.id, found, then, targets)
+
+
+def announce_quiet(connection: Connection) -> None:
+    """Write the messages about projects of which no run says that they are Unknown."""
+    for name in notices.quiet(connection):
+        announce(connection, name)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, case, delete, func, insert, select, text, upd
 
 from reconciler.fleet.model import Project, of_data
 from reconciler.fleet.schedule import BACKOFF_FIRST, BACKOFF_MAX
-from reconciler.fleet.store import samples
+from reconciler.fleet.store import notices, samples
 from reconciler.fleet.store.admission import ALIVE
 from reconciler.fleet.store.schema import SCHEMA, projects, runs, workers
 
@@ -150,7 +150,8 @@ def recover(connection: Connection, queued: Sequence[int]) -> list[int]:
 
 
 def tidy(connection: Connection) -> None:
-    """Delete what nobody needs: dead workers, runs that ended long ago, old samples."""
+    """Delete what nobody needs: dead workers, runs that ended long ago, old samples and messages."""
     samples.tidy(connection)
+    notices.tidy(connection)
     connection.execute(text(f"DELETE FROM {SCHEMA}.workers WHERE seen_at < now() - interval '1 hour'"))  # noqa: S608
     connection.execute(text(f"DELETE FROM {SCHEMA}.runs WHERE ended_at < now() - interval '{KEPT}'"))  # noqa: S608

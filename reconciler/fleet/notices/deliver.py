@@ -1,0 +1,28 @@
+"""One message from its row to whoever gets it, and how that ended."""
+
+from __future__ import annotations
+
+from reconciler.errors import ReconcilerError
+from reconciler.fleet.notices.send import NotSent, send
+from reconciler.fleet.store import Database, notices
+
+
+def deliver(database: Database) -> bool:
+    """Send a message that is due; False where there is none."""
+    with database.transaction() as connection:
+        notice = notices.take(connection)
+    if notice is None:
+        return False
+    why = None
+    try:
+        send(notice.target, notice.title, notice.text)
+    except NotSent as error:
+        why = str(error)
+    except ReconcilerError as error:
+        why = error.message
+    with database.transaction() as connection:
+        if why is None:
+            notices.sent(connection, notice)
+        else:
+            notices.failed(connection, notice, why)
+    return True

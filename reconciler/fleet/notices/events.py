@@ -1,0 +1,155 @@
+"""Which messages people get after the end of a run, and when nothing was read for too long. Pure; times are arguments.
+
+Nothing is repeated while it stays the same: what was announced of a project is kept, and only what is new since then is a message.
+Unknown has to hold for a while, and a run to fail twice; a message that all is well comes once, after all that was announced has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from reconciler.fleet.approvals import LACKING
+from reconciler.fleet.health import Health, HealthWord, sentence_of
+from reconciler.fleet.model import Event
+from reconciler.fleet.status import Reading, Status, Word
+
+HOLD: Final = timedelta(minutes=10)  # for which a project must be Unknown
+FAILURES: Final = 2  # runs in a row that must fail; the first one is repeated soon
+LINES_MAX: Final = 10
+TEXT_MAX: Final = 4_000  # characters
+CAUSES: Final = ("ahead", "drift", "both", "unmanaged")
+LASTING: Final = (Event.OUT_OF_SYNC, Event.UNKNOWN, Event.FAILED, Event.UNHEALTHY)
+"""The events that a message about a recovery ends."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A project now. `applied`: a run has just applied its commit; `run`: what is said follows from a run that has just ended.
+    `digest`: of the plan that waits."""
+
+    name: str
+    status: Status
+    health: Health
+    reading: Reading | None = None
+    error: str | None = None
+    failures: int = 0
+    waits: str | None = None
+    digest: str | None = None
+    applied: bool = False
+    read: bool = True
+
+
+@dataclass(frozen=True)
+class Announced:
+    """What was announced and has not ended: for each event, what it was about. `unknown_since`: since when the project is Unknown."""
+
+    open: Mapping[Event, frozenset[str]] = field(default_factory=dict)
+    unknown_since: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Message:
+    event: Event
+    title: str
+    text: str
+
+
+def messages(announced: Announced, seen: Seen, now: datetime) -> tuple[list[Message], Announced]:
+    """The messages about a project now, and what was announced then."""
+    unknown = seen.status.word is Word.UNKNOWN
+    since = (announced.unknown_since or now) if unknown else None
+    current = dict(_current(seen, held=since is not None and now - since >= HOLD))
+    found, still = [], {}
+    for event in Event:
+        before, about = announced.open.get(event, frozenset()), current.get(event, frozenset())
+        if about - before:
+            found.append(_message(event, seen, before, now))
+        if kept := about | (before if _may_continue(event, seen) else frozenset()):
+            still[event] = kept
+    if seen.applied:
+        found.append(_message(Event.APPLIED, seen, frozenset(), now))
+    ended = any(event in announced.open for event in LASTING) and not any(event in still for event in LASTING)
+    if ended and seen.status.word is Word.SYNCED:
+        found.append(Message(Event.RECOVERED, f"{seen.name} has recovered", f"It is Synced and {seen.health.word}."))
+    return found, Announced(still, since)
+
+
+def _current(seen: Seen, *, held: bool) -> Iterator[tuple[Event, frozenset[str]]]:
+    """What is so now, and what it is about."""
+    if seen.status.word is Word.OUT_OF_SYNC and seen.reading is not None and not seen.applied:
+        yield Event.OUT_OF_SYNC, frozenset(name for name in CAUSES if getattr(seen.reading, name))
+    if held:
+        yield Event.UNKNOWN, frozenset({"unknown"})
+    if seen.error is not None and (seen.failures >= FAILURES or seen.read):  # what failed after a reading was an apply
+        yield Event.FAILED, frozenset({_cause(seen.error)})
+    if seen.waits is not None and seen.waits.startswith(LACKING):
+        yield Event.NEEDS_APPROVAL, frozenset({seen.digest or seen.waits})
+    yield Event.UNHEALTHY, frozenset(_concerns(seen.health))
+
+
+def _may_continue(event: Event, seen: Seen) -> bool:
+    """Whether what was announced may still be so although this does not show it."""
+    if event is Event.OUT_OF_SYNC:
+        return seen.status.word is Word.UNKNOWN or seen.applied
+    if event is Event.UNHEALTHY:
+        return seen.health.word is HealthWord.UNKNOWN
+    if event is Event.NEEDS_APPROVAL:
+        return seen.waits is None and not seen.applied and seen.status.word is not Word.SYNCED
+    return False
+
+
+def _concerns(health: Health) -> Iterator[str]:
+    for concern in (*health.broken, *health.ending):
+        yield f"{concern.sort} {concern.address}" + (f" {concern.until}" if concern.until is not None else "")
+
+
+def _cause(error: str) -> str:
+    """The id of an error, which stays the same where its words have numbers in them."""
+    _, begin, rest = error.rpartition("[RC-")
+    return f"RC-{rest.partition(']')[0]}" if begin else "error"
+
+
+def _message(event: Event, seen: Seen, before: frozenset[str], now: datetime) -> Message:
+    name = seen.name
+    match event:
+        case Event.OUT_OF_SYNC:
+            return Message(event, f"{name} is OutOfSync", _text([*seen.status.causes, *([seen.waits] if seen.waits else [])]))
+        case Event.UNKNOWN:
+            return Message(event, f"{name} is Unknown", _text(seen.status.causes))
+        case Event.FAILED:
+            return Message(event, f"{name}: a run failed", _text([seen.error or ""]))
+        case Event.NEEDS_APPROVAL:
+            return Message(event, f"{name} needs approvals", _text([seen.waits or "", f"reconciler fleet approve {name}"]))
+        case Event.APPLIED:
+            commit = seen.reading.commit if seen.reading is not None else ""
+            return Message(event, f"{name} was applied", _text([f"commit {commit}"] if commit else []))
+        case _:
+            return Message(event, f"{name} is {seen.health.word}", _text(_new_concerns(seen.health, before, now)))
+
+
+def _new_concerns(health: Health, before: frozenset[str], now: datetime) -> Sequence[str]:
+    """The sentences about the concerns that were not announced before."""
+    concerns = zip((*health.broken, *health.ending), _concerns(health), strict=True)
+    return [sentence_of(concern, now.date()) for concern, key in concerns if key not in before]
+
+
+def _text(lines: Sequence[str]) -> str:
+    shown = [line for line in lines if line]
+    more = [f"and {len(shown) - LINES_MAX} more"] if len(shown) > LINES_MAX else []
+    return "\n".join([*shown[:LINES_MAX], *more])[:TEXT_MAX]
+
+
+def as_data(announced: Announced) -> dict[str, Any]:
+    since = announced.unknown_since.isoformat() if announced.unknown_since is not None else None
+    return {"open": {event.value: sorted(about) for event, about in announced.open.items()}, "unknownSince": since}
+
+
+def of_data(data: Mapping[str, Any] | None) -> Announced:
+    if data is None:
+        return Announced()
+    since = datetime.fromisoformat(data["unknownSince"]) if data["unknownSince"] is not None else None
+    known = {event.value for event in Event}  # a newer version may have written others
+    return Announced({Event(event): frozenset(about) for event, about in data["open"].items() if event in known}, since)

@@ -1,0 +1,73 @@
+"""Sending a message through apprise: the only module that imports it. A URL of apprise is a secret, and so is every part of it."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Final
+
+from reconciler.fleet.model import Reference
+from reconciler.fleet.runs.secrets import resolved
+from reconciler.text.redact import Mask
+
+REASON_MAX: Final = 300  # characters
+PART_MIN: Final = 4  # characters of a part of a URL that is hidden by itself
+_PARTS: Final = re.compile(r"[/:@?&=#,\s]+")
+_ONE_AT_A_TIME: Final = threading.Lock()
+"""What apprise says of a failure goes to a logger that all threads share."""
+
+
+class NotSent(Exception):
+    """Why a message was not sent, without anything of the URL."""
+
+
+def send(target: Reference, title: str, text: str) -> None:
+    """Send a message. Raises `NotSent`, or `MissingSecret`."""
+    url = resolved(target, f"the URL of the notifications {target}")
+    if find_spec("apprise") is None:
+        raise NotSent("apprise is not installed on this worker")
+    with _ONE_AT_A_TIME, _listening() as said, warnings.catch_warnings(action="ignore"):  # of packages of its plugins
+        try:
+            import apprise
+
+            service = apprise.Apprise()
+            known = service.add(url)
+            sent = known and bool(service.notify(body=text or title, title=title, body_format=apprise.NotifyFormat.TEXT))
+        except Exception as error:  # whatever a plugin does, the message is tried again
+            raise NotSent(_reason(url, [type(error).__name__])) from None
+    if not known:
+        raise NotSent(f"{target} is not a URL that apprise knows")
+    if not sent:
+        raise NotSent(_reason(url, said))
+
+
+def _reason(url: str, said: list[str]) -> str:
+    """What apprise said, without anything of the URL."""
+    secrets = {url, *(part for part in _PARTS.split(url) if len(part) >= PART_MIN)}
+    text = Mask(secrets).text("; ".join(dict.fromkeys(said))) or "the service did not accept it"
+    return "".join(character if character.isprintable() else " " for character in text)[:REASON_MAX]
+
+
+@contextmanager
+def _listening() -> Iterator[list[str]]:
+    """What apprise's logger is given meanwhile; it goes nowhere else."""
+    said: list[str] = []
+
+    class Keeping(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.append(record.getMessage())
+
+    logger, handler = logging.getLogger("apprise"), Keeping(logging.WARNING)
+    before = logger.propagate
+    logger.propagate = False
+    logger.addHandler(handler)
+    try:
+        yield said
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = before

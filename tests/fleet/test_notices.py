@@ -1,0 +1,239 @@
+"""People are told once of what is new and once that it is over; what holds a URL is nowhere; a receiver that is away blocks nobody."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import select, text, update
+
+from reconciler.fleet.approvals import LACKING
+from reconciler.fleet.health import Health, HealthWord
+from reconciler.fleet.model import Event
+from reconciler.fleet.notices.events import HOLD, LASTING, Announced, Seen, as_data, messages, of_data
+from reconciler.fleet.status import Reading, Status, Word
+from reconciler.fleet.store import Database, projects, schema
+from reconciler.model import Concern, Sort
+from tests.fleet.test_store import declare, project
+
+NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
+BROKEN = Health(HealthWord.BROKEN, (Concern(Sort.LINKS, "a/site/docs", "readers find nothing"),))
+AWAY = Health(HealthWord.UNKNOWN)
+
+
+def seen(word: Word = Word.SYNCED, health: Health | None = None, **words: Any) -> Seen:
+    reading = Reading("c0ffee", drift=int(word is Word.OUT_OF_SYNC))
+    status = Status(word, ("drift: 1 resource changed outside Reconciler",) if word is not Word.SYNCED else (), None, None)
+    return Seen("acme", status, health or Health(HealthWord.HEALTHY), reading, **words)
+
+
+class Following:
+    """A project over time, a minute from one end of a run to the next."""
+
+    def __init__(self) -> None:
+        self.announced, self.now = Announced(), NOW
+
+    def then(self, now: Seen, minutes: float = 1) -> list[str]:
+        self.now += timedelta(minutes=minutes)
+        found, self.announced = messages(self.announced, now, self.now)
+        assert of_data(json.loads(json.dumps(as_data(self.announced)))) == self.announced
+        return [message.event.value for message in found]
+
+
+def test_each_event_is_announced_once_and_recovered_once() -> None:
+    acme = Following()
+    assert acme.then(seen()) == []
+    assert acme.then(seen(Word.OUT_OF_SYNC)) == ["outOfSync"]
+    assert acme.then(seen(Word.OUT_OF_SYNC)) == []
+    assert acme.then(replace(seen(Word.OUT_OF_SYNC), reading=Reading("c0ffee", drift=1, ahead=2))) == ["outOfSync"]  # something else too
+    assert acme.then(seen(Word.OUT_OF_SYNC, BROKEN)) == ["unhealthy"]
+    assert acme.then(seen(health=BROKEN)) == []
+    assert acme.then(seen()) == ["recovered"]
+    assert acme.then(seen()) == []
+
+
+def test_unknown_has_to_hold_and_a_run_to_fail_twice_but_an_apply_only_once() -> None:
+    acme = Following()
+    assert [acme.then(seen(Word.UNKNOWN)) for _ in range(5)] == [[]] * 5
+    assert acme.then(seen()) == []  # it did not hold
+    assert acme.then(seen(Word.UNKNOWN, AWAY)) == []
+    assert acme.then(seen(Word.UNKNOWN, AWAY), HOLD.total_seconds() / 60) == ["unknown"]
+    assert acme.then(seen(Word.UNKNOWN, AWAY), 600) == []
+    assert acme.then(seen()) == ["recovered"]
+    failed = "the token was refused [RC-token-refused]"
+    assert acme.then(seen(error=failed, failures=1, read=False)) == []
+    assert acme.then(seen(error=failed, failures=2, read=False)) == ["failed"]
+    assert acme.then(seen(error=f"{failed} (again)", failures=3, read=False)) == []
+    assert acme.then(seen()) == ["recovered"]
+    assert acme.then(seen(error="apply ended with 5", failures=1, read=True)) == ["failed"]
+
+
+def test_an_apply_is_no_alarm_and_a_plan_that_waits_is_announced_once_for_each_digest() -> None:
+    acme = Following()
+    assert acme.then(seen(Word.OUT_OF_SYNC, applied=True)) == ["applied"]  # the next run shows whether it is Synced
+    assert acme.then(seen()) == []
+    waits = LACKING + "create (1)"
+    assert acme.then(seen(Word.OUT_OF_SYNC, waits=waits, digest="ab")) == ["outOfSync", "needsApproval"]
+    assert acme.then(seen(Word.OUT_OF_SYNC, waits=waits, digest="ab")) == []
+    assert acme.then(seen(Word.OUT_OF_SYNC, waits=waits, digest="cd")) == ["needsApproval"]
+    assert acme.then(seen(Word.OUT_OF_SYNC, applied=True)) == ["applied"]
+    assert acme.then(seen()) == ["recovered"]
+
+
+STATES = st.builds(
+    seen,
+    st.sampled_from(Word),
+    st.sampled_from([None, BROKEN, AWAY]),
+    error=st.sampled_from([None, None, "it failed [RC-x]"]),
+    failures=st.integers(0, 3),
+    applied=st.booleans(),
+    read=st.booleans(),
+    waits=st.sampled_from([None, LACKING + "create (1)"]),
+)
+
+
+@given(st.lists(STATES, max_size=12))
+def test_whatever_happens_nothing_is_repeated_while_it_stays_so_and_a_recovery_follows_an_alarm(states: list[Seen]) -> None:
+    acme, alarmed = Following(), False
+    for state in states:
+        events = acme.then(state)
+        assert len(events) == len(set(events))
+        if "recovered" in events:
+            assert alarmed
+            assert state.status.word is Word.SYNCED
+        alarmed = (alarmed and "recovered" not in events) or any(Event(event) in LASTING for event in events)
+        assert [event for event in acme.then(replace(state, applied=False), 0) if event not in ("outOfSync", "recovered")] == []
+        assert acme.then(replace(state, applied=False), 0) == []
+
+
+# -- sending ----------------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def receiver(*codes: int) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """A server on a port, and the messages that it took; it answers with these codes first, and then with 200."""
+    taken: list[dict[str, Any]] = []
+    answers = iter(codes)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            code = next(answers, 200)
+            if code == 200:
+                taken.append(body)
+            self.send_response(code)
+            self.end_headers()
+
+        def log_message(self, *words: Any) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield server.server_port, taken
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def rows(database: Database) -> list[Any]:
+    with database.transaction() as connection:
+        return list(connection.execute(select(schema.notices).order_by(schema.notices.c.id)).mappings())
+
+
+def due(database: Database, **values: Any) -> None:
+    with database.transaction() as connection:
+        connection.execute(update(schema.notices).values(next_try=text("now()"), **values))
+
+
+CANARY = "c4n4ry-s3cret"
+
+
+def test_a_message_arrives_once_is_repeated_after_an_error_given_up_after_a_day_and_no_secret_is_in_a_row(
+    database: Database, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    pytest.importorskip("apprise", reason="the extra `fleet` is not installed")
+    from reconciler.fleet.notices.deliver import deliver
+    from reconciler.fleet.runs.end import announce
+
+    targets = [
+        {"url": "env:ALL", "on": [event.value for event in Event], "tenants": None},
+        {"url": "env:OTHERS", "on": ["unhealthy"], "tenants": ["other"]},
+    ]
+    declare(database, project("acme"))
+    with database.transaction() as connection:
+        projects.revise(connection, projects.Revision("f", "", 0, "ada", {"notifications": targets}))
+    data = {
+        "word": "Broken",
+        "concerns": [{"sort": "links", "address": "a", "sentence": "it is <b>gone", "until": None}],
+        "unread": [],
+        "more": 0,
+    }
+    with database.transaction() as connection:
+        connection.execute(update(schema.projects).values(health=data, health_at=text("now()")))
+        announce(connection, "acme")
+        announce(connection, "acme")  # the end of another run in which nothing changed
+    assert [(row["event"], row["target"]) for row in rows(database)] == [("unhealthy", "env:ALL")]
+    deliver(database)
+    assert "ALL is not set in the environment" in rows(database)[0]["error"]
+    assert deliver(database) is False  # not yet again
+    with receiver(500) as (port, taken):
+        monkeypatch.setenv("ALL", f"json://ada:{CANARY}@127.0.0.1:{port}/{CANARY}?+X-Key={CANARY}")
+        due(database)
+        assert deliver(database) is True
+        (row,) = rows(database)
+        assert (row["sent_at"], row["tries"], taken) == (None, 2, [])
+        assert row["error"]
+        due(database)
+        deliver(database)
+        assert rows(database)[0]["error"] is None
+        assert [(body["title"], body["message"]) for body in taken] == [("acme is Broken", "a: it is <b>gone")]
+        assert deliver(database) is False
+    (row,) = rows(database)
+    assert (row["sent_at"] is not None, row["error"]) == (True, None)
+    due(database, sent_at=None, at=text("now() - interval '25 hours'"))
+    deliver(database)  # nobody listens there any more
+    (row,) = rows(database)
+    assert row["given_up_at"] is not None
+    due(database)
+    assert deliver(database) is False
+    said = capfd.readouterr()
+    for where in (json.dumps(dict(row), default=str), said.out, said.err, caplog.text):
+        assert CANARY not in where
+
+
+def test_a_project_that_nobody_reads_any_more_is_announced_although_no_run_ends(database: Database) -> None:
+    from reconciler.fleet.runs.end import announce_quiet
+
+    declare(database, project("acme"), project("paused"))
+    target = {"url": "env:ALL", "on": ["unknown"], "tenants": None}
+    with database.transaction() as connection:
+        projects.revise(connection, projects.Revision("f", "", 0, "ada", {"notifications": [target]}))
+        projects.pause(connection, ["paused"], until=None, by="ada", reason="later")
+        connection.execute(update(schema.projects).values(reading=as_stored(), read_at=text("now() - interval '2 hours'")))
+        announce_quiet(connection)
+    assert rows(database) == []  # it has to hold
+    with database.transaction() as connection:
+        past = (datetime.now(UTC) - HOLD).isoformat()
+        connection.execute(
+            update(schema.projects).where(schema.projects.c.name == "acme").values(announced={"open": {}, "unknownSince": past})
+        )
+    for _ in range(2):
+        with database.transaction() as connection:
+            announce_quiet(connection)
+    assert [(row["event"], row["text"]) for row in rows(database)] == [("unknown", "the last reading is 2 h old")]
+
+
+def as_stored() -> dict[str, Any]:
+    from reconciler.fleet.status import as_data
+
+    return as_data(Reading("c0ffee"))
