@@ -11,7 +11,7 @@ from dataclasses import replace
 from reconciler.address import Address
 from reconciler.model import Actual, Desired, Source, State
 from reconciler.plan import match
-from reconciler.plan.matching.match import Matches
+from reconciler.plan.matching.matches import Matches
 from reconciler.resource import Kinds
 
 

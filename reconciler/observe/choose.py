@@ -19,7 +19,8 @@ from reconciler.observe.privileged import reaching
 from reconciler.observe.readings import Readings
 from reconciler.plan.drafts.restoration import deleted_before
 from reconciler.plan.matching.absence import missing
-from reconciler.plan.matching.match import Matches, match
+from reconciler.plan.matching.match import match
+from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.matching.outsiders import pending, scope_of
 from reconciler.plan.matching.renames import follow

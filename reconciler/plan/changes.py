@@ -11,7 +11,7 @@ from reconciler.model.codec import title
 from reconciler.plan.decisions import Draft, Removal, actions
 from reconciler.plan.derived import Derivation
 from reconciler.plan.drafts.diff import Difference
-from reconciler.plan.matching.match import Matches
+from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.results import results
 from reconciler.plan.memory import is_protected
 from reconciler.plan.names import Names, named

@@ -10,7 +10,7 @@ from reconciler.address import Address
 from reconciler.model import Binding, Desired, Memory, Origin
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.drafts.declared import parents
-from reconciler.plan.matching.match import Matches
+from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.renames import Former, carried
 from reconciler.resource import UNSET, Role
 

@@ -20,7 +20,7 @@ from reconciler.plan.derived import derivations, staying, suffixed, underived
 from reconciler.plan.drafts.declared import declared
 from reconciler.plan.drafts.undeclared import replaced_objects, undeclared
 from reconciler.plan.matching.identity import identified as match
-from reconciler.plan.matching.match import Matches
+from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.renames import called_today
 from reconciler.plan.memory import memory
 from reconciler.plan.names import Names

@@ -12,7 +12,7 @@ from typing import TypeVar
 from reconciler.address import Address, Glob
 from reconciler.model import Actual, Desired, State
 from reconciler.plan.decisions import Draft, Removal
-from reconciler.plan.matching.match import Matches
+from reconciler.plan.matching.matches import Matches
 from reconciler.plan.selection import Selection
 from reconciler.plan.transfers.batches import Batch
 from reconciler.plan.transfers.carried import Carried

@@ -85,9 +85,7 @@ def test_what_was_renamed_and_is_gone_is_not_left() -> None:
 
 def test_what_is_missing_is_told_with_the_binding_it_had_and_without_what_went_with_it() -> None:
     desired, state, actual = world(2, 1, renamed=True)
-    found = match(kinds(), desired, state, actual)
-    assert missing(found) == {team(0, "new"): replace(state.bindings[team(2)], address=team(0, "new"))}
-    found.gone |= {ACME}
-    assert list(missing(found)) == [ACME]
-    found.gone = {ACME.child("team", "never")}
-    assert missing(found) == {}
+    matches = match(kinds(), desired, state, actual)
+    assert missing(matches) == {team(0, "new"): replace(state.bindings[team(2)], address=team(0, "new"))}
+    assert list(missing(replace(matches, gone=matches.gone | {ACME}))) == [ACME]
+    assert missing(replace(matches, gone={ACME.child("team", "never")})) == {}

@@ -18,7 +18,7 @@ from reconciler.plan.drafts.existing import compared
 from reconciler.plan.drafts.facts import Facts
 from reconciler.plan.drafts.new import created, replaced
 from reconciler.plan.drafts.references import refuse_ambiguous, refuse_outsiders
-from reconciler.plan.matching.match import Matches
+from reconciler.plan.matching.matches import Matches
 from reconciler.plan.world import Decisions, World
 
 AGAIN = "run again when the service answers"

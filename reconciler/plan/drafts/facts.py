@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reconciler.address import Address
-from reconciler.plan.matching.match import Matches
+from reconciler.plan.matching.matches import Matches
 from reconciler.plan.world import World
 
 Choices = Mapping[tuple[str, str], Mapping[str, str]]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from reconciler.model import Actual, Observed
 from reconciler.model.codec import title
-from reconciler.plan.matching.match import Matches
+from reconciler.plan.matching.matches import Matches
 from reconciler.plan.world import World
 from reconciler.resource import Kind
 

@@ -1,20 +1,19 @@
 """What an earlier run deleted and the service can still restore: a line that comes back gets its object back, not an empty one. Pure.
 
-In: a declared resource that is not tracked, what the journal says was deleted at its address, and what was read. Out: noted in Matches.
+In: a declared resource that is not tracked, what the journal says was deleted at its address, and what was read. Out: what is known of it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from math import ceil
-from typing import TYPE_CHECKING
 
+from reconciler.address import Address
 from reconciler.model import Actual, Declared, State
+from reconciler.plan.matching.matches import Match
 from reconciler.plan.matching.natural_keys import unread
 from reconciler.resource import Kind
-
-if TYPE_CHECKING:
-    from reconciler.plan.matching.match import Matches
 
 
 def deleted_before(kind: Kind, declared: Declared, state: State) -> str | None:
@@ -24,22 +23,18 @@ def deleted_before(kind: Kind, declared: Declared, state: State) -> str | None:
     return id if usable and declared.adopt and declared.id is None and not declared.implied else None
 
 
-def match_deleted(kind: Kind, declared: Declared, id: str, actual: Actual, found: Matches) -> bool:
-    """Match the deleted object to its address where it can be restored, or note that it is not known; whether either was done."""
-    address, container = declared.address, declared.address.container
-    scope = found.ids.get(container) if container is not None else None
+def match_deleted(kind: Kind, declared: Declared, id: str, actual: Actual, ids: Mapping[Address, str]) -> Match | None:
+    """The deleted object, where it can be restored, or why it is not known; None where neither can be said. `ids`: of its containers."""
+    container = declared.address.container
+    scope = ids.get(container) if container is not None else None
     now = actual.find(kind.name, id)
     if now is None:
         reason = None if (kind.name, id) in actual.absent else unread(kind, (), id, actual)
-        if reason is not None:
-            found.unknown[address] = reason
-        return reason is not None
+        return Match(unknown=reason) if reason is not None else None
     belongs = scope is None or now.within.get(kind.within or "") == scope
     if not belongs or (now.deleted_at is not None and window(kind, now.deleted_at, actual)[1] <= timedelta(0)):
-        return False
-    found.ids[address] = id
-    found.adopted.add(address)
-    return True
+        return None
+    return Match(id=id, adopted=True)
 
 
 def window(kind: Kind, deleted_at: datetime, actual: Actual) -> tuple[timedelta, timedelta]:

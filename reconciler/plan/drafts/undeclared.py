@@ -13,7 +13,7 @@ from reconciler.model import Binding
 from reconciler.model.codec import title
 from reconciler.plan.decisions import Removal
 from reconciler.plan.drafts.left_behind import left_behind, pruned_later
-from reconciler.plan.matching.match import Matches
+from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.matching.renames import stands_in
 from reconciler.plan.matching.results import makers, results

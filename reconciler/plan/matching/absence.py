@@ -11,7 +11,7 @@ from reconciler.address import Address
 from reconciler.errors import Refused
 from reconciler.model import Actual, Binding, Desired, State
 from reconciler.plan.matching.identity import identified
-from reconciler.plan.matching.match import Matches
+from reconciler.plan.matching.matches import Matches
 from reconciler.resource import Kinds
 
 AT_LEAST: Final = 3  # objects that may always be gone

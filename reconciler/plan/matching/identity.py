@@ -11,7 +11,8 @@ from reconciler.model import Actual, Desired, State
 from reconciler.model.codec import wanted
 from reconciler.plan.drafts.diff import Difference, differences
 from reconciler.plan.drafts.verdict import Fate, fate
-from reconciler.plan.matching.match import Matches, match
+from reconciler.plan.matching.match import match
+from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.renames import Stuck, follow
 from reconciler.resource import Kind, Kinds
 from reconciler.text.suggest import a

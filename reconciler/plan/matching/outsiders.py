@@ -12,7 +12,7 @@ from typing import Any
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Blocked, Declared, Observed
 from reconciler.model.codec import outside, path_ids, request
-from reconciler.plan.matching.match import Matches
+from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.natural_keys import listed, unread
 from reconciler.resource import UNSET, Field, Foreign, Kind, Kinds
 

@@ -16,7 +16,7 @@ from reconciler.address import Address, bare
 from reconciler.model import Declared, Observed, waiting
 from reconciler.model.codec import title
 from reconciler.plan.decisions import Draft, Removal
-from reconciler.plan.matching.match import Matches
+from reconciler.plan.matching.matches import Matches
 from reconciler.plan.world import Decisions, Rearrangement, World
 from reconciler.resource import Field, Kind, Role
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from reconciler.address import Address
 from reconciler.model import Actual, Observed
-from reconciler.plan.matching.match import Matches
+from reconciler.plan.matching.matches import Matches
 from reconciler.resource import Kind, Kinds
 
 Key = tuple[str, str]

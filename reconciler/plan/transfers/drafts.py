@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from reconciler.address import Address
 from reconciler.model import Actual, Binding, Blocked, Observed, Stood
 from reconciler.plan.decisions import Draft, Transfer
-from reconciler.plan.matching.match import Matches
+from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
 from reconciler.plan.siblings.positions import Sibling, stood, strangers
 from reconciler.plan.transfers.batches import Batch, batches
