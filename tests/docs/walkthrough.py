@@ -28,10 +28,19 @@ def shell(script: str, folder: Path) -> str:
     return done.stdout + done.stderr
 
 
+def edit(file: Path, hunk: str) -> None:
+    """Replace the lines of a hunk that begin with - by those that begin with +."""
+    old, new = ("".join(f"{line[1:]}\n" for line in hunk.splitlines() if line[0] == sign) for sign in "-+")
+    before = file.read_text(encoding="utf-8")
+    assert before.count(old) == 1, old
+    file.write_text(before.replace(old, new), encoding="utf-8")
+
+
 def follow(text: str, folder: Path) -> None:
     """Follow the blocks of a text in order.
 
-    A `diff` edits reconciler.yaml, `yaml` that begins with a name writes that file, and the commands before it print every line of `text`.
+    A `diff` edits reconciler.yaml, in several places where lines `@@` separate them. `yaml` that begins with a name writes that file. The
+    commands before it print every line of `text`.
     """
     output = ""
     for language, content in blocks(text):
@@ -41,11 +50,8 @@ def follow(text: str, folder: Path) -> None:
                 entered = re.search(r"^cd (\w+)$", content, flags=re.MULTILINE)
                 folder = folder / entered[1] if entered else folder
             case "diff":
-                old, new = ("".join(f"{line[1:]}\n" for line in content.splitlines() if line[0] == sign) for sign in "-+")
-                file = folder / "reconciler.yaml"
-                before = file.read_text(encoding="utf-8")
-                assert before.count(old) == 1, old
-                file.write_text(before.replace(old, new), encoding="utf-8")
+                for hunk in content.split("@@\n"):
+                    edit(folder / "reconciler.yaml", hunk)
             case "yaml":
                 name = re.match(r"# (\S+)\n", content)
                 assert name is not None, content
