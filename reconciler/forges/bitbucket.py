@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any, Final
 
-from reconciler.forges.port import Busy, Clock, ForgeError, NotAllowed, Taken, understood
+from reconciler.forges.port import Clock, ForgeError, NotAllowed, understood
 from reconciler.forges.talk import OK, Talk
 from reconciler.report.comment.part import Dialect
 from reconciler.report.comment.upkeep import Known
@@ -22,7 +22,7 @@ APP: Final = "app_user"
 class Bitbucket:
     """The comments of a pull request."""
 
-    name, dialect, hides = "Bitbucket", DIALECT, False
+    name, dialect, hider, turns = "Bitbucket", DIALECT, None, None
 
     def __init__(self, api: str, repository: str, number: int, *, token: str, clock: Clock) -> None:
         basic = f"Basic {b64encode(token.encode()).decode()}" if ":" in token else f"Bearer {token}"
@@ -69,18 +69,6 @@ class Bitbucket:
     def delete(self, id: int) -> None:
         """Delete a comment; one that does not exist is deleted."""
         self._talk.write("DELETE", f"{self._at}/{id}", accepted=OK | {404})
-
-    def hide(self, id: int, *, hidden: bool) -> None:
-        """There is no such thing."""
-        raise NotImplementedError
-
-    def take(self) -> Taken | Busy | None:
-        """There is no such thing."""
-        return None
-
-    def free(self, id: int) -> None:
-        """There is no such thing."""
-        raise NotImplementedError
 
 
 def _is_own(author: dict[str, Any], user: str) -> bool:

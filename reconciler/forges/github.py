@@ -36,7 +36,7 @@ REVEAL: Final = "mutation($id: ID!) { unminimizeComment(input: {subjectId: $id})
 class GitHub:
     """The comments of a pull request."""
 
-    name, dialect, hides = "GitHub", DIALECT, True
+    name, dialect = "GitHub", DIALECT
 
     def __init__(self, api: str, graphql: str, repository: str, number: int, *, token: str, clock: Clock) -> None:
         headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
@@ -45,6 +45,7 @@ class GitHub:
         self._owner, _, self._name = repository.partition("/")
         self._number, self._nodes = number, dict[int, str]()
         self._at = f"/repos/{repository}/issues"
+        self.hider = self.turns = self
 
     @understood
     def comments(self) -> Sequence[Known]:
@@ -52,8 +53,8 @@ class GitHub:
         own: list[Known] = []
         after = None
         for _ in range(100):
-            about = {"owner": self._owner, "name": self._name, "number": self._number, "after": after}
-            data = self._asked(COMMENTS, about, reading=True)
+            variables = {"owner": self._owner, "name": self._name, "number": self._number, "after": after}
+            data = self._asked(COMMENTS, variables, reading=True)
             viewer = str((data.get("viewer") or {}).get("login"))
             listed = ((data.get("repository") or {}).get("pullRequest") or {}).get("comments")
             if listed is None:
@@ -67,9 +68,9 @@ class GitHub:
             after = listed["pageInfo"]["endCursor"]
         raise ForgeError(f"pull request {self._number} has more comments than can be read", id="RC-too-many-comments")
 
-    def _asked(self, query: str, about: dict[str, Any], *, reading: bool) -> dict[str, Any]:
+    def _asked(self, query: str, variables: dict[str, Any], *, reading: bool) -> dict[str, Any]:
         ask = self._talk.read if reading else self._talk.write
-        data = ask("POST", self._graphql, data={"query": query, "variables": about}).data
+        data = ask("POST", self._graphql, data={"query": query, "variables": variables}).data
         if isinstance(data, dict) and data.get("errors"):
             says = self._talk.says(message(data))
             if "not accessible" in says:
@@ -83,9 +84,9 @@ class GitHub:
     @understood
     def create(self, body: str) -> int:
         """A new comment; its id."""
-        made = self._talk.write("POST", f"{self._at}/{self._number}/comments", data={"body": body}).data
-        self._nodes[made["id"]] = made["node_id"]
-        return int(made["id"])
+        comment = self._talk.write("POST", f"{self._at}/{self._number}/comments", data={"body": body}).data
+        self._nodes[comment["id"]] = comment["node_id"]
+        return int(comment["id"])
 
     def update(self, id: int, body: str) -> None:
         """Replace the text of a comment."""

@@ -23,12 +23,13 @@ EMOJI: Final = "eyes"
 class GitLab:
     """The notes of a merge request."""
 
-    name, dialect, hides = "GitLab", DIALECT, False
+    name, dialect, hider = "GitLab", DIALECT, None
 
     def __init__(self, api: str, project: str, number: int, *, token: str, clock: Clock) -> None:
         self._talk = Talk(self.name, api, {"PRIVATE-TOKEN": token}, token=token, clock=clock)
         self._at = f"/projects/{quote(project, safe='')}/merge_requests/{number}"
         self._user: int | None = None
+        self.turns = self
 
     @understood
     def comments(self) -> Sequence[Known]:
@@ -65,10 +66,6 @@ class GitLab:
     def delete(self, id: int) -> None:
         """Delete a note; one that does not exist is deleted."""
         self._talk.write("DELETE", f"{self._at}/notes/{id}", accepted=OK | {404})
-
-    def hide(self, id: int, *, hidden: bool) -> None:
-        """There is no such thing."""
-        raise NotImplementedError
 
     @understood
     def take(self) -> Taken | Busy | None:

@@ -100,7 +100,6 @@ class _Keeping:
                 self.forge.update(id, body)
             case Delete(id):
                 self.forge.delete(id)
-            case Hide(id):
-                self.forge.hide(id, hidden=True)
-            case Reveal(id):
-                self.forge.hide(id, hidden=False)
+            case Hide(id) | Reveal(id):
+                if self.forge.hider is not None:
+                    self.forge.hider.hide(id, hidden=isinstance(step, Hide))

@@ -44,12 +44,36 @@ class Busy:
     seconds: float
 
 
+class Hider(Protocol):
+    """What a forge needs to minimise comments."""
+
+    def hide(self, id: int, *, hidden: bool) -> None:
+        """Minimise a comment, or show it again."""
+
+
+class Turns(Protocol):
+    """What a forge needs so that one job at a time writes: something that only one can have."""
+
+    def take(self) -> Taken | Busy | None:
+        """Take a turn; None where the token must not."""
+
+    def free(self, id: int) -> None:
+        """End a turn."""
+
+
 class Forge(Protocol):
     """The comments of one pull request that the owner of the token wrote; other comments are not seen."""
 
     name: str
     dialect: Dialect
-    hides: bool
+
+    @property
+    def hider(self) -> Hider | None:
+        """What minimises its comments; None where nothing can."""
+
+    @property
+    def turns(self) -> Turns | None:
+        """What gives turns; None where nothing can."""
 
     def comments(self) -> Sequence[Known]:
         """All of them."""
@@ -62,15 +86,6 @@ class Forge(Protocol):
 
     def delete(self, id: int) -> None:
         """Delete a comment; one that does not exist is deleted."""
-
-    def hide(self, id: int, *, hidden: bool) -> None:
-        """Minimise a comment, or show it again."""
-
-    def take(self) -> Taken | Busy | None:
-        """Take a turn; None where the forge has nothing to take, or the token must not."""
-
-    def free(self, id: int) -> None:
-        """End a turn."""
 
 
 def understood(method: Callable[P, T]) -> Callable[P, T]:

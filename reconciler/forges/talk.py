@@ -170,10 +170,10 @@ def message(data: Any) -> str:
     if not isinstance(data, dict):
         return ""
     inner = data.get("error")
-    said = data.get("message") or (inner.get("message") if isinstance(inner, dict) else inner)
+    words = data.get("message") or (inner.get("message") if isinstance(inner, dict) else inner)
     details = data.get("errors")
     more = [str(item["message"]) for item in details if isinstance(item, dict) and "message" in item] if isinstance(details, list) else []
-    text = said if isinstance(said, str) else json.dumps(said) if said else ""
+    text = words if isinstance(words, str) else json.dumps(words) if words else ""
     return ": ".join(filter(None, [text, *more[:2]]))
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
-from reconciler.forges.port import Busy, Clock, Forge, ForgeError, Taken, TryAgain
+from reconciler.forges.port import Busy, Clock, Forge, ForgeError, Taken, TryAgain, Turns
 
 EXPIRY: Final = 60.0  # seconds after which a turn is taken away from whoever has it
 MARGIN: Final = 25.0  # seconds before that in which its owner relies on it no longer; more than a request takes
@@ -30,29 +30,30 @@ class Turn:
 @contextmanager
 def turn(forge: Forge, clock: Clock) -> Iterator[Turn]:
     """Wait for a turn, and end it."""
-    taken = _taken(forge, clock)
+    turns = forge.turns
+    taken = _taken(turns, clock) if turns is not None else None
     try:
         yield Turn(clock, None if taken is None else taken[1])
     finally:
-        if taken is not None:
+        if turns is not None and taken is not None:
             with suppress(ForgeError):
-                forge.free(taken[0].id)
+                turns.free(taken[0].id)
 
 
-def _taken(forge: Forge, clock: Clock) -> tuple[Taken, float] | None:
+def _taken(turns: Turns, clock: Clock) -> tuple[Taken, float] | None:
     """What was taken and when it was asked for."""
     ends, pause = clock.monotonic() + PATIENCE, 0.3
     while clock.monotonic() < ends:
         asked = clock.monotonic()
         try:
-            got = forge.take()
+            answer = turns.take()
         except TryAgain:
             continue
-        if not isinstance(got, Busy):
-            return None if got is None else (got, asked)
-        if got.seconds > EXPIRY:
+        if not isinstance(answer, Busy):
+            return None if answer is None else (answer, asked)
+        if answer.seconds > EXPIRY:
             with suppress(ForgeError):
-                forge.free(got.id)
+                turns.free(answer.id)
         clock.sleep(pause * (0.5 + clock.chance()))
         pause = min(3.0, pause * 1.5)
     return None

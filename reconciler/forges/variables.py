@@ -65,18 +65,18 @@ def event(environ: Mapping[str, str]) -> Mapping[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def facts(forge: str, environ: Mapping[str, str], about: Mapping[str, Any]) -> Facts:
-    """What is known of the job. `about`: the event of GitHub."""
-    return {"github": _github, "gitlab": _gitlab, "bitbucket": _bitbucket}[forge](environ, about)
+def facts(forge: str, environ: Mapping[str, str], started: Mapping[str, Any]) -> Facts:
+    """What is known of the job. `started`: the event of GitHub."""
+    return {"github": _github, "gitlab": _gitlab, "bitbucket": _bitbucket}[forge](environ, started)
 
 
-def _github(environ: Mapping[str, str], about: Mapping[str, Any]) -> Facts:
+def _github(environ: Mapping[str, str], started: Mapping[str, Any]) -> Facts:
     server, repository = environ.get("GITHUB_SERVER_URL", "https://github.com"), environ.get("GITHUB_REPOSITORY", "")
     run, attempt = _number(environ.get("GITHUB_RUN_ID")), _number(environ.get("GITHUB_RUN_ATTEMPT"))
-    pull, began = _part(about, "pull_request"), _part(about, "workflow_run")
+    pull, began = _part(started, "pull_request"), _part(started, "workflow_run")
     started_by = began.get("pull_requests")
     listed = started_by[0] if isinstance(started_by, list) and len(started_by) == 1 else None
-    numbers = [_number(part.get("number")) for part in (pull, _part(about, "issue"), listed, about) if isinstance(part, Mapping)]
+    numbers = [_number(part.get("number")) for part in (pull, _part(started, "issue"), listed, started) if isinstance(part, Mapping)]
     ref = _REF.match(environ.get("GITHUB_REF", ""))
     head, base = _part(pull, "head"), _part(pull, "base")
     source, target = _text(_part(head, "repo"), "full_name"), _text(_part(base, "repo"), "full_name") or repository
@@ -87,7 +87,7 @@ def _github(environ: Mapping[str, str], about: Mapping[str, Any]) -> Facts:
         base=_text(base, "sha"),
         ref=environ.get("GITHUB_REF_NAME", ""),
         is_branch=environ.get("GITHUB_REF_TYPE", "branch") == "branch",
-        default=_text(_part(about, "repository"), "default_branch"),
+        default=_text(_part(started, "repository"), "default_branch"),
         repository=repository,
         source=source,
         target=target,

@@ -85,7 +85,7 @@ class Memory:
     `failing`: how likely it is that one fails, half of them after they had their effect; `deadly`: that its job is killed there."""
 
     schedule: Schedule
-    turns: bool = True
+    has_turns: bool = True
     slow: float = 1.0
     failing: float = 0.0
     deadly: float = 0.0
@@ -95,7 +95,14 @@ class Memory:
     ids: int = 0
     name: str = "Memory"
     dialect: Dialect = SMALL
-    hides: bool = True
+
+    @property
+    def hider(self) -> Memory:
+        return self
+
+    @property
+    def turns(self) -> Memory | None:
+        return self if self.has_turns else None
 
     def _asked(self, effect: Callable[[], Any], *, reads: bool = False) -> Any:
         random = self.schedule.random
@@ -141,7 +148,7 @@ class Memory:
             self.holder = (self.ids, self.schedule.now)
             return Taken(self.ids)
 
-        return self._asked(effect) if self.turns else None
+        return self._asked(effect)
 
     def free(self, id: int) -> None:
         def effect() -> None:
@@ -153,5 +160,5 @@ class Memory:
 
 def together(memory: Memory, jobs: Sequence[Sequence[Part]], *, separate: bool = False) -> list[Kept | BaseException]:
     """Every job writes its parts, all of them at once."""
-    mode = Mode(memory.dialect, separate, memory.hides)
+    mode = Mode(memory.dialect, separate, memory.hider is not None)
     return memory.schedule.run([lambda parts=parts: keep(memory, parts, mode, memory.schedule) for parts in jobs])  # type: ignore[misc]

@@ -38,7 +38,7 @@ def check(memory: Memory, expected: list[Part], results: list[Kept | BaseExcepti
 @pytest.mark.parametrize("turns", [True, False], ids=["turns", "no turns"])
 def test_jobs_that_finish_together_do_not_lose_each_others_parts(turns: bool, seed: int) -> None:
     random = Random(seed)
-    memory = Memory(Schedule(random), turns=turns, slow=random.choice([0.05, 0.5, 1.0]), failing=random.choice([0.0, 0.0, 0.2]))
+    memory = Memory(Schedule(random), has_turns=turns, slow=random.choice([0.05, 0.5, 1.0]), failing=random.choice([0.0, 0.0, 0.2]))
     jobs = [[loud(random, f"project-{number}/{side}") for side in range(random.randint(1, 2))] for number in range(random.randint(2, 6))]
     results = together(memory, jobs)
     check(memory, [part for job in jobs for part in job], results)
@@ -69,7 +69,7 @@ def test_a_killed_job_leaves_a_comment_that_the_others_finish(seed: int) -> None
 @pytest.mark.parametrize("turns", [True, False], ids=["turns", "no turns"])
 def test_an_old_job_that_finishes_late_does_not_replace_the_part_of_a_newer_commit(turns: bool, seed: int) -> None:
     random = Random(seed)
-    memory = Memory(Schedule(random), turns=turns, slow=0.5)
+    memory = Memory(Schedule(random), has_turns=turns, slow=0.5)
     old, new, other = loud(random, "acme", run=7), loud(random, "acme", run=9), loud(random, "other", run=8)
     results = together(memory, [[old], [new], [other]])
     check(memory, [new, other], results)

@@ -77,7 +77,7 @@ class Service:
     def keep(self, *parts: Part, separate: bool = False, token: str | None = None, clock: Clock | None = None) -> Kept:
         clock = clock or Leap()
         comments = self.comments(token, clock)
-        return keep(comments, parts, Mode(comments.dialect, separate, comments.hides), clock)
+        return keep(comments, parts, Mode(comments.dialect, separate, comments.hider is not None), clock)
 
     def bodies(self) -> list[str]:
         return list(self.fake.bodies(self.pull))

@@ -138,8 +138,8 @@ def _printed(screen: Screen, of: Job, parts: Sequence[Part], separate: bool) -> 
     dialects = {"github": github.DIALECT, "gitlab": gitlab.DIALECT, "bitbucket": bitbucket.DIALECT}
     names = dict.fromkeys(part.name if separate else "" for part in parts)
     bodies = [body(Comment(name, tuple(part for part in parts if name in ("", part.name))), dialects[of.forge]) for name in names]
-    screen.made("\n".join(made.text for made in bodies))
-    return sum(made.short for made in bodies)
+    screen.made("\n".join(comment.text for comment in bodies))
+    return sum(comment.short for comment in bodies)
 
 
 def _written(screen: Screen, of: Job, parts: Sequence[Part], separate: bool) -> int:
@@ -155,17 +155,17 @@ def _written(screen: Screen, of: Job, parts: Sequence[Part], separate: bool) -> 
         return 0
     forge = _opened(of, token)
     try:
-        kept = keep(forge, parts, Mode(forge.dialect, separate, forge.hides), SystemClock())
+        ending = keep(forge, parts, Mode(forge.dialect, separate, forge.hider is not None), SystemClock())
     except NotAllowed as error:
         if of.read_only is False:
             raise ForgeError(error.message, id="RC-forge-not-permitted", hint=PERMISSIONS[of.forge]) from None
         unknown = "" if of.read_only else f"\nIf it is from this repository: {PERMISSIONS[of.forge][:1].lower()}{PERMISSIONS[of.forge][1:]}"
         screen.warn(f"no comment was written: {FORK} ({error.message}){unknown}", id="RC-fork")
         return 0
-    for part in kept.superseded:
+    for part in ending.superseded:
         screen.say(f"A later run has already written the {part.kind} of {part.name}, which was not changed.")
-    screen.say(f"Wrote the comment of pull request {of.pull}." if kept.writes else "The comment needs no update.")
-    return kept.short
+    screen.say(f"Wrote the comment of pull request {of.pull}." if ending.writes else "The comment needs no update.")
+    return ending.short
 
 
 def _opened(of: Job, token: str) -> Forge:
