@@ -55,7 +55,7 @@ def read_parts(
         content = mask(content or failure(kind))
         parts.append(part(content, mask(name or _name(path, content, spare)), origin))
     parts += [part(failure(kind), mask(given), origin) for given in failed]
-    keys = [made.key for made in parts]
+    keys = [shown.key for shown in parts]
     if len(set(keys)) < len(keys):
         twice = next(key for key in keys if keys.count(key) > 1)
         says = f"two documents are the {twice[1]} of {twice[0]!r}, and a comment shows one"

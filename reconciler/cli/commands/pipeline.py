@@ -65,22 +65,22 @@ def command(context: click.Context, /, work: str, project: Path, more: tuple[str
     results = Results.cleared(screen, reports, trigger.ci)
     works = Works(screen, program, trigger, results, project, env, more, wait)
     wanted = trigger.command if work == "auto" else work
-    said = ""
+    failure = ""
     code = 1
     try:
         code = works.run(wanted)
     except ConfigError as error:
-        code, said = error.exit_code, f"{count(len(error.problems), 'problem')} in the project."
+        code, failure = error.exit_code, f"{count(len(error.problems), 'problem')} in the project."
         raise
     except ReconcilerError as error:
-        code, said = error.exit_code, error.message
+        code, failure = error.exit_code, error.message
         results.say("error", f"{error.message}. {error.hint or ''}".strip())
         raise
     except click.ClickException as error:
-        code, said = 3, error.format_message()
+        code, failure = 3, error.format_message()
         raise
     finally:
-        sentence = said or results.sentence()
+        sentence = failure or results.sentence()
         saved = results.folder / PLAN
         results.summarize(sentence)
         results.output(

@@ -142,7 +142,7 @@ def test_command(screen: Screen, /, file: Path, **words: Any) -> int:
         lines = differences(policies, case)
         failed += bool(lines)
         for line in lines:
-            screen.out(f"{case.source.file}:{case.source.line}:{case.source.column}  {terminal(case.name)}: {terminal(line)}\n")
+            screen.out(f"{case.source}  {terminal(case.name)}: {terminal(line)}\n")
     rest = list(unexpected(cases, policies))
     if rest:
         screen.say(f"No example expects a violation of {', '.join(rest)}.")

@@ -120,7 +120,7 @@ def _refused(screen: Screen, options: Options, violations: Sequence[Violation], 
 def _line(violation: Violation) -> str:
     """`sites/docs.yaml:12:3  error: acme/site/docs: policy x: message (reconciler.yaml:5)`."""
     place = violation.declared or violation.source
-    where = f"{place.file}:{place.line}:{place.column}  " if place is not None else ""
+    where = f"{place}  " if place is not None else ""
     about = f"{violation.address}: " if violation.address is not None else ""
     rule = f" ({violation.source.file}:{violation.source.line})" if violation.source is not None else ""
     return f"{where}{violation.level}: {about}{violation.name}: {violation.message}{rule}"

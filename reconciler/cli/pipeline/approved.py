@@ -116,14 +116,14 @@ class Api:
                 if response.status_code in EXPIRED:
                     return None
                 response.raise_for_status()
-                found = bytearray()
+                content = bytearray()
                 for chunk in response.iter_bytes():
-                    found += chunk
-                    if len(found) > LARGEST:
+                    content += chunk
+                    if len(content) > LARGEST:
                         raise ForgeError(
                             f"{self.name} sent more than {LARGEST // 2**20} MiB, too many for a saved plan", id="RC-file-too-large"
                         )
-                return bytes(found)
+                return bytes(content)
         raise ForgeError(f"{self.name} answered with too many redirects", id="RC-forge-redirect")
 
 

@@ -80,8 +80,8 @@ class Results:
         first, second = self.folder / (CHECKED + REPORTS["codequality"]), self.folder / REPORTS["codequality"]
         if not first.is_file():
             return
-        found = [json.loads(file.read_text(encoding="utf-8")) for file in (first, second) if file.is_file()]
-        entries = {entry["fingerprint"]: entry for report in found for entry in report}
+        reports = [json.loads(file.read_text(encoding="utf-8")) for file in (first, second) if file.is_file()]
+        entries = {entry["fingerprint"]: entry for report in reports for entry in report}
         second.write_text(json.dumps([*entries.values()], indent=2) + "\n", encoding="utf-8")
         first.unlink()
 
@@ -93,15 +93,15 @@ class Results:
 
     def document(self) -> dict[str, Any]:
         """What the JSON report contains; empty where there is none."""
-        found: dict[str, Any] = json.loads(self.file.read_text(encoding="utf-8")) if self.file is not None else {}
-        return found
+        document: dict[str, Any] = json.loads(self.file.read_text(encoding="utf-8")) if self.file is not None else {}
+        return document
 
     def sentence(self) -> str:
         """The sentence that sums up the report; "" where there is none."""
         file = self.folder / REPORTS["github"]
-        found = _LAST.findall(file.read_text(encoding="utf-8")) if file.is_file() else []
-        if found:
-            return _WORDS.sub(lambda match: " " if match[1] != "25" else "%", found[-1])
+        sentences = _LAST.findall(file.read_text(encoding="utf-8")) if file.is_file() else []
+        if sentences:
+            return _WORDS.sub(lambda match: " " if match[1] != "25" else "%", sentences[-1])
         summary = self.document().get("summary")
         if not isinstance(summary, dict) or "error" not in summary:
             return ""

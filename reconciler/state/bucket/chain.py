@@ -101,9 +101,9 @@ class Chain:
                 reason = "another object had its number, and was deleted"
             except Unreachable as error:
                 reason = str(error)
-            found = self._get_once(name)
-            if found is not None:
-                return None if found == content else self._link(number, found)
+            stored = self._get_once(name)
+            if stored is not None:
+                return None if stored == content else self._link(number, stored)
             if time.monotonic() > until:
                 raise StateError(f"{self._where} could not be written: {reason}", id="RC-state-unreachable", hint=REACH)
             self._pause(PAUSES[min(attempt, len(PAUSES) - 1)])
@@ -141,23 +141,23 @@ class Chain:
     def _link(self, number: int, content: bytes) -> Link:
         name = _name(number)
         try:
-            found = json.loads(self._unpacked(content, name))
-            if found["format"] != FORMAT:
+            link = json.loads(self._unpacked(content, name))
+            if link["format"] != FORMAT:
                 raise self._damaged(name)
-            changes = [(str(table), _read_row(old), _read_row(new)) for table, old, new in found["changes"]]
-            return Link(number, int(found["version"]), {str(table): list(names) for table, names in found["columns"].items()}, changes)
+            changes = [(str(table), _read_row(old), _read_row(new)) for table, old, new in link["changes"]]
+            return Link(number, int(link["version"]), {str(table): list(names) for table, names in link["columns"].items()}, changes)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise self._damaged(name) from error
 
     def _unpacked(self, content: bytes, name: str) -> bytes:
         try:
             unpacking = zlib.decompressobj(wbits=31)
-            found = unpacking.decompress(content, BYTES_MAX)
+            unpacked = unpacking.decompress(content, BYTES_MAX)
         except zlib.error as error:
             raise self._damaged(name) from error
         if not unpacking.eof:
             raise self._damaged(name)
-        return found
+        return unpacked
 
     def _damaged(self, name: str) -> StateError:
         return StateError(f"{self._where} is damaged: {name} cannot be read", id="RC-state-damaged", hint=RESTORE)

@@ -67,11 +67,11 @@ class Remote:
             raise self._missing()
 
     def modified(self, name: str) -> float:
-        found = self._request(lambda: self._store.head(name)["last_modified"].timestamp(), None)
-        if found is None:
+        seconds = self._request(lambda: self._store.head(name)["last_modified"].timestamp(), None)
+        if seconds is None:
             wrong = f"an object of {self._where} was deleted: {name}"
             raise StateError(wrong, id="RC-bucket-object-deleted", hint="Nothing but Reconciler may delete objects there.")
-        return found
+        return seconds
 
     def check(self) -> None:
         try:
