@@ -176,7 +176,7 @@ class Linker:
         purpose = f" to {of.label}" if of.role is Role.SEED and of.label else ""
         hint = did_you_mean(value.key, self._keys(value.kind, address))
         if address in self.gone:
-            hint = f"; {_place(self.gone[address])} removes it: remove what refers to it too, or patch it"
+            hint = f"; {self.gone[address]} removes it: remove what refers to it too, or patch it"
         way = hint or f"; declare it, or write {{id: …}} for {a(value.kind)} outside the project"
         self.problems.absent(at, f'no {value.kind} "{value.key}"{purpose}{way}', about, id="RC-unknown-reference")
         return INVALID
@@ -287,7 +287,7 @@ class Linker:
                 other = claims.setdefault((item.kind.name, name, value, *where), item)
                 if other is not item:
                     at = item.nodes[name].at if name in item.nodes else item.at
-                    wrong = f"{name} {shown(value)} is already used by {other.address}, at {_place(other.at)}"
+                    wrong = f"{name} {shown(value)} is already used by {other.address}, at {other.at}"
                     self.problems.add(at, wrong, item.address, id="RC-value-twice")
 
     def _loops(self) -> None:
@@ -333,10 +333,6 @@ class Linker:
     def _written_id(self, address: Address) -> str | None:
         item = self.items.get(address)
         return item.id if item is not None else None
-
-
-def _place(source: Source) -> str:
-    return f"{source.file}:{source.line}:{source.column}"
 
 
 def _rank(value: Any) -> tuple[str, str]:

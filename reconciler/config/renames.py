@@ -37,7 +37,7 @@ def read_moved(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item]
             continue
         at, target = node.entries["from"].node.at, node.entries["to"].node.at
         if old in found:
-            problems.add(at, f"{old} is moved twice; first at {_place(found[old].source)}", id="RC-moved-twice")
+            problems.add(at, f"{old} is moved twice; first at {found[old].source}", id="RC-moved-twice")
         elif kinds.of(old) is not kinds.of(new):
             problems.add(
                 target, f"{a(kinds.of(old).name)} cannot become {a(kinds.of(new).name)}: {old} is moved to {new}", id="RC-another-kind"
@@ -74,13 +74,13 @@ def _check_former(items: Mapping[Address, Item], moved: Mapping[Address, Moved],
             if old == item.address:
                 problems.add(at, f'previously names "{old.key}", which is its key; remove it', item.address, id="RC-former-is-current")
             elif old in items and old not in renamed:
-                wrong = f'previously names "{old.key}", which is still declared at {_place(items[old].at)}{WAY}'
+                wrong = f'previously names "{old.key}", which is still declared at {items[old].at}{WAY}'
                 problems.add(at, wrong, item.address, id="RC-former-still-declared")
             elif new != item.address:
-                problems.add(at, f'previously names "{old.key}", as does {_place(first)}', item.address, id="RC-moved-twice")
+                problems.add(at, f'previously names "{old.key}", as does {first}', item.address, id="RC-moved-twice")
     for old, move in moved.items():
         if old in items and not any(above in renamed for above in (old, *old.containers)):
-            wrong = f"moved.from is {old}, which is still declared at {_place(items[old].at)}{_way(move, items)}"
+            wrong = f"moved.from is {old}, which is still declared at {items[old].at}{_way(move, items)}"
             problems.add(move.source, wrong, id="RC-former-still-declared")
 
 
@@ -113,7 +113,7 @@ def read_removed(
             here = at.file.startswith(f"{ENVIRONMENTS}/")
             patch = f"a patch must remove it here: {{match: {address}, remove: true}}"
             way = f"; {patch if here else ONLY_THERE}" if chosen else ""
-            wrong = f"removed.address is {address}, which is still declared at {_place(items[address].at)}{way}"
+            wrong = f"removed.address is {address}, which is still declared at {items[address].at}{way}"
             problems.add(at, wrong, id="RC-former-still-declared")
         elif address in renamed:
             way = "keep one of the two lines"
@@ -121,7 +121,7 @@ def read_removed(
                 at, f"removed.address is {address}, which is a former address of {renamed[address]}; {way}", id="RC-former-is-current"
             )
         elif address in found:
-            problems.add(at, f"{address} is removed twice; first at {_place(found[address].source)}", id="RC-moved-twice")
+            problems.add(at, f"{address} is removed twice; first at {found[address].source}", id="RC-moved-twice")
         else:
             found[address] = Removed(address, cast(Literal["forget", "delete", "delete-all"], action), at)
     return found
@@ -184,7 +184,3 @@ def _form(kinds: Kinds, name: str) -> str:
     for kind in reversed(chain[:-1]):
         parts += [kind, "KEY"]
     return "write " + "/".join(parts)
-
-
-def _place(source: Source) -> str:
-    return f"{source.file}:{source.line}:{source.column}"

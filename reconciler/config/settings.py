@@ -78,7 +78,7 @@ class Project:
         """A sentence for each thing that is probably a mistake."""
         accepted = {ignore.address for ignore in self.ignores if ignore.id == "unused-variable"}
         variables = [(at, name) for name, at in self.unused.items() if name.startswith("vars.") and not accepted & {"", "*", name}]
-        return tuple(f"{at.file}:{at.line}:{at.column}  {name} is not used; remove it, or use it" for at, name in sorted(variables))
+        return tuple(f"{at}  {name} is not used; remove it, or use it" for at, name in sorted(variables))
 
     @cached_property
     def digest(self) -> str:

@@ -196,14 +196,14 @@ class Acceptance:
     def _written(self, address: Address, name: str, at: Source | None) -> str | None:
         """What is written behind a word of a resource, and where; None where nothing is."""
         found = raw(self._text(address), self._place(address), name)
-        where = f" at {at.file}:{at.line}:{at.column}" if at is not None else ""
+        where = f" at {at}" if at is not None else ""
         return f"{name}: {found.splitlines()[0]}{where}" if found is not None else None
 
     def _check_own(self, each: Accepted, at: Source | None) -> None:
         """Raise `Refused` where an environment gives the value."""
         if at is not None and at.file.startswith(f"{ENVIRONMENTS}/"):
             wrong = f"{each} is set by a patch of the environment"
-            raise Refused(wrong, id="RC-computed-in-yaml", hint=f"Change the patch: {at.file}:{at.line}:{at.column}.")
+            raise Refused(wrong, id="RC-computed-in-yaml", hint=f"Change the patch: {at}.")
 
     def _now(self, each: Accepted) -> Any:
         """The living value, request form."""
@@ -252,7 +252,7 @@ class Acceptance:
         if computed:
             at = at or self.desired.resources[address].source
             wrong = f"{each} comes from an expression: {found.splitlines()[0]}"
-            raise Refused(wrong, id="RC-computed-in-yaml", hint=f"Change the expression or its sources: {at.file}:{at.line}:{at.column}.")
+            raise Refused(wrong, id="RC-computed-in-yaml", hint=f"Change the expression or its sources: {at}.")
 
     # -- references ----------------------------------------------------------------------------------------------------------------
 

@@ -104,7 +104,7 @@ class Writer:
                 continue
             if name in patched and not one.required:
                 at = patched[name]
-                comments.append(f"{name} was not written: a patch of the environment sets it at {at.file}:{at.line}:{at.column}")
+                comments.append(f"{name} was not written: a patch of the environment sets it at {at}")
                 continue
             try:
                 said = self._value(thing, one)

@@ -28,4 +28,4 @@ def excluded_objects(kinds: Kinds, desired: Desired, state: State, actual: Actua
 
 def removed_by(address: Address, at: Source) -> str:
     """What is said of a resource that a patch removes."""
-    return f"{address} is removed by a patch of the environment: {at.file}:{at.line}:{at.column}"
+    return f"{address} is removed by a patch of the environment: {at}"

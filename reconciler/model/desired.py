@@ -103,7 +103,7 @@ class Generation:
     element: str
 
     def __str__(self) -> str:
-        return f"element {self.element} of {self.value} (forEach at {self.source.file}:{self.source.line}:{self.source.column})"
+        return f"element {self.element} of {self.value} (forEach at {self.source})"
 
 
 @dataclass(frozen=True)

@@ -14,3 +14,7 @@ class Source(NamedTuple):
     file: str
     line: int
     column: int = 1
+
+    def __str__(self) -> str:
+        """As messages name it."""
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file

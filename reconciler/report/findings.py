@@ -33,9 +33,7 @@ def of_violation(violation: Violation) -> Finding:
 
 def place(source: Source | None) -> str:
     """`sites/docs.yaml:12:3`, or the file alone where no line is meant; "" for no place."""
-    if source is None:
-        return ""
-    return f"{source.file}:{source.line}:{source.column}" if source.line else source.file
+    return str(source) if source is not None else ""
 
 
 def findings_text(findings: Sequence[Finding]) -> str:

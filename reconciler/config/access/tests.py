@@ -146,5 +146,5 @@ class _Tests:
             both = next((address for address in pattern.addresses if address in by_address), None)
             if both is not None:
                 other = by_address[both].source
-                wrong = f"{both} is also under {Access.SEES} ({other.file}:{other.line}:{other.column}); remove one of the two"
+                wrong = f"{both} is also under {Access.SEES} ({other}); remove one of the two"
                 self.problems.add(pattern.source, wrong, id="RC-contradictory-tests")

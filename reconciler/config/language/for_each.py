@@ -88,7 +88,7 @@ class Generator:
             self.problems.partial = True  # what it would make is not known
             return
         value, places = found
-        text = entry.node.text if isinstance(entry.node, Scalar) else f"the list at {_place(entry.node.at)}"
+        text = entry.node.text if isinstance(entry.node, Scalar) else f"the list at {entry.node.at}"
         pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
         for index, (key, one) in enumerate(pairs):
             each = {"value": one, "index": index}
@@ -154,9 +154,7 @@ class Generator:
                     continue
                 key = found
             if key in made:
-                self.problems.add(
-                    entry.at, f"the key {shown(key)} is written twice; first at {_place(made[key].at)}", id="RC-declared-twice"
-                )
+                self.problems.add(entry.at, f"the key {shown(key)} is written twice; first at {made[key].at}", id="RC-declared-twice")
                 continue
             made[key] = Entry(key, entry.at, self._copy(entry.node, scope))
         return Map(node.at, made)
@@ -203,7 +201,3 @@ def _in_other_words(message: str, text: str) -> str:
     if message.startswith(_NO_PARENT) and _PARENT.search(text):
         return "each.parent is only available in a forEach inside another forEach"
     return _NO_KEY_HERE if message.startswith(_NO_KEY) else message
-
-
-def _place(at: Source) -> str:
-    return f"{at.file}:{at.line}:{at.column}"

@@ -15,7 +15,6 @@ from reconciler.config.resources.nodes import LITERAL
 from reconciler.config.resources.shapes import Item, Shape
 from reconciler.config.source.nodes import Each, Entry, Problems, Scalar, holds_expression, shown
 from reconciler.config.values import INVALID
-from reconciler.model import Source
 from reconciler.resource import Kind
 
 
@@ -85,13 +84,11 @@ class Items:
         """An item that says nothing yet; None, with a problem, where its address is taken."""
         before = self.by_address.get(address)
         if before is not None:
-            here = f" (for element {self.each.element}, at {place_of(self.each.place)})" if self.each is not None else ""
-            first = f" (for element {before.each.element}, at {place_of(before.each.place)})" if before.each is not None else ""
+            here = f" (for element {self.each.element}, at {self.each.place})" if self.each is not None else ""
+            first = f" (for element {before.each.element}, at {before.each.place})" if before.each is not None else ""
             same = self.each is not None and before.each is not None and self.each.at == before.each.at
             advice = advice or ("; each element needs a key of its own" if same else "; remove one of them, or give it another key")
-            self.problems.add(
-                entry.at, f"declared twice{here}; first at {place_of(before.at)}{first}{advice}", address, id="RC-declared-twice"
-            )
+            self.problems.add(entry.at, f"declared twice{here}; first at {before.at}{first}{advice}", address, id="RC-declared-twice")
             return None
         place = (parent.address if parent is not None else address, section)
         item = Item(address, kind, entry.at, parent, section, self._counts[place])
@@ -99,8 +96,3 @@ class Items:
         item.each = self.each
         self.by_address[address] = item
         return item
-
-
-def place_of(source: Source) -> str:
-    """Where something is written, as messages name it."""
-    return f"{source.file}:{source.line}:{source.column}"

@@ -11,7 +11,7 @@ from reconciler.config.resources.shapes import Item, Shape
 from reconciler.config.source.nodes import UNREAD, Entry, List, Map, Problems, Report, Scalar, described, empty, untainted, wrong_form
 from reconciler.config.values import INVALID
 from reconciler.config.words import ADOPT
-from reconciler.model import Expected, Source
+from reconciler.model import Expected
 from reconciler.resource import Field, Kinds
 from reconciler.text.suggest import a, did_you_mean
 
@@ -119,7 +119,7 @@ class Flags:
             self.declined.append((item, entry, chooser, chosen))
         elif chosen.name in chooser.flagged:
             other = chooser.flagged[chosen.name]
-            report(entry.at, f"{chooser.address} has two {flag}s; the other is {other.address} at {_place(other.at)}", id="RC-chosen-twice")
+            report(entry.at, f"{chooser.address} has two {flag}s; the other is {other.address} at {other.at}", id="RC-chosen-twice")
         else:
             chooser.flagged[chosen.name] = item
             chooser.values[chosen.name] = item.address
@@ -139,7 +139,3 @@ def _around(item: Item) -> Iterator[tuple[str, Item]]:
     while at is not None:
         yield at.kind.name, at
         at = at.parent
-
-
-def _place(source: Source) -> str:
-    return f"{source.file}:{source.line}:{source.column}"

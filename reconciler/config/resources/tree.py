@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from reconciler.address import Address
-from reconciler.config.resources.items import Items, place_of
+from reconciler.config.resources.items import Items
 from reconciler.config.resources.nodes import head_of, kind_of
 from reconciler.config.resources.reserved import Flags, read_reserved
 from reconciler.config.resources.shapes import Item, Shape
@@ -140,7 +140,7 @@ class Tree:
         first = self._lists.setdefault((parent.address, entry.key), entry.at)
         if first != entry.at:
             way = f"to split it, write {entry.key}: {{include: [FILE, …]}} in one place"
-            says = f"{entry.key} is ordered and is also written at {place_of(first)}; {way}"
+            says = f"{entry.key} is ordered and is also written at {first}; {way}"
             self.problems.add(entry.at, says, parent.address, id="RC-list-in-two-places")
             return
         found: list[Item] = []
@@ -157,7 +157,7 @@ class Tree:
             other = next((each for each in found if each.kind is not one.kind), None)
             if other is not None:
                 wrong = f"{a(one.kind.name)} is only allowed in {entry.key} next to its own kind; "
-                wrong += f"{other.address} at {place_of(other.at)} is of another kind"
+                wrong += f"{other.address} at {other.at} is of another kind"
                 self.problems.add(one.at, wrong, one.address, id="RC-kinds-mixed")
                 break
 

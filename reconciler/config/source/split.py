@@ -109,9 +109,7 @@ class Split:
             names = " -> ".join([*reversed(chain[: chain.index(name) + 1]), name])
             self.problems.add(at, f"include {shown(name)} is circular: {names}", about, id="RC-included-twice")
         elif first is not None and first != at:
-            self.problems.add(
-                at, f"{name} is included twice; first at {first.file}:{first.line}:{first.column}", about, id="RC-included-twice"
-            )
+            self.problems.add(at, f"{name} is included twice; first at {first}", about, id="RC-included-twice")
         else:
             self.taken[name] = at
             return True
