@@ -11,7 +11,7 @@ from typing import Final, Literal, cast
 from reconciler.address import Address
 from reconciler.config.resources.shapes import Item
 from reconciler.config.settings import Words
-from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, wrong_form
+from reconciler.config.source.nodes import Entry, List, Map, Problems, Scalar, described, described_or_nothing, empty, wrong_form
 from reconciler.config.words import ENVIRONMENTS, REMOVED_ACTIONS
 from reconciler.model import Moved, Removed, Source
 from reconciler.resource import Kinds
@@ -139,12 +139,8 @@ def _nodes(entries: list[Entry], problems: Problems) -> list[Map]:
             if isinstance(node, Map):
                 found.append(node)
             else:
-                problems.add(node.at, f"an item of {entry.key} must be a map, not {_what(node)}", id=wrong_form(node))
+                problems.add(node.at, f"an item of {entry.key} must be a map, not {described_or_nothing(node)}", id=wrong_form(node))
     return found
-
-
-def _what(node: Node) -> str:
-    return "nothing" if isinstance(node, Scalar) and node.empty else described(node)
 
 
 def _address(kinds: Kinds, words: Words, key: str, items: Collection[Address], problems: Problems) -> Address | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from reconciler.config.resources.shapes import Item
 from reconciler.config.resources.tree import Tree
 from reconciler.config.settings import Words
-from reconciler.config.source.nodes import FOR_EACH, Entry, Scalar, described, untainted, wrong_form
+from reconciler.config.source.nodes import FOR_EACH, Entry, Scalar, described_or_nothing, untainted, wrong_form
 from reconciler.config.words import ENVIRONMENTS, NO_ENVIRONMENTS, SECRETS, TOP
 from reconciler.resource import Kind
 from reconciler.text.suggest import did_you_mean
@@ -91,7 +91,7 @@ class Tops:
     def _named(self, kind: Kind, entry: Entry, roots: Mapping[str, Item]) -> Item | None:
         node = entry.node
         if not isinstance(node, Scalar) or node.null or node.empty:
-            what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
+            what = described_or_nothing(node)
             self.problems.add(node.at, f"{kind.name} must be the key of one, not {what}", id=wrong_form(node))
         elif untainted(node, kind.name, self.problems.add):
             if node.text in roots:

@@ -29,6 +29,7 @@ from reconciler.config.source.nodes import (
     Scalar,
     StandIn,
     described,
+    described_or_nothing,
     empty,
     first_tainted,
     is_stand_in,
@@ -187,18 +188,14 @@ def _text(node: Node, name: str, report: Report) -> Any:
             wrong = f"{name} is text, but the expression is {described(node)}; declare the variable with type: string"
             report(node.at, wrong, id="RC-text-expected")
             return INVALID
-    report(node.at, f"{name} must be text, not {_what(node)}", id=wrong_form(node))
+    report(node.at, f"{name} must be text, not {described_or_nothing(node)}", id=wrong_form(node))
     return INVALID
-
-
-def _what(node: Node) -> str:
-    return "nothing" if isinstance(node, Scalar) and node.empty else described(node)
 
 
 def _boolean(node: Node, name: str, report: Report) -> Any:
     value = node.core() if isinstance(node, Scalar) else None
     if not isinstance(value, bool):
-        report(node.at, f"{name} must be true or false, not {_what(node)}", id=wrong_form(node))
+        report(node.at, f"{name} must be true or false, not {described_or_nothing(node)}", id=wrong_form(node))
         return INVALID
     return value
 
@@ -206,7 +203,7 @@ def _boolean(node: Node, name: str, report: Report) -> Any:
 def _integer(node: Node, name: str, report: Report) -> Any:
     value = node.core() if isinstance(node, Scalar) else None
     if not isinstance(value, int) or isinstance(value, bool):
-        report(node.at, f"{name} must be a whole number, not {_what(node)}", id="RC-not-a-number")
+        report(node.at, f"{name} must be a whole number, not {described_or_nothing(node)}", id="RC-not-a-number")
         return INVALID
     return value
 
@@ -214,7 +211,7 @@ def _integer(node: Node, name: str, report: Report) -> Any:
 def _number(node: Node, name: str, report: Report) -> Any:
     value = node.core() if isinstance(node, Scalar) else None
     if not isinstance(value, int | float) or isinstance(value, bool):
-        report(node.at, f"{name} must be a number, not {_what(node)}", id="RC-not-a-number")
+        report(node.at, f"{name} must be a number, not {described_or_nothing(node)}", id="RC-not-a-number")
         return INVALID
     return float(value)
 
@@ -228,7 +225,7 @@ def _reference(kind: str) -> Convert:
                 return node.text
         elif isinstance(node, Map) and set(node.entries) == {"id"}:
             return Outside(id=_text(node.entries["id"].node, f"{name}.id", report))
-        report(node.at, f"{name} is not {_what(node)}; {wanted}", id=wrong_form(node))
+        report(node.at, f"{name} is not {described_or_nothing(node)}; {wanted}", id=wrong_form(node))
         return INVALID
 
     return convert
@@ -240,7 +237,11 @@ def _list(made: Any, inner: Convert) -> Convert:
     def convert(node: Node, name: str, report: Report) -> Any:
         if not isinstance(node, List):
             null = isinstance(node, Scalar) and node.null
-            report(node.at, f"{name} must be a list, not {_what(node)}; write {'[]' if null else _listed(node)}", id=wrong_form(node))
+            report(
+                node.at,
+                f"{name} must be a list, not {described_or_nothing(node)}; write {'[]' if null else _listed(node)}",
+                id=wrong_form(node),
+            )
             return INVALID
         values = [inner(item, f"{name}[{index}]", report) for index, item in enumerate(node.items)]
         if unordered:
@@ -264,7 +265,7 @@ def _listed(node: Node) -> str:
 def _mapping(inner: Convert) -> Convert:
     def convert(node: Node, name: str, report: Report) -> Any:
         if not isinstance(node, Map):
-            report(node.at, f"{name} must be a map, not {_what(node)}; write {{…}}", id=wrong_form(node))
+            report(node.at, f"{name} must be a map, not {described_or_nothing(node)}; write {{…}}", id=wrong_form(node))
             return INVALID
         return {key: inner(entry.node, f"{name}.{key}", report) for key, entry in node.entries.items()}
 
@@ -278,7 +279,7 @@ def _record(hint: Any) -> Convert:
 
     def convert(node: Node, name: str, report: Report) -> Any:
         if not isinstance(node, Map):
-            report(node.at, f"{name} is a map with {', '.join(parts)}, not {_what(node)}", id=wrong_form(node))
+            report(node.at, f"{name} is a map with {', '.join(parts)}, not {described_or_nothing(node)}", id=wrong_form(node))
             return INVALID
         for key, entry in node.entries.items():
             if key not in parts:

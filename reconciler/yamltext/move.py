@@ -14,7 +14,7 @@ from reconciler.yamltext.cursor import Tracked
 from reconciler.yamltext.errors import Untouchable
 from reconciler.yamltext.expand import open_up
 from reconciler.yamltext.format import STEP, WIDTH
-from reconciler.yamltext.trail import Step, alone, begin, end, entry, head, node, repeated, resource
+from reconciler.yamltext.trail import Step, alone, begin, end, entry, head, next_line, node, repeated, resource
 from reconciler.yamltext.tree import Child, Node, Tree, parse
 
 EMPTY: Final = "[]"
@@ -171,7 +171,7 @@ class Moving:
         else:
             after = head(text, found)
             tracked.insert(after, "", over=value.end - after)
-            _paste(tracked, piece, _below(tracked.text, after), found.column + STEP)
+            _paste(tracked, piece, next_line(tracked.text, after), found.column + STEP)
 
     def _new(self, piece: Piece, tracked: Tracked, host: Host, body: Node) -> None:
         """Into a list that is not written yet."""
@@ -263,13 +263,7 @@ def _one_line(text: str, step: Step) -> bool:
 
 
 def _line(text: str, at: int) -> str:
-    return text[text.rfind("\n", 0, at) + 1 : _below(text, at)].rstrip("\n")
-
-
-def _below(text: str, at: int) -> int:
-    """Where the line below that of an index begins."""
-    found = text.find("\n", at)
-    return found + 1 if found >= 0 else len(text)
+    return text[text.rfind("\n", 0, at) + 1 : next_line(text, at)].rstrip("\n")
 
 
 def _anchors(value: Node) -> list[str]:

@@ -103,10 +103,10 @@ def end(text: str, child: Child) -> int:
     if keeps(child.value):
         return child.value.end
     stop = child.start + len(text[child.start : max(child.value.end, child.key.end if child.key is not None else 0)].rstrip())
-    stop = _next(text, stop)
+    stop = next_line(text, stop)
     at = stop
     while at < len(text):
-        line = text[at : _next(text, at)]
+        line = text[at : next_line(text, at)]
         plain = line.lstrip(" ")
         if plain.startswith("#") and len(line) - len(plain) > child.column:
             stop = at + len(line)
@@ -116,6 +116,7 @@ def end(text: str, child: Child) -> int:
     return stop
 
 
-def _next(text: str, at: int) -> int:
-    found = text.find("\n", at)
-    return found + 1 if found >= 0 else len(text)
+def next_line(text: str, at: int) -> int:
+    """Where the line below that of an index begins."""
+    end_of_line = text.find("\n", at)
+    return end_of_line + 1 if end_of_line >= 0 else len(text)

@@ -8,7 +8,19 @@ from functools import cached_property
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, shown, untainted
+from reconciler.config.source.nodes import (
+    Entry,
+    List,
+    Map,
+    Node,
+    Problems,
+    Scalar,
+    described,
+    described_or_nothing,
+    empty,
+    shown,
+    untainted,
+)
 from reconciler.config.words import Access
 from reconciler.model import Declared, NamedReader, ReaderSort
 from reconciler.resource import Kind, Kinds
@@ -117,7 +129,7 @@ class NamedReaders:
     def _claims(self, entry: Entry) -> NamedReader | None:
         node = entry.node
         if not isinstance(node, Map):
-            what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
+            what = described_or_nothing(node)
             way = "write {NAME: VALUE}, or {} for a visitor without claims"
             self.problems.add(node.at, f"{Access.AS}.claims must be a map, not {what}; {way}", id="RC-wrong-form")
             return None

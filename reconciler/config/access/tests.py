@@ -14,7 +14,20 @@ from typing import Final
 from reconciler.address import Address, Glob
 from reconciler.config.access.readers import NamedReaders
 from reconciler.config.settings import Words
-from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, shown, untainted, wrong_form
+from reconciler.config.source.nodes import (
+    Entry,
+    List,
+    Map,
+    Node,
+    Problems,
+    Scalar,
+    described,
+    described_or_nothing,
+    empty,
+    shown,
+    untainted,
+    wrong_form,
+)
 from reconciler.config.words import Access
 from reconciler.model import AccessTest, Declared, Pattern, Source
 from reconciler.resource import Kinds
@@ -54,7 +67,7 @@ class _Tests:
 
     def test(self, node: Node) -> AccessTest | None:
         if not isinstance(node, Map):
-            what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
+            what = described_or_nothing(node)
             self.problems.add(node.at, f"an item of {Access.SECTION} must be a map, not {what}; {FORM}", id=wrong_form(node))
             return None
         words = Words(Access.SECTION, node.entries, self.problems)

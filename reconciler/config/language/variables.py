@@ -12,7 +12,21 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from reconciler.config.source.nodes import Entry, List, Map, Problems, Scalar, core, described, empty, plain, scalars, shown, wrong_form
+from reconciler.config.source.nodes import (
+    Entry,
+    List,
+    Map,
+    Problems,
+    Scalar,
+    core,
+    described,
+    described_or_nothing,
+    empty,
+    plain,
+    scalars,
+    shown,
+    wrong_form,
+)
 from reconciler.config.words import TYPES
 from reconciler.errors import Problem
 from reconciler.model import Source
@@ -137,7 +151,7 @@ def _words(each: Entry, problems: Problems) -> Mapping[str, Entry] | None:
             each.at, f'"{each.key}" is not a name; names are letters, digits and _, and begin with no digit', "vars", id="RC-variable-name"
         )
     if not isinstance(each.node, Map):
-        what = "nothing" if isinstance(each.node, Scalar) and each.node.empty else described(each.node)
+        what = described_or_nothing(each.node)
         short = isinstance(each.node, Scalar) and 0 < len(each.node.text) <= 40 and each.node.text.isprintable()
         way = each.node.text if isinstance(each.node, Scalar) and short else "…"
         problems.add(each.node.at, f"a variable must be a map, not {what}; write {{default: {way}}}", about, id=wrong_form(each.node))

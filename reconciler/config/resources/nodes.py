@@ -18,7 +18,7 @@ from reconciler.config.source.nodes import (
     Node,
     Problems,
     Scalar,
-    described,
+    described_or_nothing,
     untainted,
     wrong_form,
 )
@@ -48,7 +48,7 @@ def kind_of(members: tuple[Kind, ...], section: str, node: Node, about: Address,
             tag = str(bare.place.tag)
             return bare, Map(node.at, {tag: Entry(tag, node.at, node)})
     if not isinstance(node, Map):
-        what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
+        what = described_or_nothing(node)
         problems.add(node.at, f"an item of {section} is {choices}, not {what}", about, id=wrong_form(node))
         return None
     present = [tag for tag in tags if tag in node.entries]
@@ -105,7 +105,7 @@ def key_of(entry: Entry, about: Address, problems: Problems) -> str | None:
     elif isinstance(node, Scalar) and isinstance(node.value, str) and untainted(node, entry.key, problems.about(about)):
         return node.value
     elif not isinstance(node, Scalar) or not node.taint:
-        what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
+        what = described_or_nothing(node)
         problems.add(node.at, f"{entry.key} must be a key, not {what}", about, id="RC-not-a-key")
     return None
 

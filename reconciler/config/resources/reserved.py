@@ -8,7 +8,20 @@ from dataclasses import dataclass, field
 
 from reconciler.address import is_key
 from reconciler.config.resources.shapes import Item, Shape
-from reconciler.config.source.nodes import UNREAD, Entry, List, Map, Problems, Report, Scalar, described, empty, untainted, wrong_form
+from reconciler.config.source.nodes import (
+    UNREAD,
+    Entry,
+    List,
+    Map,
+    Problems,
+    Report,
+    Scalar,
+    described,
+    described_or_nothing,
+    empty,
+    untainted,
+    wrong_form,
+)
 from reconciler.config.values import INVALID
 from reconciler.config.words import ADOPT
 from reconciler.model import Expected
@@ -72,7 +85,7 @@ def _text(entry: Entry, report: Report) -> str | None:
     node = entry.node
     if isinstance(node, Scalar) and not node.null and (isinstance(node.value, str) or node.value is UNREAD) and node.text:
         return node.text
-    wrong = f"{entry.key} must be text, not {'nothing' if isinstance(node, Scalar) and node.empty else described(node)}"
+    wrong = f"{entry.key} must be text, not {described_or_nothing(node)}"
     report(node.at, wrong, id=wrong_form(node))
     return None
 
@@ -105,7 +118,7 @@ class Flags:
         report, flag = self.problems.about(item.address), entry.key
         value = entry.node.core() if isinstance(entry.node, Scalar) and not entry.node.taint else None
         if not isinstance(value, bool):
-            what = "nothing" if isinstance(entry.node, Scalar) and entry.node.empty else described(entry.node)
+            what = described_or_nothing(entry.node)
             report(
                 entry.node.at, f'{flag} must be true or false, not {what}; write "{flag}: true" on the {flag}', id=wrong_form(entry.node)
             )

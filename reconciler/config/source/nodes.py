@@ -211,6 +211,11 @@ def described(node: Node) -> str:
     return shown(value) if isinstance(value, str) or node.value is not UNREAD else node.text
 
 
+def described_or_nothing(node: Node) -> str:
+    """The same, but `nothing` where no value is written."""
+    return "nothing" if isinstance(node, Scalar) and node.empty else described(node)
+
+
 def shown(value: Any) -> str:
     """A value inside a sentence, quoted and cut."""
     if isinstance(value, bool):
