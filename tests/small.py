@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 from typing import Any
+from zlib import crc32
 
 from reconciler.model import Outcome, Plan, Status
 from tests.harness import Org
 from tests.prepared import applied_once
+from tests.proofs import long
 
 SMALL: dict[str, Any] = {
     "title": "Acme",
@@ -101,19 +103,27 @@ def _find(nodes: list[Any], name: str) -> dict[str, Any] | None:
 
 
 def applied(org: Org, tree: dict[str, Any], **top: Any) -> Outcome:
-    """Write, apply, and hold that the plan after it is empty and that planning only reads.
+    """Write, apply, and hold that nothing is left to do.
 
-    What was applied to a fresh sandbox before, and was found to be so, is copied.
+    What was applied to a fresh sandbox before, and was found to be so, is copied. Of one organization in four it is also held that the
+    plan after it is empty and that planning only reads; of the others, what their tests plan next shows it.
     """
     org.write(tree, **top)
     return applied_once(org, lambda: _applied(org))
+
+
+def _looked_at_again(org: Org) -> bool:
+    """Whether an organization is one of the sample, or all are."""
+    return long() or crc32((org.project / "reconciler.yaml").read_bytes()) % 4 == 0
 
 
 def _applied(org: Org) -> Outcome:
     outcome = org.apply()
     assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not Status.DONE] == []
     assert outcome.leftover == ()
-    settled(org)
+    if _looked_at_again(org):
+        settled(org)
+    org.requests[:] = [request for request in org.requests if request[0] == "GET"]
     return outcome
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests import processes
 from tests.harness import ORGANIZATION, Org
-from tests.proofs import sampled, spread, stride
+from tests.proofs import proof, sampled, spread, stride
 from tests.small import small
 
 
@@ -99,7 +99,7 @@ def test_killed_at_any_request_of_the_first_apply(tmp_path: Path, whole: tuple[i
         assert counted(org) == expected, f"killed {when} write {nth}"
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", [pytest.param("before", marks=proof), "after"])
 def test_killed_again_and_again_at_every_seventh_request(tmp_path: Path, whole: tuple[int, Counter[str]], when: str) -> None:
     _, expected = whole
     org = Mortal(tmp_path)

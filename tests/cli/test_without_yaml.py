@@ -13,7 +13,7 @@ import pytest
 from reconciler.state import Scope, Store
 from reconciler.state.tables.direct import VERSION, read_runs, read_tracking, tracking_of
 from reconciler.state.tables.migrations import MIGRATIONS
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, retitled
 from tests.cli.test_imports import COMMAND, imported
 
 SLOW = {"yaml", "sqlalchemy", "httpx", "aiohttp", "asyncio", "reconciler.kinds", "reconciler.config.project"}
@@ -23,11 +23,7 @@ SETTINGS = Path("p/.reconciler/settings.json")
 @pytest.fixture
 def applied(cli: Cli) -> Cli:
     """A project of two runs."""
-    assert cli("init", "p", "--sandbox").exit_code == 0
-    assert cli("apply", "p", "--yes").exit_code == 0
-    cli.edit("p/reconciler.yaml", "title: Guides", "title: User guides")
-    assert cli("apply", "p", "--yes").exit_code == 0
-    return cli
+    return retitled(cli)
 
 
 def scope_of(cli: Cli) -> Scope:

@@ -31,31 +31,33 @@ def exchanged(first: Pass, second: Pass) -> tuple[Pass, ...]:
 @pytest.mark.parametrize("pair", INDEPENDENT, ids=lambda pair: " and ".join(pass_.__name__ for pass_ in pair))
 def test_independent_passes_may_be_exchanged(pair: tuple[Pass, Pass], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planner, "PASSES", exchanged(*pair))
-    wrong = [page.name for page in PAGES[:: stride(5)] if page_text(page) != KEPT[page.name]]
+    wrong = [page.name for page in PAGES[:: stride(12)] if page_text(page) != KEPT[page.name]]
     assert wrong == []
 
 
 def test_passes_that_depend_on_each_other_may_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planner, "PASSES", exchanged(undeclared, contents))
-    assert any(page_text(page) != KEPT[page.name] for page in PAGES)
+    assert any(page_text(page) != KEPT[page.name] for page in sorted(PAGES, key=lambda page: "blocked" not in KEPT[page.name]))
 
 
 @sampled
-@pytest.mark.parametrize("pass_", PASSES, ids=lambda pass_: pass_.__name__)
-def test_a_pass_returns_its_decisions_and_changes_none(pass_: Pass, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pass_returns_its_decisions_and_changes_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run twice on the same decisions it decides the same, and what it was given is as it was."""
     wrong: list[str] = []
 
-    def watched(world: World, decisions: Decisions) -> Decisions:
-        drafts, removals = dict(decisions.drafts), dict(decisions.removals)
-        first, second = pass_(world, decisions), pass_(world, decisions)
-        if (first.drafts, first.removals, first.notes) != (second.drafts, second.removals, second.notes):
-            wrong.append("decides another time")
-        if (drafts, removals) != (dict(decisions.drafts), dict(decisions.removals)):
-            wrong.append("changed what it was given")
-        return first
+    def watched(pass_: Pass) -> Pass:
+        def run(world: World, decisions: Decisions) -> Decisions:
+            drafts, removals = dict(decisions.drafts), dict(decisions.removals)
+            first, second = pass_(world, decisions), pass_(world, decisions)
+            if (first.drafts, first.removals, first.notes) != (second.drafts, second.removals, second.notes):
+                wrong.append(f"{pass_.__name__} decides another time")
+            if (drafts, removals) != (dict(decisions.drafts), dict(decisions.removals)):
+                wrong.append(f"{pass_.__name__} changed what it was given")
+            return first
 
-    monkeypatch.setattr(planner, "PASSES", tuple(watched if other is pass_ else other for other in PASSES))
+        return run
+
+    monkeypatch.setattr(planner, "PASSES", tuple(watched(pass_) for pass_ in PASSES))
     for page in some_pages():
         page_text(page)
     assert wrong == []

@@ -174,7 +174,7 @@ def test_at_every_statement_of_a_recovery(tmp_path: Path, start: Path, lasting: 
     assert [one.status for one in doubt.apply().results].count(Status.IN_DOUBT) == 2
     with failing("before_cursor_execute", Trouble(0, False)) as calm:
         copied(doubt.root, tmp_path / "calm").apply()
-    for nth in range(1, calm.count + 1, stride(23)):
+    for nth in range(1, calm.count + 1, stride(37)):
         org = copied(doubt.root, tmp_path / str(nth))
         with failing("before_cursor_execute", Trouble(nth, lasting)), suppress(StateError):
             org.apply()

@@ -15,13 +15,25 @@ from tests.state.examples import CLOCK, SERVICE
 
 OpenStore = Callable[..., Store]
 
-IN_A_BUCKET = ("test_journal.py", "test_lease.py")  # files whose tests run in a bucket on a push too; the others do as a proof
+ON_A_PUSH = {
+    # files whose tests run there on a push too; the others do as a proof
+    "bucket": ("test_journal.py", "test_lease.py"),
+    "postgres": (
+        "test_journal.py",
+        "test_lease.py",
+        "test_carry.py",
+        "test_durability.py",
+        "test_races.py",
+        "test_round_trip.py",
+        "test_history.py",
+    ),
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         given = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        if given.get("url") == "bucket" and item.path.name not in IN_A_BUCKET:
+        if item.path.name not in ON_A_PUSH.get(str(given.get("url")), (item.path.name,)):
             item.add_marker("proof")
 
 

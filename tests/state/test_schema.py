@@ -17,6 +17,7 @@ from reconciler.errors import StateError
 from reconciler.model import Consent, Guards, Rules, State
 from reconciler.state import Scope, Store
 from reconciler.state.tables import migrations
+from tests.proofs import spread
 from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, GUIDES, NOW, SERVICE, WHO, binding, intent
 
@@ -101,7 +102,7 @@ def shape(engine: Engine) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("released", range(1, len(migrations.MIGRATIONS) + 2), ids=lambda number: f"version {number}")
+@pytest.mark.parametrize("released", spread(range(1, len(migrations.MIGRATIONS) + 2), 3), ids=lambda number: f"version {number}")
 def test_a_server_of_every_released_version_is_read_as_it_was_and_brought_to_todays_tables(released: int, own_server: str) -> None:
     assert len(LATER) == len(migrations.MIGRATIONS)
     with Store.open(own_server, REMEMBERED, clock=CLOCK, create=True) as store, store.lease(**WHO) as journal:
