@@ -26,7 +26,7 @@ def page() -> str:
     types: dict[str, Schema] = {}
     for name, schema in made.items():
         parts += [f"## {name}\n", _sentence(schema) + "\n", _table(schema)]
-        for type_name, definition in schema["$defs"].items():
+        for type_name, definition in schema.get("$defs", {}).items():
             assert types.setdefault(type_name, definition) == definition, f"two types are named {type_name}"
     parts.append("## Types\n")
     for name, schema in sorted(types.items()):

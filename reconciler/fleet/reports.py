@@ -13,11 +13,13 @@ from reconciler.fleet.facts import facts_of, health_of
 from reconciler.fleet.health import Health, HealthWord, shortened
 from reconciler.fleet.model import Approval
 from reconciler.fleet.status import Status, Word, lasting, status
+from reconciler.fleet.store.audit import Line
 from reconciler.fleet.store.projects import Row
 from reconciler.fleet.verdicts import Judged
 from reconciler.model import Concern
 from reconciler.report.schemas.fleet import (
     FleetApprovalDocument,
+    FleetAuditLine,
     FleetConcernData,
     FleetPlanDocument,
     FleetProjectData,
@@ -230,3 +232,24 @@ def _why(row: Row, made: Status, well: Health) -> Iterator[str]:
             yield row.waits
         if made.word is not Word.UNKNOWN or well.word is not HealthWord.UNKNOWN:  # else the same is said twice
             yield from shortened(well.sentences)
+
+
+def audit_document(line: Line) -> FleetAuditLine:
+    """A line of the audit log, as JSON."""
+    return {
+        "format": "reconciler.fleet-audit/1",
+        "id": line.id,
+        "at": utc_text(line.at) if line.at is not None else "",
+        "person": line.person,
+        "action": line.action,
+        "project": line.project,
+        "tenant": line.tenant,
+        "details": dict(line.details),
+    }
+
+
+def audit_text(line: Line) -> str:
+    """The same for a screen."""
+    about = ", ".join(f"{name}: {_value(value)}" for name, value in line.details.items() if value not in (None, "", []))
+    words = [utc_text(line.at) if line.at is not None else "", line.person, line.action, line.project or ""]
+    return terminal("  ".join(word for word in words if word) + (f"  ({about})" if about else "")) + "\n"

@@ -16,8 +16,8 @@ from reconciler.errors import ReconcilerError, StateError
 from reconciler.fleet.engine import Engine
 from reconciler.fleet.engine.queue import opened, prepare
 from reconciler.fleet.notices.deliver import deliver
-from reconciler.fleet.runs import end
-from reconciler.fleet.runs.work import Place, work
+from reconciler.fleet.runs import end, spans
+from reconciler.fleet.runs.work import Place, Result, work
 from reconciler.fleet.store import Database, admission, budgets, runs
 
 ADMIT_SECONDS: Final = 0.5
@@ -27,6 +27,10 @@ NOTIFY_SECONDS: Final = 2.0
 LOOK_SECONDS: Final = 60.0
 TIDY_SECONDS: Final = 3_600.0
 PATIENCE: Final = 30
+
+
+def _nothing(*words: object, **facts: object) -> None:
+    """Nobody wants to know."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +47,15 @@ def ready(database: Database) -> None:
     database.prepare(prepare)
 
 
-async def serve(database: Database, settings: Settings, say: Callable[[str], None]) -> None:
-    """Work until this is cancelled. A database that cannot be reached is tried again; runs under way end or are recovered."""
+async def serve(database: Database, settings: Settings, say: Callable[[str], None], log: Callable[..., object] = _nothing) -> None:
+    """Work until this is cancelled. A database that cannot be reached is tried again; runs under way end or are recovered.
+
+    `log`: called with a sentence and facts at the end of each run.
+    """
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     while True:
         try:
-            await _Worker(database, settings, say).serve()
+            await _Worker(database, settings, say, log).serve()
         except ReconcilerError as error:
             say(f"{error.message}; trying again")
         except OSError as error:
@@ -65,11 +72,11 @@ async def serve(database: Database, settings: Settings, say: Callable[[str], Non
 class _Worker:
     """One life of a worker, from its registration until its database is gone."""
 
-    def __init__(self, database: Database, settings: Settings, say: Callable[[str], None]) -> None:
-        self.database, self.settings, self.say = database, settings, say
+    def __init__(self, database: Database, settings: Settings, say: Callable[[str], None], log: Callable[..., object]) -> None:
+        self.database, self.settings, self.say, self.log = database, settings, say, log
         self.place = Place(database, settings.data / "repositories", settings.data)
         self.id = 0
-        self.tasks: dict[int, asyncio.Task[None]] = {}
+        self.tasks: dict[int, asyncio.Task[Result]] = {}
 
     async def serve(self) -> None:
         settings = self.settings
@@ -98,6 +105,7 @@ class _Worker:
                         task.cancel()
                     await asyncio.wait(running, timeout=END_SECONDS)  # a database that is gone must not keep this worker
         finally:
+            await asyncio.to_thread(spans.flush)
             with suppress(ReconcilerError):
                 await self._write(lambda connection: runs.leave(connection, self.id))
 
@@ -119,15 +127,20 @@ class _Worker:
         begun = await asyncio.to_thread(begin)
         if begun is None:
             return
-        task = self.tasks[run] = asyncio.create_task(work(self.place, begun, self.id))
-        try:
-            await asyncio.wait({task})
-            if not task.cancelled():
-                task.result()
-        except ReconcilerError as error:
-            self.say(f"{begun.project.name}: {error.message}")
-        finally:
-            self.tasks.pop(run, None)
+        with spans.span(begun) as (trace, ends):
+            task = self.tasks[run] = asyncio.create_task(work(self.place, begun, self.id, trace))
+            try:
+                await asyncio.wait({task})
+                if not task.cancelled():
+                    result = task.result()
+                    ends |= {"ended": result.ended, "commit": result.commit, "requests": result.requests}
+                    about = {"run": run, "project": begun.project.name, "tenant": begun.project.tenant, **ends}
+                    says = result.error or result.waits
+                    self.log(f"{begun.project.name}: {result.ended}{f', {says}' if says else ''}", event="run", **about)
+            except ReconcilerError as error:
+                self.say(f"{begun.project.name}: {error.message}")
+            finally:
+                self.tasks.pop(run, None)
 
     async def _live(self) -> None:
         """Say that this worker lives. A run that is no longer its own, or that it cannot vouch for, is ended."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -183,7 +184,11 @@ def test_what_cannot_be_read_is_unknown_and_no_secret_is_anywhere(fleet: Running
 
 def test_health_is_shown_beside_the_status_and_people_are_told_of_it(fleet: Running) -> None:
     pytest.importorskip("apprise", reason="the extra `fleet` is not installed")
-    with receiver() as (port, taken):
+    pytest.importorskip("opentelemetry.sdk", reason="the extra `otel` is not installed")
+    from tests.cli.test_traces import collector
+
+    with receiver() as (port, taken), collector() as (endpoint, spans, bodies):
+        fleet.environ |= {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_BSP_SCHEDULE_DELAY": "100", "RECONCILER_LOG_FORMAT": "json"}
         fleet.environ["ALERTS"] = f"json://ada:{CANARY}@127.0.0.1:{port}/{CANARY}"
         fleet.write("a")
         fleet.applied("a")
@@ -206,3 +211,11 @@ def test_health_is_shown_beside_the_status_and_people_are_told_of_it(fleet: Runn
         assert all(CANARY not in str(fleet.rows(f"SELECT * FROM reconciler_fleet.{name}")) for name in tables)
         assert all(CANARY not in path.read_text() for path in fleet.folder.glob("*.log"))
         assert worker.poll() is None
+        log = next(path for path in fleet.folder.glob("fleet-worker-*.log"))
+        ends = [event for event in map(json.loads, log.read_text().splitlines()) if event["event"] == "run"]
+        assert [(event["project"], event["tenant"], event["ended"]) for event in ends] == [("a", "default", "done")] * 2
+        outer = {span.trace_id: span for span in fleet.until(lambda: [span for span in spans if span.name == "fleet run"])}
+        inner = [span for span in spans if span.name.endswith("read") and span.trace_id in outer]
+        assert inner
+        assert all(span.parent_span_id == outer[span.trace_id].span_id for span in inner)
+        assert all("tok_ada" not in body for body in bodies)

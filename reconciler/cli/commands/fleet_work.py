@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Coroutine
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ from reconciler.cli import options as shared
 from reconciler.cli.commands import fleet_options, fleet_serve
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.fleet.store import Database
@@ -40,9 +43,14 @@ CONCURRENCY = click.option(
     metavar="SECONDS",
     help="After how many seconds of silence this worker is taken for dead, and its projects are run by others.",
 )
+@click.option(
+    "--metrics", type=click.IntRange(1, 65_535), metavar="PORT", help="Serve metrics of this process to programs on this machine."
+)
 @shared.output()
 @click.pass_obj
-def worker_command(screen: Screen, /, database: str | None, data: Path, concurrency: int, patience: int, **words: Any) -> None:
+def worker_command(
+    screen: Screen, /, database: str | None, data: Path, concurrency: int, patience: int, metrics: int | None, **words: Any
+) -> None:  # fmt: skip
     """Run the projects of a fleet that are due, each as a process of its own, until interrupted. Any number of workers share the work; they
     need git, and the environment variables and files that the fleet file refers to.
 
@@ -54,6 +62,9 @@ def worker_command(screen: Screen, /, database: str | None, data: Path, concurre
     with fleet_options.opened(screen, database, prepare=True) as opened:
         from reconciler.fleet.worker import Settings
 
+        if metrics is not None:
+            fleet_options.installed(*fleet_options.NEEDED, "prometheus_client")
+            _serve_metrics(screen, metrics)
         _work(screen, opened, Settings(concurrency, patience, data.absolute()))
 
 
@@ -97,13 +108,34 @@ def up_command(
         _work(screen, opened, Settings(concurrency, PATIENCE, data.absolute()), dashboard)
 
 
+def _log(screen: Screen, text: str, *, event: str, **facts: Any) -> None:
+    """Log and count the end of a run; a terminal shows `fleet status` instead."""
+    screen.event("info", event, text, **facts)
+    if "prometheus_client" in sys.modules:
+        from reconciler.fleet.metrics.process import count
+
+        count(facts["ended"], facts["requests"])
+
+
+def _serve_metrics(screen: Screen, port: int) -> None:
+    """Serve the metrics of this process on loopback. Raises `UsageError` where the port is taken."""
+    from reconciler.fleet.metrics.process import serve
+
+    try:
+        serve(port)
+    except OSError as error:
+        reason = (error.strerror or "unknown reason").lower()
+        raise UsageError(f"--metrics {port}: {reason}", id="RC-option-value", hint="Pass a port that no program uses.") from None
+    screen.say(f"Metrics of this process: http://127.0.0.1:{port}/metrics")
+
+
 def _work(screen: Screen, database: Database, settings: Settings, beside: Coroutine[Any, Any, None] | None = None) -> None:
     """Work until a signal; runs that are under way are ended, and run again by whoever is there. `beside`: what is done meanwhile."""
     from reconciler.fleet.worker import serve
 
     async def work() -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(serve(database, settings, screen.say))
+            group.create_task(serve(database, settings, screen.say, partial(_log, screen)))
             if beside is not None:
                 group.create_task(beside)
 

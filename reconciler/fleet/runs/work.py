@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from sqlalchemy import func
@@ -61,6 +62,11 @@ class Result:
     error: str | None = None
     values: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def ended(self) -> str:
+        """How the run ended, as its row says it."""
+        return "late" if self.late else "failed" if self.error is not None else "done"
+
 
 @dataclass(frozen=True)
 class Place:
@@ -71,13 +77,13 @@ class Place:
     folder: Path
 
 
-async def work(place: Place, begun: runs.Begun, worker: int) -> None:
-    """Do a run that this worker has started, and write its end."""
+async def work(place: Place, begun: runs.Begun, worker: int, trace: Mapping[str, str] = MappingProxyType({})) -> Result:
+    """Do a run that this worker has started, and write its end. `trace`: what makes the process of the run a part of a trace."""
     result = Result()
     folder = Path(tempfile.mkdtemp(prefix=f"run-{begun.id}-", dir=place.folder))
     door = Path(tempfile.mkdtemp(prefix="reconciler-"))  # of the gate: the path of a socket must be short
     try:
-        await _Run(place, begun, folder, result, door / "gate").all()
+        await _Run(place, begun, folder, result, door / "gate").all(trace)
     except ReconcilerError as error:
         result.error = _sentence(error)
     except OSError as error:
@@ -86,6 +92,7 @@ async def work(place: Place, begun: runs.Begun, worker: int) -> None:
         await asyncio.to_thread(shutil.rmtree, folder, True)
         await asyncio.to_thread(shutil.rmtree, door, True)
     await asyncio.to_thread(_end, place.database, begun, worker, result)
+    return result
 
 
 class _Run:
@@ -97,7 +104,7 @@ class _Run:
         self.undone: list[Mapping[str, Any]] = []
         self.since: str | None = None
 
-    async def all(self) -> None:
+    async def all(self, trace: Mapping[str, str]) -> None:
         project, database = self.project, self.place.database
         token = resolved(project.token, "the token")
         state = resolved(project.state, "the state") if project.state is not None else database.address.url
@@ -107,7 +114,7 @@ class _Run:
         files = self.folder / "files"
         files.mkdir(mode=0o700)
         root = await asyncio.to_thread(tree.write, commit, project.source, files)
-        secrets = {"RECONCILER_TOKEN": token, "RECONCILER_STATE": state, VARIABLE: str(self.gate)}
+        secrets = {**trace, "RECONCILER_TOKEN": token, "RECONCILER_STATE": state, VARIABLE: str(self.gate)}
         secrets |= {f"{ENV_PREFIX}{key}": resolved(place, f"the variable {key}") for key, place in project.secret_vars.items()}
         secrets |= {key: resolved(place, f"{key} of sops") for key, place in project.sops.items()}
 
@@ -300,9 +307,8 @@ def _end(database: Database, begun: runs.Begun, worker: int, result: Result) -> 
         "commit": result.commit, "exit_code": result.code, "requests": result.requests,
         "says": result.error or result.waits or ("applied" if result.applied else None),
     }  # fmt: skip
-    ended = "late" if result.late else "failed" if result.error is not None else "done"
     with database.transaction() as connection:
-        if not runs.end(connection, begun.id, worker, ended=ended, values=run, project=values):
+        if not runs.end(connection, begun.id, worker, ended=result.ended, values=run, project=values):
             return
         if result.plan is not None and result.reading is not None and project.mode is not Mode.WATCH:
             kept.keep_plan(connection, begun.project_id, result.plan)

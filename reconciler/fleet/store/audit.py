@@ -37,10 +37,12 @@ def write(connection: Connection, *lines: Line) -> None:
         connection.execute(insert(audit), values)
 
 
-def read(connection: Connection, *, after: int = 0, tenants: Sequence[str] | None = None) -> Iterator[Line]:
-    """The lines after an id, oldest first. `tenants`: only those of these; None for all."""
+def read(connection: Connection, *, after: int = 0, since: datetime | None = None, tenants: Sequence[str] | None = None) -> Iterator[Line]:
+    """The lines after an id and a time, oldest first. `tenants`: only those of these; None for all."""
     while True:
         query = select(audit).where(audit.c.id > after).order_by(audit.c.id).limit(BATCH)
+        if since is not None:
+            query = query.where(audit.c.at > since)
         if tenants is not None:
             query = query.where(audit.c.tenant.in_(list(tenants)))
         rows = connection.execute(query).mappings().all()

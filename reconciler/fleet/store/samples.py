@@ -23,11 +23,11 @@ _COLUMNS: Final = """
     ELSE 'Synced' END AS status,
   max(ahead) AS ahead, max(drift) AS drift, max(unmanaged) AS unmanaged, min(coverage) AS coverage"""
 _CHART: Final = text(f"""
-SELECT date_bin(CAST(:step AS interval), at, now() - CAST(:since AS interval)) AS at, {_COLUMNS}
+SELECT date_bin(CAST(:step AS interval), at - interval '1 microsecond', now() - CAST(:since AS interval)) AS at, {_COLUMNS}
 FROM {SCHEMA}.samples WHERE project = :project AND at > now() - CAST(:since AS interval) GROUP BY 1 ORDER BY 1
 """)  # noqa: S608  the schema's name is a constant
 _HEAT: Final = text(f"""
-SELECT s.project, date_bin(CAST(:step AS interval), s.at, now() - CAST(:since AS interval)) AS at, {_COLUMNS}
+SELECT s.project, date_bin(CAST(:step AS interval), s.at - interval '1 microsecond', now() - CAST(:since AS interval)) AS at, {_COLUMNS}
 FROM {SCHEMA}.samples s WHERE s.project = ANY(CAST(:projects AS int[])) AND s.at > now() - CAST(:since AS interval)
 GROUP BY 1, 2 ORDER BY 1, 2
 """)  # noqa: S608

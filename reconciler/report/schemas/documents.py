@@ -12,7 +12,7 @@ from pydantic_core import core_schema
 from reconciler.report.schemas.access import AccessDocument
 from reconciler.report.schemas.drift import DriftDocument
 from reconciler.report.schemas.findings import FindingsDocument
-from reconciler.report.schemas.fleet import FleetApprovalDocument, FleetPlanDocument, FleetStatusDocument
+from reconciler.report.schemas.fleet import FleetApprovalDocument, FleetAuditLine, FleetPlanDocument, FleetStatusDocument
 from reconciler.report.schemas.plan import PlanDocument, SavedPlanDocument
 from reconciler.report.schemas.runs import DoctorDocument, HistoryDocument, OutcomeDocument, RunDocument, UndoDocument
 from reconciler.report.schemas.state import StateDocument, StateListDocument, StateShowDocument
@@ -34,6 +34,7 @@ DOCUMENTS: Final[Mapping[str, tuple[str, Any]]] = {
     "state-list": ("What the state tracks", StateListDocument),
     "fleet-plan": ("What a fleet file changes", FleetPlanDocument),
     "fleet-approval": ("A decision on a plan of a fleet", FleetApprovalDocument),
+    "fleet-audit": ("A line of the audit log of a fleet", FleetAuditLine),
     "fleet-status": ("The status of a fleet", FleetStatusDocument),
     "state-show": ("What the state remembers of an address", StateShowDocument),
 }

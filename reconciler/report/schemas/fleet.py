@@ -120,6 +120,19 @@ class FleetProjectData(t.Record):
     approvals: Annotated[FleetVerdictData | None, t.doc("The plan that people decide on; null where nobody has to, and nobody did.")]
 
 
+class FleetAuditLine(t.Record):
+    """One line of the audit log of a fleet."""
+
+    format: Literal["reconciler.fleet-audit/1"]
+    id: Annotated[t.Count, t.doc("Grows with each line.")]
+    at: t.Moment
+    person: Annotated[t.Text, t.doc("An e-mail address or a name; `the fleet` for what no person did.")]
+    action: Annotated[t.Text, t.doc("What was done: a verb.")]
+    project: Annotated[t.Text | None, t.doc("Null for the whole fleet.")]
+    tenant: t.Text | None
+    details: dict[str, Any]
+
+
 class FleetStatusDocument(t.Record):
     """The status of every project of a fleet."""
 

@@ -1,0 +1,72 @@
+"""`reconciler fleet audit`: who saw, decided and ran what."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.commands import fleet_options
+from reconciler.cli.options import Options
+from reconciler.cli.terminal.screen import Screen
+
+if TYPE_CHECKING:
+    from reconciler.fleet.store import Database
+
+LOOK_SECONDS: Final = 1.0
+_LASTING: Final = re.compile(r"([1-9][0-9]{0,4})(m|h|d)", re.ASCII)
+_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+def _since(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    if value is None:
+        return None
+    match = _LASTING.fullmatch(value)
+    if match is not None:
+        return datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        wrong = f"{value!r} is neither a time such as 2026-12-01T08:00+01:00 nor a duration such as 2h"
+        raise click.BadParameter(wrong, ctx=ctx, param=param) from None
+    return moment if moment.tzinfo is not None else moment.astimezone()
+
+
+@click.command("audit", short_help="Show who saw, decided and ran what.")
+@click.option("--since", metavar="TIME", callback=_since, help="Only lines after a time, or of the last 2h. By default, all.")
+@click.option("--follow", is_flag=True, help="Then print what is added, until interrupted.")
+@fleet_options.database()
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def audit_command(screen: Screen, /, since: datetime | None, follow: bool, database: str | None, **words: Any) -> None:
+    """Print the audit log of the fleet, oldest line first: who saw, approved, rejected, paused and ran what. The database refuses to change
+    or delete a line. --format json prints one JSON object on each line.
+
+    \b
+    Examples:
+      reconciler fleet audit --since 2h
+      reconciler fleet audit --format json > audit.jsonl
+    """
+    options = Options.of(screen, words)
+    with fleet_options.opened(screen, database) as opened:
+        after = _print(screen, options, opened, 0, since)
+        while follow and screen.lost is None:
+            time.sleep(LOOK_SECONDS)
+            after = _print(screen, options, opened, after, since)
+
+
+def _print(screen: Screen, options: Options, database: Database, after: int, since: datetime | None) -> int:
+    """Print the lines after an id; the id of the last one."""
+    from reconciler.fleet.reports import audit_document, audit_text
+    from reconciler.fleet.store import audit
+    from reconciler.text.escape import as_json
+
+    with database.transaction() as connection:
+        for line in audit.read(connection, after=after, since=since):
+            screen.out(as_json(audit_document(line), indent=None) + "\n" if options.format == "json" else audit_text(line))
+            after = line.id
+    return after
