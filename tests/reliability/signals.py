@@ -41,6 +41,8 @@ def run(name: str, database: Database, *, seed: int = 0, runs: int = 10, only: s
                 wrong = f"{which.name}: it had not left after {LEAVES:g} s"
             elif ended.code == -which and not ended.out and not ended.err:
                 result.counted["ended before it began"] += 1  # no handler yet: Python itself was starting, as it may on a busy machine
+            elif ended.err.startswith("Exception ignored in") and ended.code in (CODES[which], 0):
+                result.counted["lost before it began"] += 1  # the same, amid the collection of what the forked process had imported
             elif ended.code not in (CODES[which], 0) and not (twice and ended.code < 0):
                 wrong = f"{which.name}: it left with {ended.code}: {ended.out[-400:]}{ended.err[-800:]}"
             elif "Traceback" in ended.err:
