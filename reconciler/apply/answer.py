@@ -80,8 +80,9 @@ class Answers:
         self.expected.wrote(step, kind, str(intent.target), writes, {}, None)
         leaving = {new: self.bindings.pop(old) for old, new in step.renames.items() if old in self.bindings}
         for new, old in leaving.items():
-            binding = self.carried.get(new) or renamed(old, step.renames)
-            self.bindings[new] = replace(binding, place=self._end(new)) if new in self.turns else binding
+            self.bindings[new] = self.carried.get(new) or renamed(old, step.renames)
+        for new in self.turns.keys() & leaving.keys():  # after all have their places
+            self.bindings[new] = replace(self.bindings[new], place=self._end(new))
         bind = tuple(self.bindings[new] for new in sorted(leaving))
         top = {kind.inside.name: None} if kind.inside is not None else {}
         self.group.settle(Ending(intent.id, "done", None, bind=bind, rename=step.renames, after={step.address: {**writes, **top}}))
