@@ -8,21 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from enum import StrEnum
 from typing import Literal, NamedTuple
 
+from reconciler.fleet.health import HealthWord as Health
 from reconciler.fleet.model import Approval, Change, Mode
 from reconciler.fleet.pages.query import AuditQuery, Query
 from reconciler.fleet.status import Word
-
-
-class Health(StrEnum):
-    """What people see of a project's health; the worst first."""
-
-    BROKEN = "Broken"
-    WARNING = "Warning"
-    UNKNOWN = "Unknown"
-    HEALTHY = "Healthy"
 
 
 @dataclass(frozen=True)
