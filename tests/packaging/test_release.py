@@ -124,6 +124,9 @@ def test_two_builds_of_the_same_files_are_equal_to_the_byte_and_the_wheel_runs(t
     names = sorted(path.name for path in first.iterdir())
     assert names == [f"docs_reconciler-{__version__}-py3-none-any.whl", f"docs_reconciler-{__version__}.tar.gz"]
     assert [name for name in names if (first / name).read_bytes() != (second / name).read_bytes()] == []
+    with zipfile.ZipFile(first / names[0]) as wheel:
+        folders = [ROOT / "reconciler" / "fleet" / "pages" / folder for folder in ("static", "templates")]
+        assert {path.relative_to(ROOT).as_posix() for folder in folders for path in folder.iterdir()} <= set(wheel.namelist())
     python = tmp_path / "environment" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "environment"], check=True, timeout=120)
     subprocess.run([python, "-m", "pip", "install", "-q", f"{first / names[0]}[sandbox]"], check=True, capture_output=True, timeout=240)
