@@ -10,10 +10,13 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Literal, NamedTuple
 
-from reconciler.fleet.health import HealthWord as Health
+from reconciler.fleet.health import HealthWord
 from reconciler.fleet.model import Approval, Change, Mode
 from reconciler.fleet.pages.query import AuditQuery, Query
 from reconciler.fleet.status import Word
+
+
+Health = HealthWord
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Frame:
 class HealthView:
     """`problems`: sentences without a full stop, the worst first."""
 
-    word: Health = Health.UNKNOWN
+    word: HealthWord = HealthWord.UNKNOWN
     problems: tuple[str, ...] = ()
 
 
