@@ -15,7 +15,6 @@ from reconciler.fleet.model import Approval, Change, Mode
 from reconciler.fleet.pages.query import AuditQuery, Query
 from reconciler.fleet.status import Word
 
-
 Health = HealthWord
 
 
