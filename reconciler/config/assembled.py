@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class EvaluatedFiles:
     """The files of a project after evaluation. `top`: the project file. `included`: the files that it includes as a whole. `split`: what
     reads the files that a map or list includes. `overlay`: what the environment says, None where the project has none."""
 
@@ -52,7 +52,7 @@ class Assembled:
     generated: Mapping[int, list[Any]]
 
 
-def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: Evaluated) -> Assembled:
+def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: EvaluatedFiles) -> Assembled:
     """The project that the files declare."""
     words = _words(files.top, problems)
     settings = read_settings(words, files.top.at, files.split.files.root, problems)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reconciler.config.assembled import Evaluated, assembled
+from reconciler.config.assembled import EvaluatedFiles, assembled
 from reconciler.config.language.evaluate import Evaluation, Files
 from reconciler.config.language.variables import Variables, read_variables
 from reconciler.config.settings import STATE, Project, databases
@@ -179,7 +179,7 @@ class Loading:
             evaluation.top(one)
         if self.overlay is not None:
             self._evaluate_overlay(self.overlay, evaluation)
-        assembly = assembled(self.kinds, self.problems, self.environment, Evaluated(top, maps, split, evaluation, self.overlay))
+        assembly = assembled(self.kinds, self.problems, self.environment, EvaluatedFiles(top, maps, split, evaluation, self.overlay))
         made, self.changed, self.generated = assembly.project, assembly.changed, assembly.generated
         self.documents |= {name: document for name, document in split.documents.items() if document is not None}
         return replace(

@@ -38,7 +38,7 @@ TEXTLIKE = ["string", "number", "boolean"]  # whatever an editor makes of `007` 
 def schema(kinds: Kinds) -> dict[str, Any]:
     """The schema of project files and included files, as plain data; equal kinds give equal schemas."""
     resources = Resources(kinds)
-    files = Files(resources)
+    files = FileSchemas(resources)
     definitions: Schema = {
         "expression": {"description": "A value computed from variables and files.", "type": "string", "pattern": WHOLE},
         "text": {"description": "Text; a text field uses the text as it is written.", "type": TEXTLIKE, "pattern": WELL_FORMED},
@@ -88,7 +88,7 @@ def dumped(kinds: Kinds) -> str:
     return json.dumps(schema(kinds), indent=2, ensure_ascii=False) + "\n"
 
 
-class Files:
+class FileSchemas:
     """The definitions of files: a project file, what it includes, an environment."""
 
     def __init__(self, resources: Resources) -> None:

@@ -82,6 +82,10 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert broken == []
 
 
+def test_the_readme_has_fewer_than_200_lines() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 200
+
+
 def test_the_tutorial_of_the_readme_produces_the_output_that_it_shows(tmp_path: Path) -> None:
     tutorial = re.search(r"^## Tutorial$(.*?)^## ", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     assert tutorial is not None

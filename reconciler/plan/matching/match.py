@@ -17,7 +17,7 @@ from reconciler.model.codec import holder
 from reconciler.plan.drafts.restoration import deleted_before, match_deleted
 from reconciler.plan.matching.claimed_ids import wrong_ids
 from reconciler.plan.matching.late import late, may_lag, stands_there
-from reconciler.plan.matching.matches import NOTHING, Known, Match, Matches
+from reconciler.plan.matching.matches import NOTHING, Match, MatchedSoFar, Matches
 from reconciler.plan.matching.natural_keys import Natural, listed, waits, why
 from reconciler.plan.matching.projects import Projects
 from reconciler.plan.matching.renames import Former, follow
@@ -40,7 +40,7 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, forme
     wrong = wrong_ids(kinds, desired, state, actual)
     taken |= {(one.kind, one.id) for address, one in desired.resources.items() if one.id is not None and address not in wrong}
     lost = late(kinds, state, actual, taken)
-    known = Known(former, taken | lost.keys())
+    known = MatchedSoFar(former, taken | lost.keys())
     matching = _Matching(state, actual, known, Natural(kinds, state, actual, known, Projects(desired, state)))
     free = {address: id for (_, id), address in sorted(lost.items(), reverse=True)}
     for declared in by_reference(kinds, desired):
@@ -57,7 +57,7 @@ class _Matching:
 
     state: State
     actual: Actual
-    known: Known
+    known: MatchedSoFar
     natural: Natural
 
     def match(self, kind: Kind, declared: Declared, late_id: str | None, wrong: Blocked | None) -> Match:

@@ -1,4 +1,4 @@
-"""What is known of the object of one address, and of all addresses. Frozen data but for `Known`, which one matching adds to. Pure."""
+"""What is known of the object of one address, and of all. Frozen data but for `MatchedSoFar`, which one matching adds to. Pure."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Matches:
         return self.former.state.bindings.get(address)
 
 
-class Known:
+class MatchedSoFar:
     """What one matching knows so far; only `add` changes it. `taken`: (kind, id) of what has an address."""
 
     def __init__(self, former: Former, taken: Iterable[tuple[str, str]]) -> None:

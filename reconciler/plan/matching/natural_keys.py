@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from reconciler.address import Address
 from reconciler.model import Actual, Binding, Blocked, Declared, Observed, State, waiting
 from reconciler.model.codec import comparable, holder, title, wanted
-from reconciler.plan.matching.matches import NOTHING, Known, Match
+from reconciler.plan.matching.matches import NOTHING, Match, MatchedSoFar
 from reconciler.plan.matching.projects import Projects
 from reconciler.plan.matching.sequence import key_references
 from reconciler.resource import UNSET, Kind, Kinds
@@ -29,7 +29,7 @@ def scope_id(kinds: Kinds, address: Address, ids: Mapping[Address, str]) -> str 
     return "" if address.container is None else ids.get(address.container)
 
 
-def waits(address: Address, container: Address, known: Known) -> Match | None:
+def waits(address: Address, container: Address, known: MatchedSoFar) -> Match | None:
     """That nothing can be said of an address because nothing can be said of its container; None where that is known."""
     if container in known.blocked:
         outer = known.blocked[container]
@@ -63,7 +63,7 @@ class Index:
 class Natural:
     """The search by natural key of one matching. `known`: what is matched already."""
 
-    def __init__(self, kinds: Kinds, state: State, actual: Actual, known: Known, projects: Projects) -> None:
+    def __init__(self, kinds: Kinds, state: State, actual: Actual, known: MatchedSoFar, projects: Projects) -> None:
         self.kinds, self.state, self.actual, self.known, self.projects = kinds, state, actual, known, projects
         self.index = Index(kinds, actual)
 

@@ -17,7 +17,7 @@ Entry = tuple[str, str, str, str]
 """("inside", kind, outer kind, outer id), or ("chosen", choosing kind, its id, its choice field)."""
 
 
-class Index:
+class ContainerIndex:
     """Ids by entry, in the order in which they were put."""
 
     def __init__(self, kinds: Kinds) -> None:

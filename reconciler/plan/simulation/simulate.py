@@ -14,7 +14,7 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.model import Actual, Observed, Place, Step
 from reconciler.model.codec import path_ids, substitute
-from reconciler.plan.simulation.index import Index, containers, holds
+from reconciler.plan.simulation.index import ContainerIndex, containers, holds
 from reconciler.plan.simulation.order import Key, Order, is_ranked, row_of, rows
 from reconciler.resource import UNSET, Field, Kind, Kinds, Role
 
@@ -44,7 +44,7 @@ class Simulation:
         self.removed: set[str] = set()
         self._flags = {name: kinds.flags(name) for name in kinds}
         self._holds = {name: holds(kinds, kind) for name, kind in kinds.items()}
-        self._index = Index(kinds)
+        self._index = ContainerIndex(kinds)
         for some in actual.objects.values():
             for observed in some.values():
                 self._put(observed)
