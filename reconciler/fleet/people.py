@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 ALL: Final = "*"  # every tenant
+FOREIGN: Final = "another tenant"  # what is said in place of a name that only its own tenant reads
 
 
 class Role(StrEnum):

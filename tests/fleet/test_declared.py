@@ -49,6 +49,15 @@ WRONG = [
     ("projects: []\nnotifications: [{url: {env: A}, on: [aplied]}]", 'did you mean "applied"?'),
     ("projects: []\nnotifications: {}", "notifications must be a list"),
     ("projects: []\nexpiresSoon: 3w", "write a time such as 30s, 10m, 2h or 1d"),
+    ("projects: []\ndashboard: {url: 'http://fleet.example'}", 'dashboard.url is "http://fleet.example"; it must be https://HOST'),
+    ("projects: []\ndashboard: {url: 'https://u:c4n4ry@fleet.example'}", "it must be https://HOST"),
+    ("projects: []\ndashboard: {oidc: {issuer: 'https://l.example', clientId: a}}", "dashboard.oidc requires dashboard.url"),
+    ("projects: []\ndashboard: {url: 'https://f.example', oidc: {issuer: 'https://l.example', clientId: a, clientSecret: c4n4ry}}",
+     "dashboard.oidc.clientSecret must not be in this file"),
+    ("projects: []\ndashboard: {roles: [{value: a, role: amdin}]}", 'did you mean "admin"?'),
+    ("projects: []\ndashboard: {roles: [{value: a, role: admin, tenants: [a b]}]}", 'contains "a b", which is not a tenant'),
+    ("projects: []\nwebhooks: {github: {secret: c4n4ry}}", "webhooks.github.secret must not be in this file"),
+    ("projects: []\nwebhooks: {github: {}}", "webhooks.github.secret is missing"),
     ("projects: a", 'projects must be a list, not "a"'),
     ("generators: [{list: [a]}]", "generator 1 has no template"),
     ("generators: [{template: {name: a}}]", "a generator must have one of list, directories, organizations, and has none"),
@@ -76,7 +85,7 @@ def test_the_fleets_of_the_docs_are_ones() -> None:
     from tests.docs.test_yaml_blocks import ROOT, blocks
 
     found = [text for name, text in blocks(ROOT / "docs/fleet.md") if name == "fleet.yaml"]
-    assert len(found) == 3
+    assert len(found) == 4
     made = [
         generated(parsed(text.encode(), "fleet.yaml"), {2: [{"name": "a", "path": "orgs/a"}], 3: [{"id": "o", "title": "O"}]})
         for text in found

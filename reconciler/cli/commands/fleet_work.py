@@ -134,10 +134,16 @@ def _work(screen: Screen, database: Database, settings: Settings, beside: Corout
     from reconciler.fleet.worker import serve
 
     async def work() -> None:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(serve(database, settings, screen.say, partial(_log, screen)))
-            if beside is not None:
-                group.create_task(beside)
+        parts = (serve(database, settings, screen.say, partial(_log, screen)), beside)
+        tasks = [asyncio.ensure_future(part) for part in parts if part is not None]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
 
     fleet_serve.until_interrupted(work())
     screen.say("The worker has ended.")

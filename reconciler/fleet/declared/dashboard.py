@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -50,9 +51,14 @@ def _url(words: Words, key: str, *, path: bool = False) -> str | None:
         whole = False
     if not whole or not value[0].isprintable() or " " in value[0] or not (path or parts.path in ("", "/")):
         form = "https://HOST" if not path else "https://HOST/PATH"
-        words.problems.add(value[1], f"{words.path(key)} is {shown(value[0])}; it must be {form}", id="RC-fleet-dashboard-url")
+        words.problems.add(value[1], f"{words.path(key)} is {_safe(value[0])}; it must be {form}", id="RC-fleet-dashboard-url")
         return None
     return value[0] if path else value[0].rstrip("/")
+
+
+def _safe(url: str) -> str:
+    """A URL inside a sentence, without what could be a secret."""
+    return shown(re.sub(r"//[^/@]*@", "//…@", url).partition("?")[0])
 
 
 def _oidc(words: Words) -> dict[str, Any] | None:

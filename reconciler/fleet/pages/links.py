@@ -41,5 +41,10 @@ def events(name: str = "") -> str:
     return f"{EVENTS}?project={quote(name, safe='')}" if name else EVENTS
 
 
+def login_start(back: str) -> str:
+    """A link and no form: a form may send the browser to this site only, and this leads to another one."""
+    return f"{LOGIN_START}?back={quote(back, safe='')}"
+
+
 def calendar(month: date) -> str:
     return f"{CALENDAR}?month={month:%Y-%m}"

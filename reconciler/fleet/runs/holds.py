@@ -7,6 +7,7 @@ decides.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from reconciler.fleet import schedule, status
 from reconciler.fleet.approvals import judged
 from reconciler.fleet.facts import follower
 from reconciler.fleet.model import Mode, Project
+from reconciler.fleet.people import FOREIGN
 from reconciler.fleet.store import approvals, audit, projects, quarantines, waves
 from reconciler.fleet.store.approvals import Plan
 from reconciler.fleet.store.schema import runs
@@ -67,10 +69,14 @@ def wave_held(connection: Connection, project: Project, commit: str) -> str | No
     row = waves.behind(connection, project, commit, soak)
     if row is None:
         return None
-    return (
-        status.wave_before(project.wave, commit, [follower(row)], soak, row.now)
-        or f"wave {row.project.wave} is not ready: {row.project.name}"
-    )
+    seen = _named(row, project.tenant)
+    return status.wave_before(project.wave, commit, [seen], soak, row.now) or f"wave {seen.wave} is not ready: {seen.name}"
+
+
+def _named(row: projects.Row, tenant: str) -> status.Follower:
+    """A project as the waves of a tenant see it: the names of other tenants' projects are not theirs to read."""
+    seen = follower(row)
+    return seen if row.project.tenant == tenant else replace(seen, name=f"a project of {FOREIGN}")
 
 
 def settle_quarantines(connection: Connection, row: projects.Row, plan: Plan, undone: Sequence[Mapping[str, Any]], *, whole: bool) -> None:

@@ -15,7 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 BODY_MAX: Final = 64 * 2**10
 PUSH_MAX: Final = 4 * 2**20  # what a forge sends of a push
 SAFE: Final = {"GET", "HEAD", "OPTIONS"}
-PROBES: Final = {"/healthz", "/readyz", "/metrics"}  # asked by address; they have no cookies and change nothing
+PROBES: Final = {"/healthz", "/readyz"}  # asked by address; they say nothing of the fleet
+METRICS: Final = "/metrics"  # asked by address with a token, which no page of another origin has
 WEBHOOKS: Final = "/webhooks/"
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
@@ -81,7 +82,8 @@ class Guard:
     def _refused(self, scope: Scope) -> tuple[int, str, str] | None:
         """A status, what is wrong and what to do; None for a request that may pass."""
         headers, path = Headers(scope=scope), scope["path"]
-        if path not in PROBES and headers.get("host", "").lower() not in self.hosts:
+        by_address = path in PROBES or (path == METRICS and "authorization" in headers)
+        if not by_address and headers.get("host", "").lower() not in self.hosts:
             return 421, "This is not the host of the dashboard", "Open it with the URL that `fleet serve` printed, or set dashboard.url."
         if "\0" in path or b"%00" in scope["query_string"]:  # PostgreSQL stores no such text
             return 400, "This request cannot be understood", "Leave out the character NUL."

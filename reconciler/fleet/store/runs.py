@@ -10,6 +10,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, case, delete, func, insert, select, text, update
 
 from reconciler.fleet.model import Project, of_data
+from reconciler.fleet.people import FOREIGN
 from reconciler.fleet.schedule import BACKOFF_FIRST, BACKOFF_MAX
 from reconciler.fleet.store import notices, samples
 from reconciler.fleet.store.admission import ALIVE
@@ -111,8 +112,11 @@ def end(connection: Connection, run: int, worker: int, *, ended: str, values: Ma
 
 
 def own(connection: Connection, project: int, scope: str, budget: str) -> str | None:
-    """Claim a scope of a state for a project; the name of the project that has it, None where it is free or its own."""
-    other = connection.execute(select(projects.c.name).where(projects.c.scope == scope, projects.c.id != project)).scalar()
+    """Claim a scope of a state for a project; the name of the project that has it, None where it is free or its own. The name of another
+    tenant's project is not said."""
+    tenant = select(projects.c.tenant).where(projects.c.id == project).scalar_subquery()
+    name = case((projects.c.tenant == tenant, projects.c.name), else_=f"of {FOREIGN}")
+    other = connection.execute(select(name).where(projects.c.scope == scope, projects.c.id != project)).scalar()
     values = {"budget": budget} if other is not None else {"budget": budget, "scope": scope}
     connection.execute(update(projects).where(projects.c.id == project).values(values))
     return other

@@ -36,6 +36,9 @@ DONE: Final = {
     "reject": "Your rejection is stored: this plan is not applied.",
 }
 """What a page says after an act, by the word in its URL."""
+YEARS_BEFORE: Final = 1
+YEARS_AFTER: Final = 5
+"""Of the calendar, whose links go no further."""
 FOR_GOOD: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 router = APIRouter(include_in_schema=False)
 
@@ -166,10 +169,12 @@ def calendar(request: Request, caller: Known, month: str = "") -> Response:
         frame = _frame(connection, caller)
         expiries = [filled.pause_expiry(row) for row in store.pauses(connection, caller.tenants)]
         expiries += [filled.expiry(row) for row in store.concerns(connection, caller.tenants)]
+    today = frame.now.date().replace(day=1)
     try:
         first = date.fromisoformat(f"{month}-01")
     except ValueError:
-        first = frame.now.date().replace(day=1)
+        first = today
+    first = min(max(first, today.replace(year=today.year - YEARS_BEFORE)), today.replace(year=today.year + YEARS_AFTER))
     return _page(render.render_calendar(filled.calendar_view(frame, first, expiries)))
 
 

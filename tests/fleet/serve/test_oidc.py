@@ -1,0 +1,186 @@
+"""People of a provider: who they are is verified, what they may do is their tenant's, and no page of theirs has anything of another."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from html import unescape
+from typing import Any
+
+import httpx
+import pytest
+from joserfc.jwk import RSAKey
+from sqlalchemy import func, select, update
+
+from reconciler.errors import UsageError
+from reconciler.fleet.model import Mode
+from reconciler.fleet.serve import site as site_module
+from reconciler.fleet.status import Reading
+from reconciler.fleet.store import Database, approvals, audit
+from reconciler.fleet.store import schema as tables
+from tests.fleet.serve.provider import CLIENT, SECRET, Provider, provided
+from tests.fleet.serve.served import Served, add, csrf, declare, plain, project, read, rows_of, served
+from tests.proofs import tries
+
+CANARY = "canary-hook-secret-0123456789"
+ROLES = [
+    {"value": "blue-leads", "role": "approver", "tenants": ["blue"]},
+    {"value": "blue", "role": "viewer", "tenants": ["blue"]},
+    {"value": "red-admins", "role": "admin", "tenants": ["red"]},
+    {"value": "owners", "role": "admin", "tenants": ["*"]},
+]
+SHAPES = tries(40, 8)
+GOOD = Reading("c0ffee", managed=10, coverage=1.0)
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    with provided() as made:
+        yield made
+
+
+@pytest.fixture
+def site(database: Database, provider: Provider, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    monkeypatch.setenv("OIDC_SECRET", SECRET)
+    monkeypatch.setenv("HOOK_SECRET", CANARY)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    oidc = {"issuer": provider.issuer, "clientId": CLIENT, "clientSecret": "env:OIDC_SECRET", "claim": "realm.groups", "scopes": ["openid"]}
+    dashboard = {"url": f"http://127.0.0.1:{port}", "oidc": oidc, "roles": ROLES, "metrics": None}
+    shared = {"mode": Mode.APPLY, "wave": 1}
+    names = [project(f"{tenant}-{number}", tenant=tenant, **shared) for tenant in ("blue", "red") for number in range(2)]
+    declare(database, *names, settings={"dashboard": dashboard, "webhooks": {"github": "env:HOOK_SECRET"}})
+    for made in names:
+        read(database, made.name, GOOD, waits="the plan needs approvals: delete (2)")
+    with database.transaction() as connection:
+        for row in connection.execute(select(tables.projects.c.id, tables.projects.c.name, tables.projects.c.tenant)).all():
+            document: dict[str, Any] = {"changes": [], "exposures": [], "broken": [], "summary": {}, "about": row.name}
+            approvals.keep_plan(connection, row.id, approvals.Plan("c0ffee", document, f"digest-of-{row.name}", text=f"plan of {row.name}"))
+            audit.write(connection, audit.Line("somebody", "sync", row.name, row.tenant))
+        paused = tables.projects.c.name.like("%-1")
+        values = {"paused": True, "paused_until": func.now() + timedelta(hours=2), "paused_by": "x", "paused_reason": "y"}
+        connection.execute(update(tables.projects).where(paused).values(values))
+    add(database, tables.runs, *({"project": number, "says": f"run of {number}", "ended": "done"} for number in range(1, 5)))
+    with served(database, port=port, token=None) as made_site:
+        yield made_site
+
+
+@contextmanager
+def log_in(site: Served, provider: Provider, email: str, *groups: str) -> Iterator[httpx.Client]:
+    """A browser of somebody whom the provider names."""
+    provider.claims = {"email": email, "email_verified": True, "realm": {"groups": list(groups)}}
+    with site.browser() as browser:
+        provider.landed = browser.get("/login/start?back=/projects/blue-0")
+        yield browser
+
+
+def test_a_login_is_refused_unless_everything_about_it_is_right(site: Served, provider: Provider, database: Database) -> None:
+    with log_in(site, provider, "ada@blue.example", "blue") as browser:
+        assert provider.landed.url.path == "/projects/blue-0"
+        assert "ada@blue.example" in browser.get("/").text
+        (session,) = rows_of(database, tables.sessions)
+        assert all(cookie.value not in plain(session) for cookie in browser.cookies.jar)
+    wrong: list[dict[str, Any]] = [
+        {"iss": "https://evil.example"}, {"aud": "another"}, {"aud": [CLIENT, "another"]}, {"exp": 1}, {"nonce": "old"}, {"nbf": 2**40},
+        {"email_verified": False},
+    ]  # fmt: skip
+    for claims in wrong:
+        provider.wrong = claims
+        with log_in(site, provider, "ada@blue.example", "owners") as browser:
+            assert (provider.landed.status_code, browser.get("/").url.path) == (401, "/login"), claims
+    provider.wrong, real = {}, provider.key
+    provider.key = RSAKey.generate_key(2048, parameters={"kid": "one"})
+    with log_in(site, provider, "ada@blue.example", "owners") as browser:
+        assert provider.landed.status_code == 401
+    provider.key = real
+    with site.browser() as browser:
+        assert browser.get("/login/callback?code=code-0&state=guess").status_code == 401  # a login that another browser began
+        assert browser.get("/login?token=x").status_code == 401
+    assert [session["person"]["name"] for session in rows_of(database, tables.sessions)] == ["ada@blue.example"]
+
+
+def crawl(browser: httpx.Client) -> dict[str, httpx.Response]:
+    """Every page that links lead to, from the first one."""
+    found: dict[str, httpx.Response] = {}
+    shapes = Counter[str]()  # a list has thousands of orders, and a calendar years of months
+    waiting = ["/", "/api/v1/openapi.json", "/api/v1/projects", "/api/v1/audit", "/audit", "/audit.jsonl", "/overview/figures"]
+    while waiting:
+        path = waiting.pop()
+        shapes[path.partition("?")[0]] += 1
+        if path in found or path.startswith(("/events", "/logout")) or shapes[path.partition("?")[0]] > SHAPES:
+            continue
+        found[path] = browser.get(path)
+        links = re.findall(r'(?:href|hx-get|action|src)="(/[^"#]*)"', found[path].text)
+        waiting += [unescape(link) for link in links if link not in found]
+    return found
+
+
+def test_a_tenant_crawls_every_link_and_never_sees_another(site: Served, provider: Provider, database: Database) -> None:
+    with log_in(site, provider, "ada@blue.example", "blue-leads") as browser:
+        pages = crawl(browser)
+        assert {path for path, page in pages.items() if page.status_code >= 500} == set()
+        assert pages["/projects/blue-1"].status_code == 200
+        texts = {path: re.sub(r"red(irect|uce)|[a-z]red\b", "", page.text) for path, page in pages.items() if "/static/" not in path}
+        assert [path for path, text in texts.items() if "red" in text] == []
+        foreign = ["", "/status", "/runs"]
+        assert {browser.get(f"/projects/red-0{path}").status_code for path in foreign} == {404}
+        ends = ["", "/runs", "/plan", "/approvals"]
+        assert {browser.get(f"/api/v1/projects/red-0{path}").status_code for path in ends} == {404}
+        assert {browser.get(path).status_code for path in ("/audit", "/audit.jsonl")} == {404}
+        assert browser.get("/api/v1/projects/blue-0/plan").json()["about"] == "blue-0"
+        headers = {"X-CSRF-Token": csrf(browser.get("/").text)}
+        bodies = {
+            "sync": None,
+            "resume": None,
+            "approve": {"digest": "digest-of-red-0"},
+            "reject": {"digest": "digest-of-red-0", "reason": "x"},
+        }
+        for action, body in bodies.items():
+            assert browser.post(f"/api/v1/projects/red-0/{action}", json=body, headers=headers).status_code == 404
+            assert browser.post(f"/projects/red-0/{action}", data=body or {}, headers=headers).status_code in (404, 422)
+        assert browser.post("/api/v1/projects/blue-0/resume", headers=headers).status_code == 403  # an approver is no admin
+        assert browser.post("/api/v1/projects/blue-0/sync", headers=headers).status_code == 200
+        listed = browser.get("/api/v1/projects?sort=name")
+        assert [one["name"] for one in listed.json()["projects"]] == ["blue-0", "blue-1"]
+        assert listed.headers["x-total-count"] == "2"
+    with log_in(site, provider, "eve@red.example", "red-admins") as browser:
+        lines = browser.get("/api/v1/audit").json()["lines"]
+        assert {line["tenant"] for line in lines} == {"red"}
+        assert "blue" not in browser.get("/audit.jsonl").text
+    with log_in(site, provider, "nobody@example.org", "strangers") as browser:
+        assert browser.get("/api/v1/projects").json()["projects"] == []
+    with log_in(site, provider, "root@example.org", "owners") as browser:
+        everything = crawl(browser)
+        assert browser.get("/api/v1/projects").headers["x-total-count"] == "4"
+    texts = [page.text for found in (pages, everything) for page in found.values()] + site.said + list(site.shown.queue)
+    stored = [plain(rows_of(database, table)) for table in tables.METADATA.sorted_tables]
+    assert [text for text in (*texts, *stored) if SECRET in text or CANARY in text] == []
+    views = [
+        (row["person"], row["project"]) for row in rows_of(database, tables.audit) if row["action"] == "view" and "blue" in row["project"]
+    ]
+    assert sorted(view for view in views if view[0].startswith("ada")) == [("ada@blue.example", "blue-0"), ("ada@blue.example", "blue-1")]
+
+
+def test_a_role_that_the_fleet_file_takes_away_is_gone_without_a_new_login(
+    site: Served, provider: Provider, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with log_in(site, provider, "ada@blue.example", "blue") as browser:
+        assert browser.get("/projects/blue-0").status_code == 200
+        latest = rows_of(database, tables.revisions)[-1]["settings"]
+        latest["dashboard"]["roles"] = []
+        with database.transaction() as connection:
+            connection.execute(update(tables.revisions).values(settings=latest))
+        monkeypatch.setattr(site_module, "FRESH_SECONDS", 0.0)
+        assert browser.get("/projects/blue-0").status_code == 404
+
+
+def test_without_a_provider_only_this_machine_is_listened_on(database: Database) -> None:
+    declare(database, project("acme"))
+    with pytest.raises(UsageError, match=r"0\.0\.0\.0 cannot be listened on") as refused, served(database, host="0.0.0.0"):
+        pass
+    assert "ssh -L" in (refused.value.hint or "")
