@@ -36,7 +36,7 @@ def row_view(row: Row) -> views.RowView:
         causes=made.causes,
         age=made.age,
         coverage=made.coverage,
-        health=views.HealthView(views.Health(well.word.value), shortened(well.sentences)),
+        health=views.HealthView(well.word, shortened(well.sentences)),
         waits=row.waits,
         wave=project.wave,
         running=row.running,
