@@ -319,7 +319,7 @@ class OverviewView:
 
 # -- what expires -----------------------------------------------------------------------------------------------------------------
 
-Sort = Literal["certificate", "share-link", "exception", "pause"]
+Sort = Literal["end", "exception", "pause"]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ RULES: Final = {
     Approval.TWO: "two people, not the author of the commit",
 }
 ENDED: Final = {"done": "Done", "failed": "Failed", "late": "Ended after the time limit", "lost": "Lost with its worker"}
-SORTS: Final = {"certificate": "Certificate", "share-link": "Share link", "exception": "Exception", "pause": "Pause"}
+SORTS: Final = {"end": "Ends", "exception": "Exception", "pause": "Pause"}
 SAYS_MODE: Final = {
     "watch": "The fleet watches it and applies nothing.",
     "plan": "The fleet keeps its plan and applies nothing.",

@@ -188,8 +188,7 @@ def expiry(row: Mapping[str, Any]) -> views.ExpiryView:
     """Something that ends on a day: at the end of it."""
     concern, until = row["concern"], row["until"]
     at = datetime(until.year, until.month, until.day, 23, 59, 59, tzinfo=UTC)
-    exception = concern["sort"] == Sort.EXPOSURE
-    sort: views.Sort = "exception" if exception else "certificate" if "certificate" in concern["sentence"] else "share-link"
+    sort: views.Sort = "exception" if concern["sort"] == Sort.EXPOSURE else "end"
     return views.ExpiryView(at, sort, concern["address"] or row["name"], row["name"], row["tenant"], concern["sentence"])
 
 

@@ -243,18 +243,18 @@ def hostile_overview() -> v.OverviewView:
 def calendar() -> v.CalendarView:
     month = date(2026, 11, 1)
     items = [
-        v.ExpiryView(datetime(2026, 11, 24, 9, 0, tzinfo=UTC), "certificate", "acme/saml/okta", "acme-handbook", "acme", "SHA-256 4f:1c:99"),
+        v.ExpiryView(datetime(2026, 11, 24, 9, 0, tzinfo=UTC), "end", "acme/saml/okta", "acme-handbook", "acme", "SHA-256 4f:1c:99"),
         v.ExpiryView(datetime(2026, 11, 24, 16, 2, tzinfo=UTC), "pause", "the migration of Tuesday", "initech-de", "initech"),
-        v.ExpiryView(datetime(2026, 11, 28, 0, 0, tzinfo=UTC), "share-link", "acme/site/docs/share-link/partners", "acme-handbook", "acme"),
+        v.ExpiryView(datetime(2026, 11, 28, 0, 0, tzinfo=UTC), "end", "acme/site/docs/share-link/partners", "acme-handbook", "acme"),
         v.ExpiryView(datetime(2026, 11, 30, 23, 59, tzinfo=UTC), "exception", "broken links of the archive", "globex-docs", "globex", "accepted by grace@globex.example"),
-        *(v.ExpiryView(datetime(2026, 11, 28, hour, 30, tzinfo=UTC), "share-link", f"globex/site/docs/share-link/customer-{hour}", "globex-docs", "globex") for hour in range(8, 14)),
+        *(v.ExpiryView(datetime(2026, 11, 28, hour, 30, tzinfo=UTC), "end", f"globex/site/docs/share-link/customer-{hour}", "globex-docs", "globex") for hour in range(8, 14)),
     ]  # fmt: skip
-    expired = [v.ExpiryView(datetime(2026, 11, 20, 9, 0, tzinfo=UTC), "certificate", "umbrella/saml/entra", "umbrella-old", "umbrella")]
+    expired = [v.ExpiryView(datetime(2026, 11, 20, 9, 0, tzinfo=UTC), "end", "umbrella/saml/entra", "umbrella-old", "umbrella")]
     return v.CalendarView(FRAME, month, items, expired, {month: 10, date(2026, 12, 1): 4, date(2027, 1, 1): 2, date(2027, 6, 1): 1})
 
 
 def hostile_calendar() -> v.CalendarView:
-    items = [v.ExpiryView(NOW, "share-link", text, text, text, text) for text in HOSTILE]
+    items = [v.ExpiryView(NOW, "end", text, text, text, text) for text in HOSTILE]
     return v.CalendarView(FRAME, date(2026, 11, 1), items, items)
 
 
