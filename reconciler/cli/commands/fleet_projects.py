@@ -87,20 +87,20 @@ def sync_command(screen: Screen, /, names: tuple[str, ...], wait: bool, database
     from reconciler.cli import exits
     from reconciler.errors import ReconcilerError
     from reconciler.fleet import acts
-    from reconciler.fleet.store import runs
+    from reconciler.fleet.store import projects, runs
 
     options = Options.of(screen, words)
     with fleet_options.opened(screen, database) as opened:
         with opened.transaction() as connection:
-            last = runs.last(connection)
             acts.sync(connection, fleet_options.operator(), names)
+            asked = projects.clock(connection)
         if not wait:
             screen.say("They are run as soon as a worker is free.")
             return exits.DONE
         until = time.monotonic() + WAIT_SECONDS
         while True:
             with opened.transaction() as connection:
-                if runs.ended_since(connection, names, last):
+                if runs.ended_since(connection, names, asked):
                     break
                 living = runs.living(connection)
             if not living and time.monotonic() > until - WAIT_SECONDS + START_SECONDS:

@@ -138,6 +138,12 @@ def resume(connection: Connection, names: Iterable[str]) -> None:
     connection.execute(update(projects).where(projects.c.name.in_(list(names))).values(values))
 
 
+def clock(connection: Connection) -> datetime:
+    """The database's time, at the beginning of the transaction."""
+    moment: datetime = connection.execute(select(func.now())).scalar_one()
+    return moment
+
+
 def soak(connection: Connection) -> int:
     """The soak time of the fleet file that took effect last, in seconds."""
     return connection.execute(select(revisions.c.soak).order_by(revisions.c.id.desc()).limit(1)).scalar() or 0

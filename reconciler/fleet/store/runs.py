@@ -65,16 +65,10 @@ def living(connection: Connection) -> int:
     return int(connection.execute(text(f"SELECT count(*) FROM {SCHEMA}.workers WHERE {ALIVE}")).scalar_one())  # noqa: S608
 
 
-def last(connection: Connection) -> int:
-    """The id of the newest run, 0 where there is none."""
-    number: int = connection.execute(select(func.coalesce(func.max(runs.c.id), 0))).scalar_one()
-    return number
-
-
-def ended_since(connection: Connection, names: Sequence[str], run: int) -> bool:
-    """Whether each project has a run after that one which ended, other than by losing its worker."""
+def ended_since(connection: Connection, names: Sequence[str], moment: datetime) -> bool:
+    """Whether each project has a run that started after a moment of the database and ended, other than by losing its worker."""
     query = select(func.count(func.distinct(runs.c.project))).join(projects, projects.c.id == runs.c.project)
-    ended = query.where(projects.c.name.in_(list(names)), runs.c.id > run, runs.c.ended_at.is_not(None), runs.c.ended != "lost")
+    ended = query.where(projects.c.name.in_(list(names)), runs.c.started_at >= moment, runs.c.ended_at.is_not(None), runs.c.ended != "lost")
     return connection.execute(ended).scalar_one() >= len(set(names))
 
 
