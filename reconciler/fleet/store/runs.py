@@ -65,6 +65,12 @@ def living(connection: Connection) -> int:
     return int(connection.execute(text(f"SELECT count(*) FROM {SCHEMA}.workers WHERE {ALIVE}")).scalar_one())  # noqa: S608
 
 
+def last(connection: Connection) -> int:
+    """The id of the newest run, 0 where there is none."""
+    number: int = connection.execute(select(func.coalesce(func.max(runs.c.id), 0))).scalar_one()
+    return number
+
+
 def ended_since(connection: Connection, names: Sequence[str], moment: datetime) -> bool:
     """Whether each project has a run that started after a moment of the database and ended, other than by losing its worker."""
     query = select(func.count(func.distinct(runs.c.project))).join(projects, projects.c.id == runs.c.project)
