@@ -69,25 +69,24 @@ def served(database: Database, *, host: str = "127.0.0.1", port: int = 0, token:
     from reconciler.fleet.serve.run import Listening, serve
 
     made, ended = Served(database), threading.Event()
-    loop, failed = asyncio.new_event_loop(), []
+    runner, failed = asyncio.Runner(), list[BaseException]()
+    loop = runner.get_loop()
 
     async def work() -> None:
-        task = asyncio.ensure_future(serve(database, Listening(host, port, PERSON, token), say=made.said.append, show=made.shown.put))
-        loop.call_soon_threadsafe(lambda: None)
-        made.task = task  # type: ignore[attr-defined]
+        made.task = asyncio.ensure_future(  # type: ignore[attr-defined]
+            serve(database, Listening(host, port, PERSON, token), say=made.said.append, show=made.shown.put)
+        )
         with contextlib.suppress(asyncio.CancelledError):
-            await task
+            await made.task  # type: ignore[attr-defined]
 
     def run() -> None:
         try:
-            loop.run_until_complete(work())
+            with runner:  # ends every task, also those of others
+                runner.run(work())
         except BaseException as error:
             failed.append(error)
             made.shown.put("")
         finally:
-            loop.run_until_complete(loop.shutdown_asyncgens())
-            loop.run_until_complete(loop.shutdown_default_executor())
-            loop.close()
             ended.set()
 
     thread = threading.Thread(target=run, daemon=True)
