@@ -50,3 +50,11 @@ def test_a_plan_and_drift_write_them_too(cli: Cli) -> None:
     assert cli("apply", "docs", "--yes", "--report", f"junit={cli.root}/out.xml").exit_code == 0
     assert junitparser.JUnitXml.fromfile(str(Path(cli.root, "out.xml"))).failures == 0
     assert cli("drift", "docs", "--format", "sarif").exit_code == 0
+
+
+@pytest.mark.parametrize("words", ["validate --report github=-", "plan --out -", "state pull --out -"])
+def test_no_file_is_called_a_dash(cli: Cli, words: str) -> None:
+    cli.write("reconciler.yaml", PROJECT)
+    done = cli(*words.split())
+    assert (done.exit_code, "'-' is not the name of a file" in done.stderr) == (3, True), done.stderr
+    assert not (cli.root / "-").exists()

@@ -19,6 +19,18 @@ Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
 
 
+class Written(click.Path):
+    """A file that is written. `-` is refused, because many programs mean standard output by it, and it would become a file of that name."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, dir_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if str(value) == STDIN:
+            self.fail("'-' is not the name of a file, and this option does not print: pass the name of a file", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def together(*decorators: Decorator) -> Decorator:
     """One decorator for several; the first is the first in the help."""
 
