@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from annotated_types import Len
@@ -15,11 +15,11 @@ _CLAIM = {"type": "boolean", "description": "Tries what is new"}
 _EXAMPLE = {"type": "object", "properties": {"isBeta": _CLAIM}, "additionalProperties": False}
 
 
-def _claims(values: Mapping[str, Any]) -> Iterator[str]:
-    """The names of the claims that visitors cannot set themselves."""
+def _claims(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The claims that visitors cannot set themselves, each with the schema of its values."""
     schema = values.get("jsonSchema")
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    yield from (name for name in properties if name != UNSIGNED) if isinstance(properties, Mapping) else ()
+    return {name: rule for name, rule in properties.items() if name != UNSIGNED} if isinstance(properties, Mapping) else {}
 
 
 class AdaptiveSchema(

@@ -68,6 +68,12 @@ def _admits(values: Mapping[str, Any]) -> bool:
     return values.get("published") is True and values.get("visibility") != "visitor-auth"
 
 
+def _closed(values: Mapping[str, Any]) -> dict[str, str]:
+    """Why it admits nobody."""
+    people = {} if values.get("published") is True else {ANYONE: "is not published"}
+    return people if values.get("agentsContext") == "included" else {**people, AGENTS: "excludes agents (agentsContext)"}
+
+
 class Site(
     Resource,
     kind="site",
@@ -81,6 +87,7 @@ class Site(
         grants=_readers,
         admits=_admits,
         unconditional=_unconditional,
+        closed=_closed,
     ),
 ):
     """Published documentation."""

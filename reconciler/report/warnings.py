@@ -67,8 +67,8 @@ def _violations(page: Page, plan: Plan, *, full: bool) -> None:
         else:
             page.head(WHOLE)
         style, word = VIOLATES[first.level]
-        where = f"{first.source.file}:{first.source.line}" if first.source is not None else ""
-        page.field(style, "!", word, f"{first.name}: {first.message}", where)
+        where = f" ({first.source.file}:{first.source.line})" if first.source is not None else ""
+        page.field(style, "!", word, f"{first.name}: {first.message}{where}")
         page.cause(first.id)
         if len(group) == 1 and len(first.path) > 1:
             page.field(Style.DIM, " ", "", f"by {' -> '.join(first.path)}")

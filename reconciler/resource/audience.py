@@ -63,7 +63,8 @@ class Audience:
     the first of these that is set reads the object. `shows`: fields that name an object; whoever reads this one reads that.
     `opens`: the kind of the container that whoever reads this object can read too, if the container's `admits` says so. `unread`: the
     class of readers that such an object may admit where it could not be read. `unconditional`: whether no condition narrows those who come
-    through what `opens` this object, wherever they go in it.
+    through what `opens` this object, wherever they go in it. `closed`: why its fields admit nobody of a class, as the end of a sentence
+    that begins with the object; `ANYONE` stands for all who are not agents.
     """
 
     gates: tuple[str, ...] = ()
@@ -75,6 +76,7 @@ class Audience:
     unread: str = ANYONE
     admits: Callable[[Values], bool] | None = None
     unconditional: Callable[[Values], bool] | None = None
+    closed: Callable[[Values], Mapping[str, str]] | None = None
 
     @classmethod
     def by(cls, field: str, readers: Mapping[str, Grant], otherwise: Grant | None = None) -> Audience:

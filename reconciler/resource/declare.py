@@ -6,7 +6,7 @@ Raises `DeclarationError` when the class is made, so that a wrong declaration ca
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -37,10 +37,10 @@ class Resource:
     restored, and for how long; `published`: where an object says its published URL; `loses`: the protection that a delete takes away;
     `needed`: while it is in use; `work`: where an object shows how far the service is with it;
     `permission`: what requests for an object require, `create_permission`: what a create requires (default:
-    the same, of a container); `audience`: who can read its objects; `claims`: the names of the claims of visitors that an object declares;
-    `seeds`: the list of a sandbox's seed that its objects stand in; `id_is`: the key of the answers that identifies an object (default:
-    `id`); `owner`: where the answers name the fixed container, a dotted path (default: its kind), for readings that show the objects of
-    several; `grants`: what a create lets others do.
+    the same, of a container); `audience`: who can read its objects; `claims`: the claims of visitors that an object declares, with the
+    JSON Schema of each; `seeds`: the list of a sandbox's seed that its objects stand in; `id_is`: the key of the answers that
+    identifies an object (default: `id`); `owner`: where the answers name the fixed container, a dotted path (default: its kind), for
+    readings that show the objects of several; `grants`: what a create lets others do.
     """
 
     kind: ClassVar[Kind]
@@ -67,7 +67,7 @@ class Resource:
         permission: Permission | None = None,
         create_permission: Permission | None = None,
         audience: Audience | None = None,
-        claims: Callable[[Mapping[str, Any]], Iterable[str]] | None = None,
+        claims: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
         seeds: str = "",
         id_is: str = "id",
         owner: str = "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -154,7 +154,7 @@ class Kind:
     permission: Permission | None
     create_permission: Permission | None
     audience: Audience | None
-    claims: Callable[[Mapping[str, Any]], Iterable[str]] | None
+    claims: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None
     seeds: str
     id_is: str
     owner: str

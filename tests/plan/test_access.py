@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.errors import Refused
+from reconciler.errors import ConfigError, Refused
 from reconciler.model import Plan, Severity
 from reconciler.plan.guard import guard
 from reconciler.report.layout import plain
@@ -128,6 +128,30 @@ def test_a_plan_that_takes_away_what_must_be_seen_is_refused(shown: Org) -> None
     site(changed, "docs")["structure"][0]["condition"] = 'visitor.claims.plan == "pro"'
     plan = planned(shown, changed, must("anyone", "acme/space/guide"), must({"claims": {"plan": "pro"}}, "acme/space/guide"))
     assert said(plan) == ["error anyone: acme/space/guide: anyone cannot read it after this plan, but can today"]
+
+
+def test_a_reader_who_must_see_what_is_closed_reads_why(shown: Org) -> None:
+    changed = tree()
+    changed["sites"]["soon"] = {"title": "Soon", "structure": [section("salaries")]}
+    plan = planned(shown, changed, must("anyone", "acme/space/salaries"), must("agent", "acme/space/guide"))
+    assert said(plan) == [
+        "error anyone: acme/space/salaries: anyone cannot read it after this plan: site soon is not published",
+        "error agent: acme/space/guide: an agent cannot read it after this plan: site docs excludes agents (agentsContext)",
+    ]
+
+
+def test_a_claim_with_a_value_that_no_schema_allows_is_an_error_at_the_value(shown: Org) -> None:
+    changed, properties = tree(), {"plan": {"type": "string", "enum": ["free", "pro"]}, "team": {"type": "string"}}
+    site(changed, "docs")["adaptiveSchema"] = {"type": "object", "properties": properties}
+    tests = [
+        must_not({"claims": claims}, "acme/space/salaries") for claims in ({"plan": "prot"}, {"plan": 1}, {"plan": "pro", "team": "x"})
+    ]
+    with pytest.raises(ConfigError) as refused:
+        planned(shown, changed, *tests)
+    lines = str(refused.value)
+    assert 'as.claims.plan is "prot", which no schema of a site allows; one of free, pro; did you mean "pro"?' in lines
+    assert "as.claims.plan is 1, which no schema of a site allows; one of free, pro" in lines
+    assert "as.claims.team" not in lines
 
 
 def test_what_cannot_be_decided_counts_as_seen_where_it_must_not_be_and_as_unseen_where_it_must(shown: Org) -> None:

@@ -32,9 +32,9 @@ def test_the_text_names_each_rule_where_it_is_written_and_sums_up() -> None:
     assert plain(plan_text(BOTH)) == (
         """\
 the whole plan
-  ! warning     policy few: more than 2 deletes       (reconciler.yaml:20)
+  ! warning     policy few: more than 2 deletes (reconciler.yaml:20)
 acme/space/salaries                      content.yaml:3
-  ! violation   access salaries: anyone can read it   (reconciler.yaml:9)
+  ! violation   access salaries: anyone can read it (reconciler.yaml:9)
                 by acme/space/salaries -> acme/site/docs (public)
 
 No changes. 20 objects managed, 0 unmanaged. 1 violation, 1 warning.

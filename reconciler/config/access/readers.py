@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -144,9 +144,12 @@ class NamedReaders:
     def _known(self, claim: Entry) -> None:
         """Report a claim that no schema declares, or without schemas one that a condition nearly names."""
         declared, used = self._declared, self._used
-        if claim.key in declared or claim.key in used:
+        if claim.key in declared:
+            self._value(claim, declared[claim.key])
             return
-        near = closest(claim.key, sorted(declared | used))
+        if claim.key in used:
+            return
+        near = closest(claim.key, sorted(declared.keys() | used))
         if declared:
             hint = did_you_mean(claim.key, sorted(declared))
             self.problems.absent(
@@ -158,10 +161,25 @@ class NamedReaders:
                 claim.at, f"{Access.AS}.claims has {shown(claim.key)}, which no condition names{hint}", id="RC-unknown-claim"
             )
 
+    def _value(self, claim: Entry, rules: Sequence[Any]) -> None:
+        """Report a value that the `enum` of no schema contains; a claim that one of them does not limit may have any."""
+        limits = [rule.get("enum") if isinstance(rule, Mapping) else None for rule in rules]
+        allowed = [value for limit in limits if isinstance(limit, list) for value in limit]
+        value = _data(claim.node)
+        if all(isinstance(limit, list) for limit in limits) and not any(_same(value, other) for other in allowed):
+            texts = list(dict.fromkeys(map(str, allowed)))
+            near = did_you_mean(value, texts) if isinstance(value, str) else ""
+            wrong = f"{Access.AS}.claims.{claim.key} is {described(claim.node)}, which no schema of a site allows"
+            self.problems.absent(claim.node.at, f"{wrong}; {one_of(texts)}{near}" if texts else wrong, id="RC-unknown-choice")
+
     @cached_property
-    def _declared(self) -> frozenset[str]:
-        """The claims that the project's own objects declare."""
-        return frozenset(name for kind, values in self._values() if kind.claims is not None for name in kind.claims(values))
+    def _declared(self) -> dict[str, list[Any]]:
+        """The claims that the project's own objects declare, with the schemas of each."""
+        rules: dict[str, list[Any]] = {}
+        for kind, values in self._values():
+            for name, rule in kind.claims(values).items() if kind.claims is not None else ():
+                rules.setdefault(name, []).append(rule)
+        return rules
 
     @cached_property
     def _used(self) -> frozenset[str]:
@@ -174,6 +192,11 @@ class NamedReaders:
     def _values(self) -> Iterator[tuple[Kind, Mapping[str, Any]]]:
         for declared in (*self.resources.values(), *self.removed.values()):
             yield self.kinds[declared.kind], declared.values
+
+
+def _same(value: Any, other: Any) -> bool:
+    """Whether two values are the same in JSON, where `true` is not `1`."""
+    return isinstance(value, bool) == isinstance(other, bool) and bool(value == other)
 
 
 def _data(node: Node) -> Any:

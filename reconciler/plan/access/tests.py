@@ -144,7 +144,7 @@ class _Testing:
             SORT,
             str(miss.demand.reader),
             miss.address,
-            _message(miss),
+            _message(miss, self._closed(miss)),
             id="RC-access-violated",
             level=Severity.WARNING if miss.when is When.LEFT and (calm or unfinished) else Severity.ERROR,
             path=path_text(self.sides.called, path),
@@ -153,9 +153,18 @@ class _Testing:
             remedy=OPEN if miss.demand.sees else CLOSE,
         )
 
+    def _closed(self, miss: Miss) -> str:
+        """`: site docs is not published`, where that is why a reader does not see what they must."""
+        if not miss.demand.sees or miss.verdict.sees is not Sees.NO or miss.key is None:
+            return ""
+        reasons = miss.look.closed(miss.demand.reader, miss.key)
+        texts = sorted(f"{path_text(self.sides.called, [key])[0]} {reason}" for key, reason in reasons.items())
+        more = f" and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
+        return f": {', '.join(texts[:NAMED])}{more}" if texts else ""
 
-def _message(miss: Miss) -> str:
-    """`anyone can read it after this plan (salaries are confidential)`."""
+
+def _message(miss: Miss, closed: str) -> str:
+    """`anyone can read it after this plan (salaries are confidential)`. `closed`: what keeps a reader out who must see it."""
     who, when, reason = miss.demand.reader.says, miss.when.value, f" ({miss.test.reason})" if miss.test.reason else ""
     if miss.when is When.WINDOW:
         what = f"{who} can read it for {miss.requests} request{'s' if miss.requests != 1 else ''} of this run"
@@ -163,7 +172,7 @@ def _message(miss: Miss) -> str:
         what = f"whether {who} can read it {when} cannot be decided: {miss.verdict.doubt}"
     elif miss.demand.sees:
         lost = ", but can today" if miss.when is When.NEW else ""
-        what = f"{who} cannot read it after this plan{lost}"
+        what = f"{who} cannot read it after this plan{lost}{closed}"
     else:
         what = f"{who} can read it {when}"
     return what + reason

@@ -92,6 +92,24 @@ class Look:
             return Verdict(Sees.UNDECIDED, None, UNREAD)
         return known
 
+    def closed(self, reader: NamedReader, key: Key) -> dict[Key, str]:
+        """The objects on the way to an object that admit nobody like the reader, each with why."""
+        who = AGENTS if reader.sort is ReaderSort.AGENT else ANYONE
+        way, ahead = {key}, [key]
+        reasons: dict[Key, str] = {}
+        while ahead:
+            at = ahead.pop()
+            audience, observed = self.audiences.kinds[at[0]].audience, self.audiences.find(at)
+            reason = (
+                audience.closed(observed.values).get(who) if audience is not None and audience.closed and observed is not None else None
+            )
+            if reason is not None:
+                reasons[at] = reason
+            new = [other for other in self.audiences.leading(at) if other not in way]
+            way.update(new)
+            ahead += new
+        return reasons
+
     def among(self, reader: NamedReader, access: Access) -> Sees:
         """Whether a reader is in a class of readers."""
         return self._of(reader, access).sees
