@@ -71,7 +71,8 @@ def test_undo_takes_a_run_back_and_names_the_line_that_wants_it_again(renamed: C
 
 def test_undo_asks_and_obeys_the_guards(renamed: Cli) -> None:
     first = renamed.json("history", "p")["runs"][1]["id"]
-    assert renamed("undo", first, "p").exit_code == 3
+    previewed = renamed("undo", first, "p")
+    assert (previewed.exit_code, "- delete" in previewed.stdout) == (4, True), "what it would do is shown, and what it lacks"
     refused = renamed("undo", first, "p", "--yes")
     assert (refused.exit_code, "--allow-delete" in refused.stderr) == (4, True)
     assert "acme/team/writers: was made, and title changed since; it was not deleted" in refused.stderr
