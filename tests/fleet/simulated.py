@@ -29,6 +29,7 @@ START_SECONDS = 0.6  # of a process
 LATENCY = 0.05
 WAIT = 120.0  # seconds after which a run asks for a request again; nothing happens to its budget before
 PATIENCE = 30
+AGAIN = 2.0  # seconds after which admission is tried again where nothing could be admitted; workers try sooner
 NEXT_DUE = f"""
     SELECT extract(epoch FROM min(greatest(p.next_due, b.held_until))) FROM {tables.SCHEMA}.projects p
     LEFT JOIN {tables.SCHEMA}.budgets b ON b.token = p.budget
@@ -137,8 +138,9 @@ class Fleet:
             self.next_due = self._next_due()
         if self.next_due <= self.time:
             with self.database.transaction() as connection:
-                self.queue += admission.admit(connection)
-            self.next_due = None
+                admitted = admission.admit(connection)
+            self.queue += admitted
+            self.next_due = None if admitted else self.time + AGAIN
         self._start()
 
     def _next_due(self) -> float:

@@ -82,7 +82,7 @@ def test_three_hours_of_a_small_fleet(fleet_url: str) -> None:
 
 
 @pytest.mark.proof
-@pytest.mark.timeout(3_600)
+@pytest.mark.timeout(7_200)
 def test_a_day_of_a_thousand_organizations(fleet_url: str) -> None:
     fleet = day(fleet_url, THOUSAND, seed=2)
     judged(fleet)
