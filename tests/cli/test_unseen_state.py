@@ -186,3 +186,18 @@ def test_adopt_asks_on_a_terminal(applied: Cli, tmp_path: Path, answer: str, cod
     assert ended == code, said
     assert "Create the state there?" in said
     assert exists(applied) is (answer == "y")
+
+
+def test_a_shared_state_that_tracks_the_project_is_not_imported_into_again(cli: Cli) -> None:
+    assert cli("init", "p", "--sandbox").exit_code == 0
+    assert cli("apply", "p", "--yes").exit_code == 0
+    words = ("--org", "org_acme", "--sandbox", "p/.reconciler/sandbox.db")
+    shared = {"RECONCILER_STATE": STATE}
+    first = cli("import", "first", *words, env=shared)
+    assert first.exit_code == 0, first.stderr
+    again = cli("import", "second", *words, env=shared)
+    assert again.exit_code == 3
+    assert "already tracks project" in plain(again.stderr)
+    assert "RECONCILER_STATE" in again.stderr
+    assert not (cli.root / "second" / "reconciler.yaml").exists()
+    assert cli("import", "first", "--into", *words[2:], env=shared).exit_code == 0

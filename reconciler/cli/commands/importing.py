@@ -90,7 +90,9 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
         _write(directory, found.files, kinds, project)
         try:
             made = load(screen, options, kinds)
-        except ConfigError:
+            if project is None:
+                _check_untracked(screen, options, made, service)
+        except (ConfigError, UsageError):
             _take_back(directory, found.files, before)
             raise
         return _adopt(screen, options, service, kinds, actual, made, found)
@@ -199,6 +201,25 @@ def _check_empty(directory: Path) -> None:
     if file.exists() or file.is_symlink():
         hint = "Add what is missing with --into, or name another directory."
         raise UsageError(f"{near(directory)} already contains a project", id="RC-project-exists", hint=hint)
+
+
+def _check_untracked(screen: Screen, options: Options, project: Project, service: Service) -> None:
+    """Raises `UsageError` where a shared state tracks a project of that name, whose plan would delete what only these files declare."""
+    from reconciler.cli.wiring.connect import open_store
+    from reconciler.cli.wiring.unseen import origin
+
+    source = origin(options, project)
+    if source is None:
+        return
+    with open_store(screen, options, project, service, create=False) as store:
+        if not store.read().bindings:
+            return
+        where = store.condition().where
+    raise UsageError(
+        f"{where} already tracks project {project.settings.project} on {service.where}",
+        id="RC-project-exists",
+        hint=f"Add to its files with --into. If it is another project, or its files are lost, choose an empty state with {source}.",
+    )
 
 
 def _adopt(
