@@ -109,6 +109,7 @@ class LazyGroup(click.Group):
 
             command.params = [*command.params, *everywhere.options()]
             read_from_environment(command.params)
+            command.parse_args = partial(_parse_args, command.parse_args)  # type: ignore[method-assign]
             command.format_epilog = partial(_end_of_help, (*self.path, name), lazy.codes)  # type: ignore[method-assign]
 
     def codes(self) -> Collection[int]:
@@ -137,6 +138,18 @@ class LazyGroup(click.Group):
             near = difflib.get_close_matches(name, self.by_name, n=1)
             raise UnknownCommand(f"command {name!r} does not exist" + (f"; did you mean {near[0]}?" if near else ""), ctx)
         return super().resolve_command(ctx, args)
+
+
+def _parse_args(parse: Callable[[click.Context, list[str]], list[str]], ctx: click.Context, args: list[str]) -> list[str]:
+    """Parse the arguments of a command, and refuse an option in the place of a value: `--accept --sandbox FILE`."""
+    options = [param for param in ctx.command.get_params(ctx) if isinstance(param, click.Option)]
+    names = {name for option in options for name in (*option.opts, *option.secondary_opts) if name.startswith("--")}
+    valued = {name for option in options if not option.is_flag and not option.count and option.nargs == 1 for name in option.opts}
+    words = iter(args[: args.index("--")] if "--" in args else args)
+    for word in words:
+        if word in valued and (value := next(words, "")).partition("=")[0] in names:
+            raise click.BadOptionUsage(word, f"Option {word!r} requires an argument, and {value!r} is an option.", ctx)
+    return parse(ctx, args)
 
 
 def _end_of_help(path: Sequence[str], codes: Collection[int], _: click.Context, formatter: click.HelpFormatter) -> None:

@@ -122,3 +122,8 @@ def test_a_project_that_is_not_text_is_a_problem_of_that_file(cli: Cli, tmp_path
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "reconciler.yaml").write_bytes(b"\xff\xfe\x00")
     refused(cli("validate", "p"), "reconciler.yaml", "UTF-8")
+
+
+def test_an_option_in_the_place_of_a_value_is_refused_and_not_taken_as_the_value(made: Cli) -> None:
+    refused(made("drift", "--accept", "--sandbox", "x.db"), "Option '--accept' requires an argument, and '--sandbox' is an option.")
+    assert "is an option" not in made("drift", "--accept=--sandbox").stderr
