@@ -58,12 +58,11 @@ def serve_command(screen: Screen, /, database: str | None, host: str, port: int,
 
 def listening(screen: Screen, host: str, port: int | None, token: str | None = None) -> Listening:
     """Where to listen. `port`: None for the usual one, or another where that is taken."""
-    from reconciler.cli.wiring.connect import who
     from reconciler.fleet.serve.run import PORT, Listening
 
     if token is not None:
         screen.hide([token])
-    return Listening(host, port if port is not None else PORT, who(), token, any_port=port is None)
+    return Listening(host, port if port is not None else PORT, fleet_options.operator().name, token, any_port=port is None)
 
 
 def dashboard(screen: Screen, database: Database, where: Listening) -> Coroutine[Any, Any, None]:

