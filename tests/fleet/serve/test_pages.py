@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from reconciler.fleet.status import Reading
 from reconciler.fleet.store import Database
 from reconciler.fleet.store import schema as tables
@@ -55,3 +59,13 @@ def test_the_link_logs_in_once_and_forms_work_with_the_token_of_their_session_on
         lines = [(line["person"], line["action"], line["project"]) for line in rows_of(database, tables.audit)]
         assert lines == [(PERSON, action, name) for action, name in (("login", None), ("view", "acme"), ("sync", "acme"), ("logout", None))]
         assert link.rpartition("=")[2] not in "".join(site.said)
+
+
+def test_the_person_of_the_link_has_the_name_that_the_commands_use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Two names of one person would count as two people where two must approve."""
+    from reconciler.cli.commands import fleet_options, fleet_serve
+    from reconciler.cli.terminal.screen import Screen
+
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    (tmp_path / "config").write_text("[user]\n\temail = ada@acme.example\n")
+    assert fleet_serve.listening(Screen(), "127.0.0.1", None).person == fleet_options.operator().name == "ada@acme.example"
