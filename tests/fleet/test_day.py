@@ -28,7 +28,7 @@ class Size:
     requests: int
 
 
-SMALL = Size(noisy=20, others=0, quiet=2, hours=3, requests=5)
+SMALL = Size(noisy=12, others=0, quiet=2, hours=3, requests=4)
 THOUSAND = Size(noisy=600, others=390, quiet=10, hours=24, requests=3)
 
 
