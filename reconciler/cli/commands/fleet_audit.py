@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -18,22 +17,10 @@ if TYPE_CHECKING:
     from reconciler.fleet.store import Database
 
 LOOK_SECONDS: Final = 1.0
-_LASTING: Final = re.compile(r"([1-9][0-9]{0,4})(m|h|d)", re.ASCII)
-_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 def _since(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
-    if value is None:
-        return None
-    match = _LASTING.fullmatch(value)
-    if match is not None:
-        return datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        wrong = f"{value!r} is neither a time such as 2026-12-01T08:00+01:00 nor a duration such as 2h"
-        raise click.BadParameter(wrong, ctx=ctx, param=param) from None
-    return moment if moment.tzinfo is not None else moment.astimezone()
+    return fleet_options.moment(value, ctx, param, ago=True) if value is not None else None
 
 
 @click.command("audit", short_help="Show who saw, decided and ran what.")

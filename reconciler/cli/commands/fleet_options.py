@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from reconciler.fleet.people import Person
     from reconciler.fleet.store import Database
 
+_LASTING: Final = re.compile(r"([1-9][0-9]{0,4})(m|h|d)", re.ASCII)
+_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
 DATA: Final = Path(".reconciler/fleet")
 NEEDED: Final = ("procrastinate", "psycopg", "sqlalchemy")
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -92,6 +96,20 @@ def opened(screen: Screen, given: str | None, *, prepare: bool = False) -> Itera
                 hint="Create it: reconciler fleet apply FILE, or reconciler fleet up FILE.",
             )
         yield found
+
+
+def moment(value: str, ctx: click.Context, param: click.Parameter, *, ago: bool) -> datetime:
+    """A time as an option says it: a time, or a duration from now on; `ago`: until now. Raises `click.BadParameter`."""
+    match = _LASTING.fullmatch(value)
+    if match is not None:
+        lasting = timedelta(**{_UNITS[match[2]]: int(match[1])})
+        return datetime.now(UTC) - lasting if ago else datetime.now(UTC) + lasting
+    try:
+        written = datetime.fromisoformat(value)
+    except ValueError:
+        wrong = f"{value!r} is neither a time such as 2026-12-01T08:00+01:00 nor a duration such as 2h"
+        raise click.BadParameter(wrong, ctx=ctx, param=param) from None
+    return written if written.tzinfo is not None else written.astimezone()
 
 
 def operator() -> Person:

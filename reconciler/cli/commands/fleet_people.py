@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -28,8 +27,6 @@ DIGEST = click.option(
 )
 CLASSES: Final = ("titles", "order", "update", "create", "delete", "replace", "exposure")
 PAUSE_DEFAULT: Final = "1d"
-_LASTING: Final = re.compile(r"([1-9][0-9]{0,4})(m|h|d)", re.ASCII)
-_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 @click.command("approve", short_help="Approve the plan of a project.")
@@ -126,16 +123,7 @@ def _show(screen: Screen, options: Options, name: str, person: Person, decided: 
 
 
 def _until(ctx: click.Context, param: click.Parameter, value: str) -> datetime:
-    match = _LASTING.fullmatch(value)
-    if match is not None:
-        return datetime.now(UTC) + timedelta(**{_UNITS[match[2]]: int(match[1])})
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        raise click.BadParameter(
-            f"{value!r} is neither a time such as 2026-12-01T08:00+01:00 nor a duration such as 2h", ctx=ctx, param=param
-        ) from None
-    return moment if moment.tzinfo is not None else moment.astimezone()
+    return fleet_options.moment(value, ctx, param, ago=False)
 
 
 @click.command("pause", short_help="Stop running projects for a time.")

@@ -69,7 +69,7 @@ class Options:
         return {"target": self.target, "exclude": self.exclude, **allowed}
 
     def saved_line(self, plan: Path) -> str:
-        """The command line that applies a saved plan; what the plan is about stands in it."""
+        """The command line that applies a saved plan; the plan itself contains the rest."""
         import shlex
         from dataclasses import replace
 

@@ -25,7 +25,7 @@ _PLAIN: Final = frozenset({str, bool, int, float, type(None), dict, list})
 
 
 class ExpressionError(Exception):
-    """One sentence about an expression, and the id of its cause; `offset`: where its `${{` stands in the scalar's text, from 0."""
+    """One sentence about an expression, and the id of its cause; `offset`: the position of its `${{` in the scalar's text, from 0."""
 
     def __init__(self, message: str, offset: int = 0, *, id: str) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""The JSON Schema of resources: what stands behind a key, in a list or as a value, and its fields. Pure."""
+"""The JSON Schema of resources: the value of a key, an item of a list, and their fields. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Resources:
         self.types: Schema = {}
 
     def definition(self, kind: Kind) -> Schema:
-        """What stands behind a key, in a list or as a value."""
+        """The schema of a value of a key, or of an item of a list."""
         if kind.place.value_is is not None:
             return {**self._field(kind, kind.fields[kind.place.value_is]), "description": kind.doc}
         return self.node(kind) if kind.place.in_list else self.resource(kind)

@@ -10,7 +10,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -55,12 +55,10 @@ class Result:
     waits: str | None = None
     applied: bool = False
     stopped: bool = False
-    says: str = ""
     code: int = 0
     late: bool = False
     requests: int = 0
     error: str | None = None
-    values: dict[str, Any] = field(default_factory=dict)
 
     @property
     def ended(self) -> str:

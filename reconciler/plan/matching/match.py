@@ -71,7 +71,7 @@ class _Matching:
         if declared.id is not None:
             return self._by_id(kind, declared)
         container = address.container
-        if container is not None and container not in self.known.ids:  # what stands within one that does not exist does not either
+        if container is not None and container not in self.known.ids:  # the contents of what does not exist do not exist either
             return waits(address, container, self.known) or NOTHING
         if stands_there(kind, declared, late_id, self.actual, self.known.ids):
             return Match(id=late_id, adopted=True)
@@ -190,7 +190,7 @@ def _undeclared(
     kinds: Kinds, desired: Desired, state: State, actual: Actual, matches: Matches
 ) -> tuple[dict[Address, str], frozenset[Address]]:
     """What is bound and no longer declared: the ids of what is still there, and what is proven gone; containers first, and with them what
-    goes along."""
+    is deleted with them."""
     leaving, gone, inner = dict[Address, str](), set(matches.gone), dict[Address, Address]()
     for address in sorted(state.bindings):
         binding = state.bindings[address]
