@@ -16,10 +16,11 @@ from reconciler.errors import ReconcilerError
 from reconciler.fleet import acts
 from reconciler.fleet.model import Change, Mode
 from reconciler.fleet.people import ALL, Person, Role
+from reconciler.fleet.runs.work import Result, _end
 from reconciler.fleet.store import Database, approvals, audit, projects, quarantines
 from reconciler.fleet.store import schema as tables
 from tests.cli.test_end_to_end import at_a_terminal
-from tests.fleet.test_store import declare, project
+from tests.fleet.test_store import admit, begin, declare, project, register
 
 ADA, GRACE, LINUS = (Person(f"{name}@acme.example", {"docs": Role.APPROVER}) for name in ("ada", "grace", "linus"))
 ADMIN = Person("root@desk", {ALL: Role.ADMIN})
@@ -136,3 +137,21 @@ def test_on_a_terminal_the_plan_is_shown_and_a_person_is_asked(database: Databas
     assert "  delete    two people, not the authors\n" in lines
     assert "The plan needs approvals: create (1), delete (2).\n" in lines
     assert lines.endswith("Approved create of a.\nThe plan needs approvals: delete (2).\n")
+
+
+@pytest.mark.parametrize(
+    ("how", "ended"),
+    [({"applied": True}, "applied"), ({"stopped": True, "code": 4}, "stopped"), ({"error": "503", "code": 1}, "failed")],
+)
+def test_an_apply_that_failed_in_the_middle_is_a_line_of_the_audit_log_too(database: Database, how: dict[str, Any], ended: str) -> None:
+    declare(database, project("acme", mode=Mode.APPLY))
+    worker = register(database)
+    (run,) = admit(database)
+    begun = begin(database, run, worker)
+    assert begun is not None
+    result = Result(commit="c0ffee", plan=approvals.Plan("c0ffee", {}, "ab"), began=True, **how)
+    _end(database, begun, worker, result)
+    with database.transaction() as connection:
+        (line,) = audit.read(connection)
+    assert (line.action, line.person, line.project) == ("apply", "the fleet", "acme")
+    assert line.details == {"commit": "c0ffee", "digest": "ab", "run": run, "ended": ended, "exitCode": how.get("code", 0)}

@@ -46,13 +46,15 @@ class Failed(ReconcilerError):
 
 @dataclass
 class Result:
-    """What a run says of its project. `waits`: why changes are not applied, None where none wait. `stopped`: some of them are."""
+    """What a run says of its project. `waits`: why changes are not applied, None where none wait. `began`: applying began, so
+    something may have been sent; `applied`: all of it was; `stopped`: it was stopped in the middle."""
 
     commit: str | None = None
     reading: status.Reading | None = None
     health: Checked | None = None
     plan: Plan | None = None
     waits: str | None = None
+    began: bool = False
     applied: bool = False
     stopped: bool = False
     code: int = 0
@@ -217,6 +219,8 @@ class _Run:
             result.waits = await asyncio.to_thread(self._held)
         if result.waits is not None:
             return
+        result.began = True
+        await asyncio.to_thread(self._begin)
         words = [*self._words("apply", root), "--plan", str(self.folder / "saved.json")]
         ended = await execute(words, folder=self.folder, secrets=secrets, seconds=APPLY_SECONDS)
         result.code, result.late = ended.code, ended.late
@@ -230,6 +234,11 @@ class _Run:
             raise Failed(ended.says or f"apply ended with {ended.code}", id="RC-fleet-run-failed")
         else:
             result.applied = True
+
+    def _begin(self) -> None:
+        """Write that applying begins: if this worker is killed, nobody writes how it ended."""
+        with self.place.database.transaction() as connection:
+            audit.write(connection, _line(self.begun, "begin-apply", self.result))
 
     def _held(self) -> str | None:
         """Why nothing may be applied now."""
@@ -283,6 +292,13 @@ def _text(path: Path) -> bytes:
     return text
 
 
+def _line(begun: runs.Begun, action: str, result: Result, **outcome: Any) -> audit.Line:
+    """A line of the audit log about a run that applies a plan."""
+    digest = result.plan.digest if result.plan is not None else None
+    details = {"commit": result.commit, "digest": digest, "run": begun.id, **outcome}
+    return audit.Line(holds.SELF, action, begun.project.name, begun.project.tenant, details)
+
+
 def _end(database: Database, begun: runs.Begun, worker: int, result: Result) -> None:
     """Write the end of a run, and when its project is due again."""
     reading, project = result.reading, begun.project
@@ -310,9 +326,9 @@ def _end(database: Database, begun: runs.Begun, worker: int, result: Result) -> 
             return
         if result.plan is not None and result.reading is not None and project.mode is not Mode.WATCH:
             kept.keep_plan(connection, begun.project_id, result.plan)
-        if (result.applied or result.stopped) and result.plan is not None:
+        if result.began and result.plan is not None:
             if result.applied and result.plan.digest is not None:
                 kept.decide(connection, begun.project_id, approvals.Decision("", result.plan.digest))
-            details = {"commit": result.commit, "digest": result.plan.digest, "run": begun.id}
-            audit.write(connection, audit.Line(holds.SELF, "apply", project.name, project.tenant, details))
+            outcome = "applied" if result.applied else "stopped" if result.stopped else result.ended
+            audit.write(connection, _line(begun, "apply", result, ended=outcome, exitCode=result.code))
         end.after(connection, begun, result)
