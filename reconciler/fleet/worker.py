@@ -16,8 +16,9 @@ from reconciler.errors import ReconcilerError, StateError
 from reconciler.fleet.engine import Engine
 from reconciler.fleet.engine.queue import opened, prepare
 from reconciler.fleet.notices.deliver import deliver
-from reconciler.fleet.runs import end, spans
-from reconciler.fleet.runs.work import Place, Result, work
+from reconciler.fleet.runs import announce, spans
+from reconciler.fleet.runs.result import Result
+from reconciler.fleet.runs.work import Place, work
 from reconciler.fleet.store import Database, admission, budgets, runs
 
 ADMIT_SECONDS: Final = 0.5
@@ -200,6 +201,6 @@ class _Worker:
             now = asyncio.get_running_loop().time()
             if now - looked > LOOK_SECONDS:
                 looked = now
-                await self._write(end.announce_quiet)
+                await self._write(announce.announce_quiet)
             if not await asyncio.to_thread(deliver, self.database):
                 await asyncio.sleep(NOTIFY_SECONDS)

@@ -18,7 +18,8 @@ from sqlalchemy import event, func, select, text
 from reconciler.fleet.budget import Report
 from reconciler.fleet.changes import changes
 from reconciler.fleet.model import Project, Reference, Repository
-from reconciler.fleet.runs.work import Result, _end
+from reconciler.fleet.runs import end
+from reconciler.fleet.runs.result import Result
 from reconciler.fleet.status import Reading
 from reconciler.fleet.store import Database, admission, budgets, connected, projects, runs
 from reconciler.fleet.store import schema as tables
@@ -208,7 +209,7 @@ class Fleet:
             with self.database.transaction() as connection:
                 budgets.report(connection, token, {ticket: answer})
         result = Result(commit="c" * 40, reading=Reading("c" * 40, managed=1, coverage=1.0), requests=int(begun.project.vars["requests"]))
-        _end(self.database, begun, worker, result)
+        end.write(self.database, begun, worker, result)
 
     def look(self) -> None:
         """Note how old every reading is now."""

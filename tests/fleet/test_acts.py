@@ -16,7 +16,8 @@ from reconciler.errors import ReconcilerError
 from reconciler.fleet import acts
 from reconciler.fleet.model import Change, Mode
 from reconciler.fleet.people import ALL, Person, Role
-from reconciler.fleet.runs.work import Result, _end
+from reconciler.fleet.runs import end
+from reconciler.fleet.runs.result import Result
 from reconciler.fleet.store import Database, approvals, audit, projects, quarantines
 from reconciler.fleet.store import schema as tables
 from tests.cli.test_end_to_end import at_a_terminal
@@ -150,7 +151,7 @@ def test_an_apply_that_failed_in_the_middle_is_a_line_of_the_audit_log_too(datab
     begun = begin(database, run, worker)
     assert begun is not None
     result = Result(commit="c0ffee", plan=approvals.Plan("c0ffee", {}, "ab"), began=True, **how)
-    _end(database, begun, worker, result)
+    end.write(database, begun, worker, result)
     with database.transaction() as connection:
         (line,) = audit.read(connection)
     assert (line.action, line.person, line.project) == ("apply", "the fleet", "acme")

@@ -163,7 +163,7 @@ def test_a_message_arrives_once_is_repeated_after_an_error_given_up_after_a_day_
 ) -> None:
     pytest.importorskip("apprise", reason="the extra `fleet` is not installed")
     from reconciler.fleet.notices.deliver import deliver
-    from reconciler.fleet.runs.end import announce
+    from reconciler.fleet.runs.announce import announce
 
     targets = [
         {"url": "env:ALL", "on": [event.value for event in Event], "tenants": None},
@@ -212,7 +212,7 @@ def test_a_message_arrives_once_is_repeated_after_an_error_given_up_after_a_day_
 
 
 def test_a_project_that_nobody_reads_any_more_is_announced_although_no_run_ends(database: Database) -> None:
-    from reconciler.fleet.runs.end import announce_quiet
+    from reconciler.fleet.runs.announce import announce_quiet
 
     declare(database, project("acme"), project("paused"))
     target = {"url": "env:ALL", "on": ["unknown"], "tenants": None}

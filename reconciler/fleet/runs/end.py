@@ -1,63 +1,94 @@
-"""What the end of a run says beside its own row: health, a sample for charts, notices for people, a line of the audit log."""
+"""How a run ends: its row and that of its project, the plan it kept, a line of the audit log, a sample for charts, messages."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from sqlalchemy import Connection, case, func
+from sqlalchemy import case, func
 
-from reconciler.fleet import health, status
-from reconciler.fleet.facts import facts_of, health_of
-from reconciler.fleet.notices.events import Seen, messages
-from reconciler.fleet.schedule import stale_after
-from reconciler.fleet.store import notices, projects, runs, samples
+from reconciler.fleet import approvals, health, schedule, status
+from reconciler.fleet.model import Mode
+from reconciler.fleet.runs import announce, holds
+from reconciler.fleet.runs.result import Result
+from reconciler.fleet.store import Database, audit, runs, samples
+from reconciler.fleet.store import approvals as kept
 from reconciler.fleet.store.schema import projects as tables
 
-if TYPE_CHECKING:
-    from reconciler.fleet.runs.work import Result
+
+def write(database: Database, begun: runs.Begun, worker: int, result: Result) -> None:
+    """Write the end of a run, and when its project is due again. Nothing, where this worker has lost the run."""
+    word = _word(begun, result)
+    run = {
+        "commit": result.commit, "exit_code": result.code, "requests": result.requests,
+        "says": result.error or result.waits or ("applied" if result.applied else None),
+    }  # fmt: skip
+    columns = _next(begun, result) | _reading(result, word) | _health(begun, result, word)
+    with database.transaction() as connection:
+        if not runs.end(connection, begun.id, worker, ended=result.ended, values=run, project=columns):
+            return
+        if result.plan is not None and result.reading is not None and begun.project.mode is not Mode.WATCH:
+            kept.keep_plan(connection, begun.project_id, result.plan)
+        if result.began and result.plan is not None:
+            if result.applied and result.plan.digest is not None:
+                kept.decide(connection, begun.project_id, approvals.Decision("", result.plan.digest))
+            outcome = "applied" if result.applied else "stopped" if result.stopped else result.ended
+            audit.write(connection, line(begun, "apply", result, ended=outcome, exitCode=result.code))
+        if result.reading is not None and word is not None:
+            samples.write(connection, begun.project_id, word, result.reading)
+        announce.announce(connection, begun.project.name, applied=result.applied, read=result.reading is not None)
 
 
-def values(begun: runs.Begun, result: Result) -> dict[str, Any]:
+def line(begun: runs.Begun, action: str, result: Result, **outcome: Any) -> audit.Line:
+    """A line of the audit log about a run that applies a plan."""
+    digest = result.plan.digest if result.plan is not None else None
+    details = {"commit": result.commit, "digest": digest, "run": begun.id, **outcome}
+    return audit.Line(holds.SELF, action, begun.project.name, begun.project.tenant, details)
+
+
+def _word(begun: runs.Begun, result: Result) -> status.Word | None:
+    """The project's status by what the run has just read, None where it read nothing."""
+    if result.reading is None:
+        return None
+    now = datetime.now(UTC)
+    return status.status(status.Facts(begun.project.every, result.reading, now), now).word
+
+
+def _next(begun: runs.Begun, result: Result) -> dict[str, Any]:
+    """The columns of the project about errors and about its next run."""
+    failures = begun.failures + 1 if result.error is not None else 0
+    due = schedule.delay(begun.project.every, failures)
+    if result.applied or result.stopped:
+        due = min(due, 1)  # what was applied is verified by a reading of its own
+    columns = {
+        "failures": failures, "error": result.error, "error_at": func.now() if result.error is not None else None,
+        "next_due": func.now() + timedelta(seconds=due), "waits": result.waits,
+    }  # fmt: skip
+    return columns | ({"applied": result.commit} if result.applied else {})
+
+
+def _reading(result: Result, word: status.Word | None) -> dict[str, Any]:
+    """The columns of the project about what was read. Nothing, where nothing was read."""
+    if result.reading is None:
+        return {}
+    return {
+        "reading": status.as_data(result.reading),
+        "read_at": func.now(),
+        "cost": result.requests,
+        "synced_since": func.coalesce(tables.c.synced_since, func.now()) if word is status.Word.SYNCED else None,
+    }
+
+
+def _health(begun: runs.Begun, result: Result, word: status.Word | None) -> dict[str, Any]:
     """The columns of the project about the health that was read. Nothing, where nothing was read."""
     if result.reading is None or result.health is None:
         return {}
     every, now = begun.project.every, datetime.now(UTC)
-    synced = status.status(status.Facts(every, result.reading, now), now).word is status.Word.SYNCED
     passes = health.health(result.health, now, now, every=every)
-    again = tables.c.read_at < func.now() - stale_after(every)  # nobody knows how it was meanwhile
+    again = tables.c.read_at < func.now() - schedule.stale_after(every)  # nobody knows how it was meanwhile
     since = case((again, func.now()), else_=func.coalesce(tables.c.well_since, func.now()))
     return {
         "health": {"word": passes.word.value, **health.as_data(result.health)},
         "health_at": func.now(),
-        "well_since": since if synced and passes.word in health.PASSING else None,
+        "well_since": since if word is status.Word.SYNCED and passes.word in health.PASSING else None,
     }
-
-
-def after(connection: Connection, begun: runs.Begun, result: Result) -> None:
-    """Write what follows from the end of a run, in its transaction."""
-    if result.reading is not None:
-        now = datetime.now(UTC)
-        word = status.status(status.Facts(begun.project.every, result.reading, now), now).word
-        samples.write(connection, begun.project_id, word, result.reading)
-    announce(connection, begun.project.name, applied=result.applied, read=result.reading is not None)
-
-
-def announce(connection: Connection, name: str, *, applied: bool = False, read: bool = False) -> None:
-    """Write the messages about a project as it is now. `applied`, `read`: what the run did that has just ended, if one has."""
-    (row,) = projects.read(connection, [name])
-    settings = projects.settings(connection).get("notifications", ())
-    targets = [target for target in settings if target["tenants"] is None or row.project.tenant in target["tenants"]]
-    facts = facts_of(row)
-    seen = Seen(
-        name, status.status(facts, row.now), health_of(row), facts.reading, row.error, row.failures, row.waits,
-        notices.digest(connection, row.id), applied, read,
-    )  # fmt: skip
-    found, then = messages(notices.announced(connection, row.id), seen, row.now)
-    notices.write(connection, row.id, found, then, targets)
-
-
-def announce_quiet(connection: Connection) -> None:
-    """Write the messages about projects of which no run says that they are Unknown."""
-    for name in notices.quiet(connection):
-        announce(connection, name)

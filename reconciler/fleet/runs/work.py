@@ -11,21 +11,19 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from sqlalchemy import func
-
 from reconciler.config.language.variables import ENV_PREFIX
 from reconciler.errors import ReconcilerError
-from reconciler.fleet import approvals, schedule, status
-from reconciler.fleet.health import Checked, of_document
+from reconciler.fleet import approvals, status
+from reconciler.fleet.health import of_document
 from reconciler.fleet.model import Approval, Mode, Project
 from reconciler.fleet.runs import end, holds
 from reconciler.fleet.runs.gate import VARIABLE, Gate
 from reconciler.fleet.runs.process import execute
+from reconciler.fleet.runs.result import Result
 from reconciler.fleet.runs.secrets import digest, resolved
 from reconciler.fleet.sources import authors as git_authors
 from reconciler.fleet.sources import git, tree
@@ -33,7 +31,6 @@ from reconciler.fleet.store import Database, audit, budgets, runs
 from reconciler.fleet.store import approvals as kept
 from reconciler.fleet.store import projects as rows
 from reconciler.fleet.store.approvals import Plan
-from reconciler.fleet.store.schema import projects as tables
 
 READ_SECONDS: Final = 900.0
 APPLY_SECONDS: Final = 3_600.0
@@ -42,30 +39,6 @@ DOCUMENT_MAX: Final = 64 * 2**20  # bytes
 
 class Failed(ReconcilerError):
     """A run ended without a reading."""
-
-
-@dataclass
-class Result:
-    """What a run says of its project. `waits`: why changes are not applied, None where none wait. `began`: applying began, so
-    something may have been sent; `applied`: all of it was; `stopped`: it was stopped in the middle."""
-
-    commit: str | None = None
-    reading: status.Reading | None = None
-    health: Checked | None = None
-    plan: Plan | None = None
-    waits: str | None = None
-    began: bool = False
-    applied: bool = False
-    stopped: bool = False
-    code: int = 0
-    late: bool = False
-    requests: int = 0
-    error: str | None = None
-
-    @property
-    def ended(self) -> str:
-        """How the run ended, as its row says it."""
-        return "late" if self.late else "failed" if self.error is not None else "done"
 
 
 @dataclass(frozen=True)
@@ -91,7 +64,7 @@ async def work(place: Place, begun: runs.Begun, worker: int, trace: Mapping[str,
     finally:
         await asyncio.to_thread(shutil.rmtree, folder, True)
         await asyncio.to_thread(shutil.rmtree, door, True)
-    await asyncio.to_thread(_end, place.database, begun, worker, result)
+    await asyncio.to_thread(end.write, place.database, begun, worker, result)
     return result
 
 
@@ -238,7 +211,7 @@ class _Run:
     def _begin(self) -> None:
         """Write that applying begins: if this worker is killed, nobody writes how it ended."""
         with self.place.database.transaction() as connection:
-            audit.write(connection, _line(self.begun, "begin-apply", self.result))
+            audit.write(connection, end.line(self.begun, "begin-apply", self.result))
 
     def _held(self) -> str | None:
         """Why nothing may be applied now."""
@@ -290,45 +263,3 @@ def _text(path: Path) -> bytes:
     if len(text) > DOCUMENT_MAX:
         raise Failed(f"{path.name} is larger than {DOCUMENT_MAX // 2**20} MiB", id="RC-fleet-run-large")
     return text
-
-
-def _line(begun: runs.Begun, action: str, result: Result, **outcome: Any) -> audit.Line:
-    """A line of the audit log about a run that applies a plan."""
-    digest = result.plan.digest if result.plan is not None else None
-    details = {"commit": result.commit, "digest": digest, "run": begun.id, **outcome}
-    return audit.Line(holds.SELF, action, begun.project.name, begun.project.tenant, details)
-
-
-def _end(database: Database, begun: runs.Begun, worker: int, result: Result) -> None:
-    """Write the end of a run, and when its project is due again."""
-    reading, project = result.reading, begun.project
-    failures = begun.failures + 1 if result.error is not None else 0
-    due = schedule.delay(project.every, failures)
-    if result.applied or result.stopped:
-        due = min(due, 1)  # what was applied is verified by a reading of its own
-    values: dict[str, Any] = {
-        "failures": failures, "error": result.error, "error_at": func.now() if result.error is not None else None,
-        "next_due": func.now() + timedelta(seconds=due), "waits": result.waits,
-    }  # fmt: skip
-    if result.applied:
-        values["applied"] = result.commit
-    if reading is not None:
-        values |= {"reading": status.as_data(reading), "read_at": func.now(), "cost": result.requests}
-        synced = status.status(status.Facts(project.every, reading, datetime.now(UTC)), datetime.now(UTC)).word is status.Word.SYNCED
-        values["synced_since"] = func.coalesce(tables.c.synced_since, func.now()) if synced else None
-        values |= end.values(begun, result)
-    run = {
-        "commit": result.commit, "exit_code": result.code, "requests": result.requests,
-        "says": result.error or result.waits or ("applied" if result.applied else None),
-    }  # fmt: skip
-    with database.transaction() as connection:
-        if not runs.end(connection, begun.id, worker, ended=result.ended, values=run, project=values):
-            return
-        if result.plan is not None and result.reading is not None and project.mode is not Mode.WATCH:
-            kept.keep_plan(connection, begun.project_id, result.plan)
-        if result.began and result.plan is not None:
-            if result.applied and result.plan.digest is not None:
-                kept.decide(connection, begun.project_id, approvals.Decision("", result.plan.digest))
-            outcome = "applied" if result.applied else "stopped" if result.stopped else result.ended
-            audit.write(connection, _line(begun, "apply", result, ended=outcome, exitCode=result.code))
-        end.after(connection, begun, result)

@@ -1,0 +1,30 @@
+"""Messages for people about a project as it is now: by the end of a run, or because no run says anything any more."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+
+from reconciler.fleet import status
+from reconciler.fleet.facts import facts_of, health_of
+from reconciler.fleet.notices.events import Seen, messages
+from reconciler.fleet.store import notices, projects
+
+
+def announce(connection: Connection, name: str, *, applied: bool = False, read: bool = False) -> None:
+    """Write the messages about a project as it is now. `applied`, `read`: what the run did that has just ended, if one has."""
+    (row,) = projects.read(connection, [name])
+    settings = projects.settings(connection).get("notifications", ())
+    targets = [target for target in settings if target["tenants"] is None or row.project.tenant in target["tenants"]]
+    facts = facts_of(row)
+    seen = Seen(
+        name, status.status(facts, row.now), health_of(row), facts.reading, row.error, row.failures, row.waits,
+        notices.digest(connection, row.id), applied, read,
+    )  # fmt: skip
+    found, then = messages(notices.announced(connection, row.id), seen, row.now)
+    notices.write(connection, row.id, found, then, targets)
+
+
+def announce_quiet(connection: Connection) -> None:
+    """Write the messages about projects of which no run says that they are Unknown."""
+    for name in notices.quiet(connection):
+        announce(connection, name)

@@ -1,0 +1,33 @@
+"""What a run says of its project, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reconciler.fleet import status
+from reconciler.fleet.health import Checked
+from reconciler.fleet.store.approvals import Plan
+
+
+@dataclass
+class Result:
+    """What a run says of its project. `waits`: why changes are not applied, None where none wait. `began`: applying began, so
+    something may have been sent; `applied`: all of it was; `stopped`: it was stopped in the middle."""
+
+    commit: str | None = None
+    reading: status.Reading | None = None
+    health: Checked | None = None
+    plan: Plan | None = None
+    waits: str | None = None
+    began: bool = False
+    applied: bool = False
+    stopped: bool = False
+    code: int = 0
+    late: bool = False
+    requests: int = 0
+    error: str | None = None
+
+    @property
+    def ended(self) -> str:
+        """How the run ended, as its row says it."""
+        return "late" if self.late else "failed" if self.error is not None else "done"
