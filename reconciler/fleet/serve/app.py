@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from typing import Final
 
 from fastapi import FastAPI
@@ -22,15 +21,9 @@ ROUTES: Final = (login, pages, acts, api, events, webhooks, probes)
 Say = Callable[[str], None]
 
 
-def create_app(database: Database, url: str, *, single: Single | None, say: Say, show: Say) -> ASGIApp:
+def create_app(database: Database, url: str, *, single: Single | None, feed: Feed, say: Say, show: Say) -> ASGIApp:
     """The dashboard of a fleet. `url`: that people open. `single`: the only person; without it, the fleet file's provider says who people
-    are. `say`: for the log; `show`: for the terminal only."""
-    feed = Feed(database)
-
-    @asynccontextmanager
-    async def living(app: FastAPI) -> AsyncIterator[None]:
-        yield
-        feed.end()
+    are. `feed`: what pages follow; whoever serves ends it. `say`: for the log; `show`: for the terminal only."""
 
     app = FastAPI(
         title="The API of a fleet",
@@ -39,7 +32,6 @@ def create_app(database: Database, url: str, *, single: Single | None, say: Say,
         openapi_url=f"{api.PREFIX}/openapi.json",
         docs_url=None,
         redoc_url=None,
-        lifespan=living,
         redirect_slashes=False,
     )
     app.state.site = Site(database, url.rstrip("/"), single, say, show, feed)

@@ -25,15 +25,21 @@ from reconciler.fleet.runs.secrets import resolved
 from reconciler.fleet.serve.settings import Oidc
 
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")  # none of shared secrets
-TIMEOUT: Final = httpx.Timeout(10.0)
+TIMEOUT: Final = httpx.Timeout(10.0, connect=3.0)
 LEEWAY: Final = 60  # seconds by which clocks may differ
 DISCOVERY_SECONDS: Final = 3_600.0
+KNOWN_SECONDS: Final = 86_400.0  # for which an older document is used while the provider gives no new one
+AGAIN_SECONDS: Final = 5.0  # after which a provider that could not be reached is asked again
 KEYS_SECONDS: Final = 30.0  # after which an unknown key is looked for again
 VALUES_MAX: Final = 1_000
 
 
 class LoginFailed(ReconcilerError):
     """The provider named nobody. The message has nothing that the provider or the browser sent."""
+
+
+class Undiscovered(Exception):
+    """The discovery document of a provider could not be read. The message is for the log."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +57,9 @@ class Provider:
     """What is known of providers, by issuer. For any number of threads."""
 
     _documents: dict[str, tuple[float, Mapping[str, Any]]] = field(default_factory=dict)
+    _failures: dict[str, tuple[float, Undiscovered]] = field(default_factory=dict)
     _keys: dict[str, tuple[float, KeySet]] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def begin(self, oidc: Oidc, redirect: str) -> Begun:
         """Where a person logs in."""
@@ -85,25 +92,26 @@ class Provider:
 
     def _document(self, oidc: Oidc, http: httpx.Client) -> Mapping[str, Any]:
         """The provider's discovery document, which must be of this issuer."""
-        known, now = self._documents.get(oidc.issuer), time.monotonic()
-        if known is not None and now - known[0] < DISCOVERY_SECONDS:
+        with self._lock:  # one request at a time: whoever waits has the same answer
+            known, failed, now = self._documents.get(oidc.issuer), self._failures.get(oidc.issuer), time.monotonic()
+            if known is not None and now - known[0] < DISCOVERY_SECONDS:
+                return known[1]
+            if failed is None or now - failed[0] >= AGAIN_SECONDS:
+                try:
+                    document = _discovered(oidc.issuer, http)
+                except Undiscovered as error:
+                    failed = self._failures[oidc.issuer] = (time.monotonic(), error)
+                else:
+                    self._failures.pop(oidc.issuer, None)
+                    self._documents[oidc.issuer] = (now, document)
+                    return document
+        if known is not None and now - known[0] < KNOWN_SECONDS:  # a provider moves its endpoints less often than it is down
             return known[1]
-        try:
-            document = http.get(f"{oidc.issuer.rstrip('/')}/.well-known/openid-configuration").raise_for_status().json()
-            fits = document["issuer"] == oidc.issuer and all(
-                document[key].startswith(oidc.issuer.partition("://")[0])
-                for key in ("authorization_endpoint", "token_endpoint", "jwks_uri")
-            )
-        except (httpx.HTTPError, ValueError, KeyError, TypeError, AttributeError):
-            fits = False
-        if not fits:
-            raise LoginFailed(
-                "the provider cannot be reached, or is another one than dashboard.oidc.issuer says",
-                id="RC-fleet-login",
-                hint="Try again. If it stays so, compare dashboard.oidc.issuer with the provider's discovery document.",
-            )
-        self._documents[oidc.issuer] = (now, document)
-        return cast(Mapping[str, Any], document)
+        raise LoginFailed(
+            "the provider cannot be reached, or is another one than dashboard.oidc.issuer says",
+            id="RC-fleet-login",
+            hint="Try again. If it stays so, compare dashboard.oidc.issuer with the provider's discovery document.",
+        ) from failed[1]
 
     def _verified(self, oidc: Oidc, http: httpx.Client, begun: Begun, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """The claims of an ID token whose signature, issuer, audience, times and nonce are right."""
@@ -127,6 +135,27 @@ class Provider:
             keys = KeySet.import_key_set(http.get(self._document(oidc, http)["jwks_uri"]).raise_for_status().json())
             self._keys[oidc.issuer] = (now, keys)
             return keys
+
+
+def _discovered(issuer: str, http: httpx.Client) -> Mapping[str, Any]:
+    """The discovery document of a provider, which must be of this issuer. Raises `Undiscovered`."""
+    url = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
+    try:
+        document = http.get(url).raise_for_status().json()
+        own = document["issuer"] == issuer
+        scheme = issuer.partition("://")[0]
+        fits = all(document[key].startswith(f"{scheme}://") for key in ("authorization_endpoint", "token_endpoint", "jwks_uri"))
+    except httpx.HTTPStatusError as error:
+        raise Undiscovered(f"{url} answers {error.response.status_code}") from error
+    except httpx.HTTPError as error:
+        raise Undiscovered(f"{url} cannot be reached ({type(error).__name__})") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Undiscovered(f"{url} is no discovery document") from error
+    if not own:
+        raise Undiscovered(f"{url} is of another issuer than dashboard.oidc.issuer says")
+    if not fits:
+        raise Undiscovered(f"{url} names endpoints that are not {scheme}")
+    return cast(Mapping[str, Any], document)
 
 
 def _auth(oidc: Oidc) -> dict[str, Any]:

@@ -11,15 +11,17 @@ from typing import Final
 
 import uvicorn
 
-from reconciler.errors import ReconcilerError, UsageError
+from reconciler.errors import ReconcilerError, StateError, UsageError
 from reconciler.fleet.runs.secrets import resolved
 from reconciler.fleet.serve.app import Say, create_app
+from reconciler.fleet.serve.feed import Feed
 from reconciler.fleet.serve.settings import Settings, of_data
 from reconciler.fleet.serve.single import Single
 from reconciler.fleet.store import Database, projects
 
 PORT: Final = 8400
 END_SECONDS: Final = 5
+LOOK_SECONDS: Final = 3.0  # after which a new fleet file is noticed
 CONNECTIONS_MAX: Final = 2_000
 
 
@@ -44,8 +46,7 @@ class Listening:
 
 def checked(database: Database, listening: Listening) -> Settings:
     """What the fleet file says, if it can be served there. Raises `UsageError`, or `MissingSecret` for a reference to nothing."""
-    with database.transaction() as connection:
-        settings = of_data(projects.settings(connection))
+    settings = _settings(database)
     if settings.oidc is None and not listening.is_loopback:
         raise UsageError(
             f"without dashboard.oidc, only this machine's user is known, so {listening.host} cannot be listened on",
@@ -65,25 +66,69 @@ def checked(database: Database, listening: Listening) -> Settings:
     return settings
 
 
+def _settings(database: Database) -> Settings:
+    with database.transaction() as connection:
+        return of_data(projects.settings(connection))
+
+
 async def serve(database: Database, listening: Listening, *, say: Say, show: Say) -> None:
-    """Serve until this is cancelled. Shows where, when it is ready. `say`: for the log; `show`: for the terminal only."""
-    settings = await asyncio.to_thread(checked, database, listening)
+    """Serve until this is cancelled. Shows where, when it is ready. `say`: for the log; `show`: for the terminal only.
+
+    When the fleet file begins or ceases to name a provider, or names another URL, it is served again in that way."""
+    settings: Settings | None = await asyncio.to_thread(checked, database, listening)
     with contextlib.closing(_listener(listening)) as listener:
-        name = f"[{listening.host}]" if ":" in listening.host else listening.host
-        own = f"http://{name}:{listener.getsockname()[1]}"
-        single = Single(listening.person, listening.token) if settings.oidc is None else None
-        url = own if single is not None else settings.url or own
-        server = _Server(_config(create_app(database, url, single=single, say=say, show=show)))
-        running = asyncio.create_task(server.serve(sockets=[listener]))
+        while settings is not None:
+            settings = await _served(database, listening, listener, settings, say=say, show=show)
+
+
+async def _served(
+    database: Database, listening: Listening, listener: socket.socket, settings: Settings, *, say: Say, show: Say
+) -> Settings | None:
+    """Serve in one way, until the fleet file says another one, which is returned; None where the server ends."""
+    name = f"[{listening.host}]" if ":" in listening.host else listening.host
+    own = f"http://{name}:{listener.getsockname()[1]}"
+    single = Single(listening.person, listening.token) if settings.oidc is None else None
+    url = own if single is not None else settings.url or own
+    feed = Feed(database)
+    server = _Server(_config(create_app(database, url, single=single, feed=feed, say=say, show=show)))
+    running = asyncio.create_task(server.serve(sockets=[listener.dup()]))
+    ready = asyncio.create_task(server.ready.wait())
+    changed = asyncio.create_task(_changed(database, listening, settings, say))
+    try:
+        await asyncio.wait({running, ready}, return_when=asyncio.FIRST_COMPLETED)
+        if not running.done():
+            show(f"The dashboard is ready: {single.link(url) if single is not None else url}")
+        await asyncio.wait({running, changed}, return_when=asyncio.FIRST_COMPLETED)
+        return changed.result() if changed.done() else None
+    finally:
+        for task in (ready, changed):
+            task.cancel()
+        feed.end()  # whoever follows would keep the server for as long as it waits
+        server.should_exit = True
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+
+
+async def _changed(database: Database, listening: Listening, served: Settings, say: Say) -> Settings:
+    """The settings of the fleet file, as soon as they need another server and can be served."""
+    said = ""
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
         try:
-            await asyncio.wait({running, asyncio.ensure_future(server.ready.wait())}, return_when=asyncio.FIRST_COMPLETED)
-            if not running.done():
-                show(f"The dashboard is ready: {single.link(url) if single is not None else url}")
-            await asyncio.shield(running)
-        finally:
-            server.should_exit = True
-            with contextlib.suppress(asyncio.CancelledError):
-                await running
+            settings = await asyncio.to_thread(_settings, database)
+            if settings.way == served.way:
+                said = ""
+                continue
+            settings = await asyncio.to_thread(checked, database, listening)
+        except StateError:  # it is read again in a moment
+            continue
+        except ReconcilerError as error:
+            if error.message != said:
+                said = error.message
+                say(f"The fleet file changed how people log in, and the dashboard cannot follow: {said}. {error.hint or ''}".rstrip())
+            continue
+        say("The fleet file changed how people log in: the dashboard starts again.")
+        return settings
 
 
 class _Server(uvicorn.Server):

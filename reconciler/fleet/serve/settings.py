@@ -31,6 +31,11 @@ class Settings:
     metrics: Reference | None = None
     webhooks: Mapping[str, Reference] = field(default_factory=dict)
 
+    @property
+    def way(self) -> tuple[bool, str | None]:
+        """What a server is made for: whether a provider says who people are, and the URL that they open."""
+        return self.oidc is not None, self.url if self.oidc is not None else None
+
 
 def of_data(data: Mapping[str, Any]) -> Settings:
     """The settings of the JSON that a fleet file gave (`reconciler.fleet.declared.dashboard`)."""

@@ -35,6 +35,9 @@ class Provider:
     numbers: Iterator[int] = field(default_factory=count)
     landed: Any = None
     """Where the browser is after the last login."""
+    is_down: bool = False
+    discovered: int = 0
+    """How often its discovery document was asked for."""
 
     def document(self) -> dict[str, Any]:
         ends = {"authorization_endpoint": "/authorize", "token_endpoint": "/token", "jwks_uri": "/keys"}
@@ -94,7 +97,8 @@ def provided() -> Iterator[Provider]:
             elif parts.path == "/keys":
                 self.answer({"keys": [key.as_dict(private=False) for key in made.published]})
             else:
-                self.answer(made.document())
+                made.discovered += 1
+                self.answer({} if made.is_down else made.document(), 503 if made.is_down else 200)
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()

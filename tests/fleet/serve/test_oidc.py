@@ -18,7 +18,9 @@ from sqlalchemy import func, select, update
 
 from reconciler.errors import UsageError
 from reconciler.fleet.model import Mode
+from reconciler.fleet.serve import oidc
 from reconciler.fleet.serve import site as site_module
+from reconciler.fleet.serve.routes import login
 from reconciler.fleet.status import Reading
 from reconciler.fleet.store import Database, approvals, audit
 from reconciler.fleet.store import schema as tables
@@ -50,8 +52,14 @@ def site(database: Database, provider: Provider, monkeypatch: pytest.MonkeyPatch
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    oidc = {"issuer": provider.issuer, "clientId": CLIENT, "clientSecret": "env:OIDC_SECRET", "claim": "realm.groups", "scopes": ["openid"]}
-    dashboard = {"url": f"http://127.0.0.1:{port}", "oidc": oidc, "roles": ROLES, "metrics": None}
+    declared = {
+        "issuer": provider.issuer,
+        "clientId": CLIENT,
+        "clientSecret": "env:OIDC_SECRET",
+        "claim": "realm.groups",
+        "scopes": ["openid"],
+    }
+    dashboard = {"url": f"http://127.0.0.1:{port}", "oidc": declared, "roles": ROLES, "metrics": None}
     shared = {"mode": Mode.APPLY, "wave": 1}
     names = [project(f"{tenant}-{number}", tenant=tenant, **shared) for tenant in ("blue", "red") for number in range(2)]
     declare(database, *names, settings={"dashboard": dashboard, "webhooks": {"github": "env:HOOK_SECRET"}})
@@ -102,6 +110,30 @@ def test_a_login_is_refused_unless_everything_about_it_is_right(site: Served, pr
         assert browser.get("/login/callback?code=code-0&state=guess").status_code == 401  # a login that another browser began
         assert browser.get("/login?token=x").status_code == 401
     assert [session["person"]["name"] for session in rows_of(database, tables.sessions)] == ["ada@blue.example"]
+
+
+def test_a_provider_that_is_down_is_asked_seldom_and_known_endpoints_are_used_meanwhile(
+    site: Served, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(login, "provider", oidc.Provider())
+    provider.is_down = True
+    for _ in range(3):
+        with log_in(site, provider, "ada@blue.example", "blue"):
+            assert (provider.landed.status_code, "cannot be reached" in provider.landed.text) == (401, True)
+    assert provider.discovered == 1
+    assert site.said[0] == f"Nobody can log in: {provider.issuer}/.well-known/openid-configuration answers 503"
+    provider.is_down = False
+    monkeypatch.setattr(oidc, "AGAIN_SECONDS", 0.0)
+    for down in (False, True):
+        provider.is_down = down
+        monkeypatch.setattr(oidc, "DISCOVERY_SECONDS", 0.0)
+        with log_in(site, provider, "ada@blue.example", "blue"):
+            assert provider.landed.url.path == "/projects/blue-0"
+    provider.is_down, provider.issuer = False, "https://evil.example"
+    monkeypatch.setattr(oidc, "KNOWN_SECONDS", 0.0)
+    with log_in(site, provider, "ada@blue.example", "blue"):
+        assert provider.landed.status_code == 401
+    assert "is of another issuer" in site.said[-1]
 
 
 def crawl(browser: httpx.Client) -> dict[str, httpx.Response]:

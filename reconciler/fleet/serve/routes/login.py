@@ -18,7 +18,6 @@ from reconciler.fleet.pages.views import Frame, LoginView
 from reconciler.fleet.serve.callers import Acting, Fields, find
 from reconciler.fleet.serve.errors import Wrong, shown
 from reconciler.fleet.serve.oidc import Begun, LoginFailed, Provider
-from reconciler.fleet.serve.settings import Oidc
 from reconciler.fleet.serve.single import WAY as SINGLE
 from reconciler.fleet.serve.site import Site, site_of
 from reconciler.fleet.store import audit
@@ -26,6 +25,7 @@ from reconciler.fleet.store.dashboard import sessions
 
 CALLBACK: Final = "/login/callback"
 BEGUN_SECONDS: Final = 600
+NO_PROVIDER: Final = "Write dashboard.oidc in it, or serve the dashboard on its own machine: fleet serve without --host."
 router = APIRouter(include_in_schema=False)
 provider = Provider()
 
@@ -38,8 +38,11 @@ def login(request: Request, token: str = "", back: str = "/") -> Response:
         return _exchanged(request, site, token, back)
     if find(request) is not None:
         return RedirectResponse(_inside(back), 303)
-    name = (site.settings().oidc or _nothing()).issuer if site.single is None else ""
-    view = LoginView(Frame(datetime.now(UTC), version=__version__), urlsplit(name).hostname or "", _inside(back))
+    oidc = site.settings().oidc if site.single is None else None
+    if site.single is None and oidc is None:
+        return shown(request, Wrong(503, "Nobody can log in: the fleet file no longer names a provider.", NO_PROVIDER))
+    name = urlsplit(oidc.issuer).hostname or "" if oidc is not None else ""
+    view = LoginView(Frame(datetime.now(UTC), version=__version__), name, _inside(back))
     return HTMLResponse(render.render_login(view))
 
 
@@ -82,6 +85,7 @@ def start(request: Request, back: str = "/") -> Response:
     try:
         begun = provider.begin(oidc, site.url + CALLBACK)
     except LoginFailed as error:
+        site.say(f"Nobody can log in: {error.__cause__ or error.message}")
         return _failed(request, error)
     kept = {"state": begun.state, "nonce": begun.nonce, "verifier": begun.verifier, "back": _inside(back)}
     response = RedirectResponse(begun.url, 303)
@@ -146,7 +150,3 @@ def _inside(back: str) -> str:
     """A path of this site; its first page for anything else."""
     inside = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable() and "\\" not in back
     return back if inside and not back.startswith((links.LOGIN, links.LOGOUT)) else "/"
-
-
-def _nothing() -> Oidc:
-    return Oidc("", "", None, "", ())
