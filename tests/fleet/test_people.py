@@ -84,5 +84,10 @@ def test_two_approve_what_then_is_applied_and_what_moved_or_was_undone_is_not(fl
         fleet.call("fleet", "approve", "a", "--digest", waiting["approvals"]["digest"])
     fleet.until(lambda: fleet.status()["a"]["status"] == "Synced")
     assert "y" not in fleet.titles("a").values()
-    actions = [row[0] for row in fleet.rows("SELECT action FROM reconciler_fleet.audit ORDER BY id") if row[0] != "sync"]
-    assert actions == ["approve", "approve", "approve", "apply", "quarantine", "resume", "approve", "approve", "apply"]
+    lines = [row for row in fleet.rows("SELECT action, details FROM reconciler_fleet.audit ORDER BY id") if row[0] != "sync"]
+    approved = ["approve", "approve", "begin-apply", "apply"]
+    assert [action for action, _ in lines] == ["approve", *approved, "quarantine", "resume", *approved]
+    both = {"delete": ["grace@acme.example", "linus@acme.example"]}
+    assert [details["approvedBy"] for action, details in lines if "apply" in action] == [both] * 4
+    says = "applied, approved by grace@acme.example, linus@acme.example"
+    assert fleet.rows("SELECT says FROM reconciler_fleet.runs WHERE says LIKE 'applied%' ORDER BY id") == [(says,)] * 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,7 @@ from reconciler.cli import options as shared
 from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.errors import StateError
 
 if TYPE_CHECKING:
     from reconciler.fleet.store import Database
@@ -40,20 +42,45 @@ def audit_command(screen: Screen, /, since: datetime | None, follow: bool, datab
     """
     options = Options.of(screen, words)
     with fleet_options.opened(screen, database) as opened:
-        after = _print(screen, options, opened, 0, since)
+        printer = _Printer(screen, options, opened, since, settled=follow)
+        printer.more()
         while follow and screen.lost is None:
             time.sleep(LOOK_SECONDS)
-            after = _print(screen, options, opened, after, since)
+            printer.follow()
 
 
-def _print(screen: Screen, options: Options, database: Database, after: int, since: datetime | None) -> int:
-    """Print the lines after an id; the id of the last one."""
-    from reconciler.fleet.reports import audit_document, audit_text
-    from reconciler.fleet.store import audit
-    from reconciler.text.escape import as_json
+@dataclass
+class _Printer:
+    """What was printer. `after`: the id of the last line; `settled`: none is skipped because its transaction ended late; `failed`: why the
+    database could not be read the last time."""
 
-    with database.transaction() as connection:
-        for line in audit.read(connection, after=after, since=since):
-            screen.out(as_json(audit_document(line), indent=None) + "\n" if options.format == "json" else audit_text(line))
-            after = line.id
-    return after
+    screen: Screen
+    options: Options
+    database: Database
+    since: datetime | None
+    settled: bool
+    after: int = 0
+    failed: str = ""
+
+    def follow(self) -> None:
+        """Print what was added. A database that cannot be reached is tried again."""
+        try:
+            self.more()
+        except StateError as error:
+            if error.message != self.failed:
+                self.screen.say(f"{error.message}; trying again")
+            self.failed = error.message
+        else:
+            self.failed = ""
+
+    def more(self) -> None:
+        """Print the lines after the last one."""
+        from reconciler.fleet.reports import audit_document, audit_text
+        from reconciler.fleet.store import audit
+        from reconciler.text.escape import as_json
+
+        with self.database.transaction() as connection:
+            for line in audit.read(connection, after=self.after, since=self.since, settled=self.settled):
+                text = as_json(audit_document(line), indent=None) + "\n" if self.options.format == "json" else audit_text(line)
+                self.screen.out(text)
+                self.after = line.id

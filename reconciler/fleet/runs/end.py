@@ -21,7 +21,7 @@ def write(database: Database, begun: runs.Begun, worker: int, result: Result) ->
     word = _word(begun, result)
     run = {
         "commit": result.commit, "exit_code": result.code, "requests": result.requests,
-        "says": result.error or result.waits or ("applied" if result.applied else None),
+        "says": result.error or result.waits or (_applied(result) if result.applied else None),
     }  # fmt: skip
     columns = _next(begun, result) | _reading(result, word) | _health(begun, result, word)
     with database.transaction() as connection:
@@ -43,7 +43,14 @@ def line(begun: runs.Begun, action: str, result: Result, **outcome: Any) -> audi
     """A line of the audit log about a run that applies a plan."""
     digest = result.plan.digest if result.plan is not None else None
     details = {"commit": result.commit, "digest": digest, "run": begun.id, **outcome}
+    details |= {"approvedBy": dict(result.approvers)} if result.approvers else {}
     return audit.Line(holds.SELF, action, begun.project.name, begun.project.tenant, details)
+
+
+def _applied(result: Result) -> str:
+    """What the history of a project says of a plan that was applied."""
+    people = dict.fromkeys(name for names in result.approvers.values() for name in names)
+    return f"applied, approved by {', '.join(people)}" if people else "applied"
 
 
 def _word(begun: runs.Begun, result: Result) -> status.Word | None:

@@ -14,9 +14,9 @@ from typing import Any, Final
 from sqlalchemy import Connection, select
 
 from reconciler.fleet import schedule, status
-from reconciler.fleet.approvals import judged
+from reconciler.fleet.approvals import NEEDED, Verdict, judged
 from reconciler.fleet.facts import follower
-from reconciler.fleet.model import Mode, Project
+from reconciler.fleet.model import Approval, Mode, Project
 from reconciler.fleet.people import FOREIGN
 from reconciler.fleet.store import approvals, audit, projects, quarantines, waves
 from reconciler.fleet.store.approvals import Plan
@@ -41,11 +41,21 @@ def held(connection: Connection, name: str, plan: Plan) -> str | None:
     for quarantine in quarantines.opened(connection, [row.id]).get(row.id, ()):
         if both := sorted(changed.intersection(quarantine.addresses)):
             return _quarantined(name, quarantine, both)
-    made = approvals.decisions(connection, [(row.id, plan.digest or "")]).get(row.id, [])
-    verdict = judged(plan.changes, project.approvals, made, digest=plan.digest or "", authors=plan.authors)
-    if verdict.sentence is not None:
-        return verdict.sentence
+    sentence = _verdict(connection, row.id, project, plan).sentence
+    if sentence is not None:
+        return sentence
     return None if schedule.is_open(project.windows, row.now) else "its windows are closed"
+
+
+def approvers(connection: Connection, id: int, project: Project, plan: Plan) -> dict[str, list[str]]:
+    """Whose approvals of a plan count, by class of change, for the audit log."""
+    people = _verdict(connection, id, project, plan).people
+    return {change.value: list(names) for change, names in people.items() if NEEDED[project.approvals.get(change, Approval.TWO)]}
+
+
+def _verdict(connection: Connection, id: int, project: Project, plan: Plan) -> Verdict:
+    made = approvals.decisions(connection, [(id, plan.digest or "")]).get(id, [])
+    return judged(plan.changes, project.approvals, made, digest=plan.digest or "", authors=plan.authors)
 
 
 def _quarantined(name: str, quarantine: quarantines.Quarantine, both: Sequence[str]) -> str:

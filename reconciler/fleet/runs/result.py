@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from reconciler.fleet import status
 from reconciler.fleet.health import Checked
@@ -12,7 +13,8 @@ from reconciler.fleet.store.approvals import Plan
 @dataclass
 class Result:
     """What a run says of its project. `waits`: why changes are not applied, None where none wait. `began`: applying began, so
-    something may have been sent; `applied`: all of it was; `stopped`: it was stopped in the middle."""
+    something may have been sent; `applied`: all of it was; `stopped`: it was stopped in the middle; `approvers`: whose approvals counted
+    when it began, by class of change."""
 
     commit: str | None = None
     reading: status.Reading | None = None
@@ -22,6 +24,7 @@ class Result:
     began: bool = False
     applied: bool = False
     stopped: bool = False
+    approvers: Mapping[str, list[str]] = field(default_factory=dict)
     code: int = 0
     late: bool = False
     requests: int = 0

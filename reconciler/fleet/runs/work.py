@@ -211,6 +211,7 @@ class _Run:
     def _begin(self) -> None:
         """Write that applying begins: if this worker is killed, nobody writes how it ended."""
         with self.place.database.transaction() as connection:
+            self.result.approvers = holds.approvers(connection, self.begun.project_id, self.project, self._plan)
             audit.write(connection, end.line(self.begun, "begin-apply", self.result))
 
     def _held(self) -> str | None:

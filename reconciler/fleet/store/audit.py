@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, insert, select, text
 
 from reconciler.fleet.store.schema import audit
 
 BATCH = 1_000
+SETTLED = text("(at < now() - interval '1 hour' OR age(audit.xmin) > age(pg_snapshot_xmin(pg_current_snapshot())::xid))")
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,21 @@ def write(connection: Connection, *lines: Line) -> None:
         connection.execute(insert(audit), values)
 
 
-def read(connection: Connection, *, after: int = 0, since: datetime | None = None, tenants: Sequence[str] | None = None) -> Iterator[Line]:
-    """The lines after an id and a time, oldest first. `tenants`: only those of these; None for all."""
+def read(
+    connection: Connection, *, after: int = 0, since: datetime | None = None, tenants: Sequence[str] | None = None, settled: bool = False
+) -> Iterator[Line]:
+    """The lines after an id and a time, oldest first. `tenants`: only those of these; None for all.
+
+    `settled`: without lines that another one with a smaller id may still precede, because its transaction has not ended: whoever continues
+    after the last id then misses none."""
     while True:
         query = select(audit).where(audit.c.id > after).order_by(audit.c.id).limit(BATCH)
         if since is not None:
             query = query.where(audit.c.at > since)
         if tenants is not None:
             query = query.where(audit.c.tenant.in_(list(tenants)))
+        if settled:
+            query = query.where(SETTLED)
         rows = connection.execute(query).mappings().all()
         for row in rows:
             yield Line(**row)

@@ -160,5 +160,5 @@ def audit_log(
     if not caller.is_admin:
         raise HTTPException(403)
     with site_of(request).database.transaction() as connection:
-        lines = list(islice(audit.read(connection, after=after, tenants=caller.audited), size))
+        lines = list(islice(audit.read(connection, after=after, tenants=caller.audited, settled=True), size))
     return documents.AuditLog(lines=[documents.line(line) for line in lines])

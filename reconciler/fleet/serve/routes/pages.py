@@ -208,7 +208,7 @@ def audit_export(request: Request, caller: Known, after: int = 0) -> Response:
 
 def _exported(site: Site, caller: Caller, after: int) -> Iterator[str]:
     with site.database.transaction() as connection:
-        for line in audit.read(connection, after=after, tenants=caller.audited):
+        for line in audit.read(connection, after=after, tenants=caller.audited, settled=True):
             data = {**vars(line), "at": utc_text(line.at) if line.at is not None else None}
             yield json.dumps(data, ensure_ascii=True) + "\n"
 
