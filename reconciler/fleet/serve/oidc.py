@@ -150,7 +150,7 @@ def _discovered(issuer: str, http: httpx.Client) -> Mapping[str, Any]:
     except httpx.HTTPError as error:
         raise Undiscovered(f"{url} cannot be reached ({type(error).__name__})") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Undiscovered(f"{url} is no discovery document") from error
+        raise Undiscovered(f"{url} is not a discovery document") from error
     if not own:
         raise Undiscovered(f"{url} is of another issuer than dashboard.oidc.issuer says")
     if not fits:
