@@ -143,6 +143,16 @@ def s3_proxy() -> Iterator[s3.Proxy]:
         yield proxy
 
 
+@pytest.fixture(scope="session")
+def azure_proxy() -> Iterator[s3.Proxy]:
+    """The same before an emulator of Azure Blob Storage."""
+    from tests.state import azure
+
+    azure.missing()
+    with azure.running() as proxy:
+        yield proxy
+
+
 @pytest.fixture
 def org(tmp_path: Path) -> Org:
     """A fresh project, sandbox and state."""

@@ -13,9 +13,10 @@ import pytest
 
 from tests.mistakes.world import ADA, ADA_READS, Folder
 from tests.proofs import proof
-from tests.state import s3, server
+from tests.state import azure, s3, server
 from tests.strict.proxy import strict
 
+BUCKETS = {"s3_proxy": f"s3://{s3.BUCKET}", "azure_proxy": f"az://{azure.CONTAINER}"}
 READING = (
     "validate --lint",
     "plan --out plan.json",
@@ -32,15 +33,15 @@ READING = (
 )
 
 
-@pytest.fixture(params=["postgres", pytest.param("s3", marks=proof)])
+@pytest.fixture(params=["postgres", *(pytest.param(name, marks=proof) for name in BUCKETS)])
 def urls(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
     """The URL of a state for whoever applies, and for whoever may only read it."""
     if request.param == "postgres":
         with server.database(request.getfixturevalue("postgres_url")) as url:
             yield server.documented_roles(url)
     else:
-        request.getfixturevalue("s3_proxy").calm()
-        yield (f"s3://{s3.BUCKET}/{uuid4()}",) * 2
+        request.getfixturevalue(request.param).calm()
+        yield (f"{BUCKETS[request.param]}/{uuid4()}",) * 2
 
 
 def test_every_command_that_reads_works_without_any_right_to_write_and_asks_for_none(
@@ -51,7 +52,7 @@ def test_every_command_that_reads_works_without_any_right_to_write_and_asks_for_
     folder.edit("reconciler.yaml", "  sandbox: ../service.db\n", "")
     for words in (("init", "-q"), ("add", "-A"), ("-c", "user.name=Ada", "-c", "user.email=ada@acme.example", "commit", "-q", "-m", "one")):
         subprocess.run(["git", "-C", str(folder.root), *words], check=True)
-    bucket: Any = request.getfixturevalue("s3_proxy") if urls[0].startswith("s3:") else None
+    bucket: Any = next((request.getfixturevalue(name) for name, start in BUCKETS.items() if urls[0].startswith(start)), None)
     with strict(folder.service) as (address, service):
         applies = {"RECONCILER_BASE_URL": address, "RECONCILER_TOKEN": ADA, "RECONCILER_STATE": urls[0]}
         reads = {**applies, "RECONCILER_TOKEN": ADA_READS, "RECONCILER_STATE": urls[1]}

@@ -9,16 +9,20 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
-from tests.reliability.databases import S3, Database, Files, Postgres, Sqlite
+from tests.reliability.databases import S3, Azure, Database, Files, Postgres, Sqlite
 from tests.reliability.plan import DATABASES, EXPERIMENTS, Job, function, jobs
 from tests.reliability.record import Record, merged, result_of, table
 from tests.reliability.result import Result, Violation
-from tests.state import s3, server
+from tests.state import azure, s3, server
+
+REMOTE: dict[str, tuple[type[S3], Callable[[], AbstractContextManager[s3.Proxy]]]] = {
+    "s3": (S3, s3.running), "azure": (Azure, azure.running),
+}  # fmt: skip
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -70,6 +74,8 @@ def _repeated(seed: str, case: str | None, database: str | None) -> Job:
 
 def run(chosen: Sequence[Job], processes: int, say: object = None) -> Iterator[Result]:
     """The result of each job as it comes; a job that breaks is a violation."""
+    if any(job.database == "azure" for job in chosen) and azure.program() is None:
+        sys.exit(f"{azure.MISSING}; or pass --database with another")
     with ExitStack() as stack:
         url = stack.enter_context(_server()) if any(job.database == "postgres" for job in chosen) else None
         pool = stack.enter_context(ProcessPoolExecutor(max_workers=processes))
@@ -101,10 +107,11 @@ def one(job: Job, url: str | s3.Proxy | None, number: int) -> Result:
 
 @contextmanager
 def database(sort: str, url: str | s3.Proxy | None, name: str) -> Iterator[Database]:
-    """An empty database of that sort, which goes with the block. `url`: the server's; S3 is started where there is none."""
-    if sort == "s3":
-        with nullcontext(url) if isinstance(url, s3.Proxy) else s3.running() as proxy:
-            remote = S3(proxy, name)
+    """An empty database of that sort, which goes with the block. `url`: the server's; those of buckets are started where there is none."""
+    if sort in REMOTE:
+        made, running = REMOTE[sort]
+        with nullcontext(url) if isinstance(url, s3.Proxy) else running() as proxy:
+            remote = made(proxy, name)
             try:
                 yield remote
             finally:

@@ -16,7 +16,7 @@ from reconciler.state.bucket.objects import Objects
 from reconciler.state.health import file_holder
 from reconciler.state.postgres import SCHEMA
 from reconciler.state.tables.schema import METADATA, leases
-from tests.state import s3
+from tests.state import azure, s3
 
 
 class Database(Protocol):
@@ -193,12 +193,13 @@ class S3(Objected):
 
     name, sort = "bucket (S3)", "s3"
     rate = 0.04
+    start, plain = f"s3://{s3.BUCKET}", s3.Plain
 
     def __init__(self, proxy: s3.Proxy, prefix: str) -> None:
         self.proxy = proxy
         self.proxy.calm()
-        self.url = f"s3://{s3.BUCKET}/{prefix}"
-        self.objects = s3.Plain(proxy.server, prefix)
+        self.url = f"{self.start}/{prefix}"
+        self.objects = self.plain(proxy.server, prefix)
         self._read: dict[int, bytes] = {}
         proxy.rate = self.rate
 
@@ -233,3 +234,10 @@ class S3(Objected):
     def close(self) -> None:
         self.proxy.calm()
         self.put(None)
+
+
+class Azure(S3):
+    """The same in a container on an emulator of Azure Blob Storage."""
+
+    name, sort = "bucket (Azure)", "azure"
+    start, plain = f"az://{azure.CONTAINER}", azure.Plain

@@ -9,7 +9,8 @@ from typing import Any
 from tests.reliability.result import Result
 
 EXPERIMENTS = ("kill", "environments", "sigkill", "signals", "faults", "races", "projects", "statements", "pace", "edits", "marker")
-DATABASES = ("sqlite", "postgres", "bucket", "s3")
+SERVERS = ("s3", "azure")  # of buckets: each request of the state takes milliseconds
+DATABASES = ("sqlite", "postgres", "bucket", *SERVERS)
 TRANSFERS = ("transfers-mixed", "transfers-parts", "transfers-swapped")
 """Scenarios of several organizations, see `tests.transfers.steps`: their long runs together take about half an hour of a processor."""
 
@@ -56,7 +57,8 @@ def _kill(long: bool) -> Iterator[Job]:
         yield Job("kill", "sqlite", {"name": "random-2", "most": 15, "deep": 1, "deepest": 4})
         for name in named[:3]:
             yield Job("kill", "bucket", {"name": name, "most": 30, "deep": 3, "deepest": 4})
-        yield Job("kill", "s3", {"name": named[1], "most": 15, "deep": 1, "deepest": 4})
+        for server in SERVERS:
+            yield Job("kill", server, {"name": named[1], "most": 15, "deep": 1, "deepest": 4})
         for database in ("sqlite", "postgres", "bucket"):
             yield Job("kill", database, {"name": "transfers-mixed", "most": 12, "deep": 1, "deepest": 4})
         yield Job("kill", "sqlite", {"name": "transfers-35"})  # the moves after its transfers must be the same in each run
@@ -64,15 +66,15 @@ def _kill(long: bool) -> Iterator[Job]:
     for database in DATABASES:
         for name in named:
             yield Job("kill", database, {"name": name, "deep": 12, "deepest": 20})
-        for number in range({"sqlite": 18, "s3": 4}.get(database, 14)):
+        for number in range({"sqlite": 18, "s3": 4, "azure": 4}.get(database, 14)):
             yield Job("kill", database, {"name": f"random-{number}", "most": 80, "deep": 2, "deepest": 10})
         for name in TRANSFERS:
-            yield Job("kill", database, {"name": name, "most": 10 if database == "s3" else None, "deep": 4, "deepest": 10})
-        for number in range({"sqlite": 40, "s3": 0}.get(database, 12)):
+            yield Job("kill", database, {"name": name, "most": 10 if database in SERVERS else None, "deep": 4, "deepest": 10})
+        for number in range({"sqlite": 40, "s3": 0, "azure": 0}.get(database, 12)):
             yield Job("kill", database, {"name": f"transfers-{number}", "deep": 2, "deepest": 10})
         for name, parts in (("acme", 8), ("acme-changed", 2), ("acme-smaller", 1)):
             for part in range(1, parts + 1):
-                if database != "s3":
+                if database not in SERVERS:
                     yield Job("kill", database, {"name": f"{name}.{part}of{parts}", "deep": 1, "deepest": 10})
 
 
@@ -83,7 +85,7 @@ def _environments(long: bool) -> Iterator[Job]:
             for name in ("tiny", "tiny-cleared"):
                 yield Job("environments", database, {"name": name})
             for name in TRANSFERS:
-                yield Job("environments", database, {"name": name, "most": 5 if database == "s3" else 20})
+                yield Job("environments", database, {"name": name, "most": 5 if database in SERVERS else 20})
 
 
 def _sigkill(long: bool) -> Iterator[Job]:
@@ -110,13 +112,16 @@ def _faults(long: bool) -> Iterator[Job]:
     if not long:
         for number, name in enumerate(("tiny", "tiny-changed", "tiny-cleared")):
             yield Job("faults", "sqlite", {"name": name, "seed": number, "runs": 30})
-        yield Job("faults", "s3", {"name": "tiny-changed", "runs": 20})
+        for server in SERVERS:
+            yield Job("faults", server, {"name": "tiny-changed", "runs": 20})
         return
     for seed in range(24):
         for name in ("tiny", "tiny-changed", "tiny-cleared", "small-changed"):
             database = {3: "bucket", 4: "s3", 5: "postgres"}.get(seed % 6, "sqlite")
             yield Job("faults", database, {"name": name, "seed": seed})
-        if seed < 4:
+            if database == "s3":
+                yield Job("faults", "azure", {"name": name, "seed": seed})
+        if seed < len(DATABASES):
             for name in TRANSFERS:
                 yield Job("faults", DATABASES[seed], {"name": name, "seed": seed, "runs": 12})
 
@@ -130,7 +135,7 @@ def _races(long: bool) -> Iterator[Job]:
         for database in DATABASES if long and seed < 3 else ():
             yield Job("races", database, {"name": TRANSFERS[seed], "seed": seed, "runs": 6})
     for seed in range(PROCESSES, PROCESSES + (10 if long else 1)):
-        for database in ("postgres", "sqlite", "bucket", "s3"):
+        for database in ("postgres", "sqlite", "bucket", *SERVERS):
             yield Job("races", database, {"name": "tiny", "seed": seed, "runs": 10 if long else 2})
             if long and seed < PROCESSES + 3:
                 yield Job("races", database, {"name": TRANSFERS[seed % 3], "seed": seed, "runs": 3})
@@ -150,9 +155,10 @@ def _statements(long: bool) -> Iterator[Job]:
         yield Job("statements", "bucket", {"name": name, "runs": 300 if long else 16})
         if long:
             yield Job("statements", "postgres", {"name": name, "runs": 150})
-            yield Job("statements", "s3", {"name": name, "runs": 60})
+            for server in SERVERS:
+                yield Job("statements", server, {"name": name, "runs": 60})
     for database in DATABASES if long else ():
-        yield Job("statements", database, {"name": "transfers-mixed", "runs": {"sqlite": 40, "s3": 5}.get(database, 25)})
+        yield Job("statements", database, {"name": "transfers-mixed", "runs": {"sqlite": 40, "s3": 5, "azure": 5}.get(database, 25)})
 
 
 def _pace(long: bool) -> Iterator[Job]:

@@ -154,7 +154,9 @@ class Live:
         self.database.expire()
 
     def start(self, *words: str, name: str = "run") -> Running:
-        return Running([words[0], str(self.org.project), *words[1:]], self.env, self.place, name, apart=self.database.sort == "s3")
+        return Running(
+            [words[0], str(self.org.project), *words[1:]], self.env, self.place, name, apart=self.database.sort in ("s3", "azure")
+        )
 
     def apply(self, name: str = "again") -> Ended:
         return self.start(*APPLY, name=name).wait()

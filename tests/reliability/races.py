@@ -96,7 +96,7 @@ class Race:
             return
         self.at, self.came = boundary, self.passed
         database = self.world.database
-        self.free = database is not None and database.sort in ("bucket", "s3") and not database.held()
+        self.free = database is not None and database.sort in ("bucket", "s3", "azure") and not database.held()
         other = copy.copy(self.world)
         other.watch, other.requests, other.under_way = None, [], {}
         self.rival = threading.Thread(target=self._rival, args=(other,))

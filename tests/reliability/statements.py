@@ -153,7 +153,7 @@ def intended(database: Any, method: str, path: str) -> bool:
     query = (
         "select count(*) from {}journal j join {}open_intents o on o.state = j.state and o.intent = j.id where method = {} and path = {}"
     )
-    if database.sort in ("bucket", "s3"):
+    if database.sort in ("bucket", "s3", "azure"):
         return bool(database.intended(query.format("", "", "?", "?"), (method, path)))
     if database.sort == "sqlite":
         with closing(sqlite3.connect(database.file)) as connection:

@@ -54,7 +54,7 @@ def postgres(postgres_url: str) -> str:
 @pytest.fixture
 def server(request: pytest.FixtureRequest, job: Job) -> str | s3.Proxy | None:
     """The server of a job's database, where it has one."""
-    fixtures = {"postgres": "postgres", "s3": "s3_proxy"}
+    fixtures = {"postgres": "postgres", "s3": "s3_proxy", "azure": "azure_proxy"}
     found: str | s3.Proxy | None = request.getfixturevalue(fixtures[job.database]) if job.database in fixtures else None
     return found
 

@@ -1,4 +1,6 @@
-"""An S3 server of the tests' own, moto's in a process, and before it a proxy that handles one request at a time and goes wrong."""
+"""An S3 server of the tests' own, moto's in a process, and before it a proxy that handles one request at a time and goes wrong.
+
+`tests/state/azure.py` puts the same proxy before an emulator of Azure."""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from email.utils import parsedate_to_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -27,10 +29,14 @@ from tests.state.server import REQUIRE
 BUCKET = "states"
 WAYS = ("error before", "error after", "no answer, not done", "no answer, done", "done later", "slow", "stale list")
 SLOW = 0.05  # seconds
+LISTS = ("list-type", "comp=list")  # in the queries of both services
 EMPTY = b'<?xml version="1.0"?><ListBucketResult><IsTruncated>false</IsTruncated><KeyCount>0</KeyCount></ListBucketResult>'
+NO_BLOBS = b'<?xml version="1.0"?><EnumerationResults><Blobs/><NextMarker/></EnumerationResults>'
 ANYBODY = (
     "AWS4-HMAC-SHA256 Credential=tests/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"  # which moto does not verify
 )
+
+CREATED = (200, 201)  # what S3 answers, and Azure
 
 Answer = tuple[int, dict[str, str], bytes]
 
@@ -78,7 +84,7 @@ class Proxy:
         if self.chance.random() >= self.rate:
             return ""
         way = self.chance.choice(self.ways)
-        listing = "list-type" in path
+        listing = any(word in path for word in LISTS)
         return way if listing == (way == "stale list") or way == "slow" else ""
 
     def close(self) -> None:
@@ -125,7 +131,7 @@ class _Handler(BaseHTTPRequestHandler):
         if way == "slow":
             time.sleep(SLOW)
         if way == "stale list":
-            return 200, {"Content-Type": "application/xml"}, EMPTY
+            return 200, {"Content-Type": "application/xml"}, NO_BLOBS if LISTS[1] in self.path else EMPTY
         answer = self._forward(body)
         if way == "error after":
             return 500, {}, b""
@@ -170,10 +176,10 @@ class Plain:
         return content if status == 200 else None
 
     def create(self, name: str, content: bytes) -> bool:
-        return self.send("PUT", name, content, {"If-None-Match": "*"})[0] == 200
+        return self.send("PUT", name, content, {"If-None-Match": "*"})[0] in CREATED
 
     def put(self, name: str, content: bytes) -> None:
-        assert self.send("PUT", name, content)[0] == 200
+        assert self.send("PUT", name, content)[0] in CREATED
 
     def modified(self, name: str) -> float:
         return parsedate_to_datetime(self.send("HEAD", name)[1]["last-modified"]).timestamp()
@@ -184,29 +190,42 @@ class Plain:
     def delete(self, name: str) -> None:
         self.send("DELETE", name)
 
+    def headers(self, method: str, path: str, content: bytes | None, given: Mapping[str, str]) -> dict[str, str]:
+        return {"Authorization": ANYBODY, **given}
+
     def send(
         self, method: str, name: str, content: bytes | None = None, headers: Mapping[str, str] = MappingProxyType({})
     ) -> tuple[int, dict[str, str], bytes]:
         with closing(http.client.HTTPConnection("127.0.0.1", self._server, timeout=30)) as connection:
-            connection.request(method, quote(f"{self._prefix}/{name}"), body=content, headers={"Authorization": ANYBODY, **headers})
+            path = quote(f"{self._prefix}/{name}")
+            connection.request(method, path, body=content, headers=self.headers(method, path, content, headers))
             answer = connection.getresponse()
-            assert answer.status in (200, 204, 404, 412), answer.status
+            assert answer.status in (200, 201, 202, 204, 404, 409, 412), answer.status
             return answer.status, {key.lower(): value for key, value in answer.getheaders()}, answer.read()
 
 
 @contextmanager
 def running() -> Iterator[Proxy]:
     """The proxy before a server with one empty bucket; variables of the environment let the program find it."""
+    command = [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", "127.0.0.1", "-p"]
+    with serving(lambda port: [*command, str(port)], f"/{BUCKET}", dict, variables) as proxy:
+        yield proxy
+
+
+@contextmanager
+def serving(
+    command: Callable[[int], list[str]], bucket: str, headers: Callable[[], dict[str, str]], told: Callable[[str], dict[str, str]]
+) -> Iterator[Proxy]:
+    """The proxy before what `command` starts on a port. `bucket`: what creates the bucket is sent there; `told`: variables, by the URL."""
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+    with subprocess.Popen(command(port), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         proxy = Proxy(port)
         try:
-            _wait(server, port)
+            _wait(server, port, bucket, headers)
             with pytest.MonkeyPatch.context() as patch:
-                for name, value in variables(proxy.url).items():
+                for name, value in told(proxy.url).items():
                     patch.setenv(name, value)
                 yield proxy
         finally:
@@ -220,15 +239,15 @@ def variables(url: str) -> dict[str, str]:
     return {**keys, "AWS_ENDPOINT_URL": url, "AWS_ALLOW_HTTP": "true"}
 
 
-def _wait(server: subprocess.Popen[bytes], port: int) -> None:
-    for _ in range(400):
-        assert server.poll() is None, "the S3 server ended at once"
+def _wait(server: subprocess.Popen[bytes], port: int, bucket: str, headers: Callable[[], dict[str, str]]) -> None:
+    for _ in range(600):
+        assert server.poll() is None, "the server of buckets ended at once"
         try:
             with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=5)) as connection:
-                connection.request("PUT", f"/{BUCKET}")
-                assert connection.getresponse().status == 200
+                connection.request("PUT", bucket, headers=headers())
+                assert connection.getresponse().status in CREATED
                 return
         except OSError:
             with suppress(subprocess.TimeoutExpired):
                 server.wait(0.05)
-    pytest.fail("the S3 server did not become ready")
+    pytest.fail("the server of buckets did not become ready")

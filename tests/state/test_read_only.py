@@ -12,7 +12,8 @@ import pytest
 from reconciler.errors import StateError
 from reconciler.model import State
 from reconciler.state import Scope, Store
-from tests.state import crash, s3, server
+from tests.proofs import proof
+from tests.state import azure, crash, s3, server
 from tests.state.examples import CLOCK, GUIDES, SERVICE, WHO, binding
 
 SCOPE = Scope("handbook", None, SERVICE)
@@ -93,18 +94,21 @@ def test_a_role_without_rights_is_told_where_they_are_listed(roles: tuple[str, s
     assert "docs/state.md" in str(caught.value.hint)
 
 
-def test_credentials_that_only_read_are_enough_to_read_a_bucket(s3_proxy: s3.Proxy) -> None:
-    url = f"s3://{s3.BUCKET}/{uuid4()}"
-    s3_proxy.calm()
+@pytest.mark.parametrize(
+    ("server", "start"), [("s3_proxy", f"s3://{s3.BUCKET}"), pytest.param("azure_proxy", f"az://{azure.CONTAINER}", marks=proof)]
+)
+def test_credentials_that_only_read_are_enough_to_read_a_bucket(server: str, start: str, request: pytest.FixtureRequest) -> None:
+    url, proxy = f"{start}/{uuid4()}", request.getfixturevalue(server)
+    proxy.calm()
     track(url)
-    s3_proxy.reads_only = True
-    s3_proxy.requests.clear()
+    proxy.reads_only = True
+    proxy.requests.clear()
     try:
         assert_readable(url)
-        assert {method for method, _ in s3_proxy.requests} <= {"GET", "HEAD"}
+        assert {method for method, _ in proxy.requests} <= {"GET", "HEAD"}
         assert_read_only(url, "denies access")
     finally:
-        s3_proxy.calm()
+        proxy.calm()
 
 
 def test_a_file_and_a_folder_that_nobody_may_write_can_be_read(tmp_path: Path) -> None:
