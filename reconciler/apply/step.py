@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from reconciler.address import Address, bare
 from reconciler.apply.answer import Answers
@@ -24,6 +24,12 @@ from reconciler.model.marker import marked, naming
 from reconciler.observe.candidates import Landing
 from reconciler.resource import Kind
 from reconciler.state import SEND_SECONDS_MAX, Ending
+
+CLEARED_SECONDS: Final = 5.0  # for which the answer of whoever was asked is good
+
+
+class Held(Exception):
+    """A step must not be sent any more; the message says why."""
 
 
 class Steps:
@@ -82,9 +88,10 @@ class Steps:
             return Result(step, Status.FAILED, message, id="RC-too-late-to-send")
         try:
             self.sent += 1
-            answer = await self.writer.send(
-                step.method, path, body, retry=retry, deadline=min(left, self.timeout), in_time=lambda: self.landing.left(intent) > 0
-            )
+            answer = await self._answer(step, path, body, retry, intent)
+        except Held as held:
+            self.group.settle(Ending(intent.id, "not-sent", str(held)))
+            return Result(step, Status.SKIPPED, f"not sent: {held}", id="RC-apply-held")
         except asyncio.CancelledError:
             says = "interrupted while the request was under way; the next apply finds out what happened to it"
             return Result(step, Status.IN_DOUBT, says, id="RC-interrupted")
@@ -98,6 +105,26 @@ class Steps:
             self.group.settle(Ending(intent.id, "failed", error.message))
             return Result(step, Status.FAILED, error.message, id=error.id)
         return self.answers.answered(step, kind, intent, writes, answer)
+
+    async def _answer(self, step: Step, path: str, body: Any, retry: RetryClass, intent: Intent) -> Answer:
+        """Send a step's request. A step that was asked about is asked about again where its request waited for its turn. Raises `Held`."""
+        while True:
+            asked, waited = self.writer.clock.monotonic(), False
+            limited = self.clearance is not None and step.id in self.serious
+
+            def in_time(asked: float = asked, limited: bool = limited) -> bool:
+                nonlocal waited
+                waited = limited and self.writer.clock.monotonic() - asked > CLEARED_SECONDS
+                return not waited and self.landing.left(intent) > 0
+
+            deadline = min(self.landing.left(intent), self.timeout)
+            try:
+                return await self.writer.send(step.method, path, body, retry=retry, deadline=deadline, in_time=in_time)
+            except ServiceError as error:
+                if not waited or isinstance(error, Ambiguous) or self.landing.left(intent) <= 0:
+                    raise
+            if (held := await self._held(step)) is not None:
+                raise Held(held)
 
     def _id(self, part: str | Address) -> str:
         return self.ids[part] if isinstance(part, Address) else part

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reconciler.apply import clearance
+from reconciler.client import pacing
+from reconciler.client.hints import Hints
 from reconciler.model import Status
 from tests.harness import Org
 
@@ -60,3 +62,41 @@ def test_creates_titles_and_order_are_not_asked_about_and_what_opens_or_deletes_
     ]
     keeper.refuses = None
     assert org.apply().went_through
+
+
+class Waiting:
+    """A budget that lets a deletion wait for so many seconds the first time; `meanwhile` happens in them."""
+
+    def __init__(self, org: Org, seconds: float, meanwhile: Callable[[], None]) -> None:
+        self.org, self.seconds, self.meanwhile, self.number = org, seconds, meanwhile, 0
+
+    async def take(self, method: str, seconds: float) -> int:
+        if method == "DELETE" and self.seconds:
+            self.meanwhile()
+            waited, self.seconds = self.seconds, 0.0
+            await self.org.clock.sleep(waited)
+        self.number += 1
+        return self.number
+
+    def report(self, ticket: int, status: int | None, hints: Hints | None) -> None: ...
+
+
+@pytest.mark.parametrize("closes", [True, False])
+def test_a_request_that_waits_for_its_turn_is_asked_about_again(tmp_path: Path, keeper: Gatekeeper, closes: bool) -> None:
+    org = Org(tmp_path)
+    spaces(org, {"collection": "b", "title": "B"})
+    assert org.apply().went_through
+    spaces(org)
+
+    def meanwhile() -> None:
+        keeper.refuses = "a window closed" if closes else None
+
+    with pacing.using(Waiting(org, 20.0, meanwhile)):
+        outcome = org.apply()
+    assert keeper.asked == ["delete", "delete"]
+    assert [(result.status, result.id) for result in outcome.results] == [
+        (Status.SKIPPED, "RC-apply-held") if closes else (Status.DONE, outcome.results[0].id)
+    ]
+    keeper.refuses = None
+    assert org.apply().went_through
+    assert not org.plan().steps
