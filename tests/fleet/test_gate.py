@@ -6,17 +6,29 @@ import asyncio
 from pathlib import Path
 
 from reconciler.client.hints import Hints
+from reconciler.errors import StateError
 from reconciler.fleet.budget import Report
 from reconciler.fleet.runs.gate import Gate, Turnstile
 
 
-def test_many_requests_at_once_are_all_granted_from_the_first_moment_on(tmp_path: Path) -> None:
+def test_many_requests_at_once_are_all_granted_also_where_the_database_is_gone_for_a_moment(tmp_path: Path) -> None:
     taken: list[str] = []
     told: dict[str, Report | None] = {}
+    gone = {"take": 2, "report": 1}  # how often the database cannot be reached
+
+    def fails(what: str) -> None:
+        gone[what] -= 1
+        if gone[what] >= 0:
+            raise StateError("the fleet's database cannot be reached", id="RC-state-unreachable")
 
     def take(method: str, ticket: str) -> float:
+        fails("take")
         taken.append(f"{method} {ticket}")
         return 0.0
+
+    def report(answers: dict[str, Report | None]) -> None:
+        fails("report")
+        told.update(answers)
 
     async def run(turnstile: Turnstile) -> None:
         async with asyncio.timeout(20):
@@ -34,7 +46,7 @@ def test_many_requests_at_once_are_all_granted_from_the_first_moment_on(tmp_path
             turnstile._listening.cancel()  # or the end of the gate would end this process
             turnstile._writer.close()
 
-    gate = Gate(tmp_path / "gate", take, told.update)
+    gate = Gate(tmp_path / "gate", take, report)
     asyncio.run(both(gate))
     assert len(set(taken)) == gate.taken == 20
     assert set(told) == {str(number) for number in range(1, 21)}

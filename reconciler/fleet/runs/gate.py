@@ -13,8 +13,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import time
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from reconciler.fleet.budget import Report
 
 VARIABLE: Final = "_RECONCILER_FLEET_GATE"
 LOST: Final = 70  # the exit code of a run whose worker is gone
+AGAIN: Final = 0.5  # seconds after which the database is asked again where it could not be
 WAIT_MAX: Final = 5.0  # seconds after which the row is looked at again, whatever it said
 UNKNOWN: Final = "the fleet's database cannot say whether it may go on"
 LAST_WORDS: Final = 1.0  # seconds for reading what an ended run wrote
@@ -64,8 +65,7 @@ class Gate:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._told |= dict.fromkeys(self._sent)
         self._sent.clear()
-        with suppress(Exception):  # what was not reported is over after a while
-            await self._flush()
+        await self._flush()  # what cannot be reported now is over after a while
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         current = asyncio.current_task()
@@ -96,8 +96,11 @@ class Gate:
 
     async def _grant(self, ticket: str, method: str, writer: asyncio.StreamWriter) -> None:
         while True:
-            async with self._turn:
-                wait = await asyncio.to_thread(self._take, method, ticket)
+            try:
+                async with self._turn:
+                    wait = await asyncio.to_thread(self._take, method, ticket)
+            except Exception:  # the database cannot be reached; the run waits as long as it likes
+                wait = AGAIN
             if wait <= 0:
                 break
             await asyncio.sleep(min(wait, WAIT_MAX))
@@ -120,8 +123,11 @@ class Gate:
     async def _flush(self) -> None:
         async with self._turn:
             told, self._told = self._told, {}
-            if told:
-                await asyncio.to_thread(self._report, told)
+            try:
+                if told:
+                    await asyncio.to_thread(self._report, told)
+            except Exception:  # the database cannot be reached; the next report says it too
+                self._told = told | self._told
 
 
 def _kept(tasks: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
@@ -182,15 +188,7 @@ class Turnstile:
 
     def report(self, ticket: int, status: int | None, hints: Hints | None) -> None:
         """Tell the worker what the answer said."""
-        if status is None or hints is None or status >= 500:
-            self._tell(ticket, None)
-        elif hints.limit is None:
-            self._tell(ticket, [None, 0, 0, status == 429])
-        else:
-            import time
-
-            now = hints.date.timestamp() if hints.date is not None else time.time()
-            self._tell(ticket, [hints.limit, hints.remaining, max(0.0, hints.reset - now), status == 429])
+        self._tell(ticket, said(status, hints))
 
     def _tell(self, number: int, told: list[Any] | None) -> None:
         if self._writer is not None:
@@ -215,3 +213,13 @@ class Turnstile:
             if answer is not None and not answer.done():
                 answer.set_result(message.get("refused"))
         os._exit(LOST)  # the worker is gone: nobody counts what is sent from here, and somebody else will run the project
+
+
+def said(status: int | None, hints: Hints | None) -> list[Any] | None:
+    """What an answer says of the limit, as the gate passes it on; None where it says nothing."""
+    if status is None or hints is None or status >= 500:
+        return None
+    if hints.limit is None:
+        return [None, 0, 0, status == 429]
+    now = hints.date.timestamp() if hints.date is not None else time.time()
+    return [hints.limit, hints.remaining, max(0.0, hints.reset - now), status == 429]
