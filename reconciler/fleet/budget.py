@@ -94,9 +94,13 @@ def held_until(budget: Budget, now: float) -> float | None:
 
 
 def _expired(budget: Budget, now: float) -> Budget:
-    """Without requests that nobody will report about, and with the limits that were reset unknown again."""
-    way = {ticket: (at, method) for ticket, (at, method) in budget.way.items() if at > now - WAY_MAX}
-    limits = {size: limit if limit.left is None or now < limit.resets_at else Limit() for size, limit in budget.limits.items()}
+    """Without requests that nobody will report about, and with the limits that were reset unknown again. What is further away than it can
+    be was written before the clock was set back."""
+    way = {ticket: (at, method) for ticket, (at, method) in budget.way.items() if abs(now - at) < WAY_MAX}
+    limits = {
+        size: limit if limit.left is None or now < limit.resets_at <= now + RESET_MAX + WAY_MAX else Limit()
+        for size, limit in budget.limits.items()
+    }
     return replace(budget, way=way, limits=limits)
 
 

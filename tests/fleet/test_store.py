@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import func, update
+from sqlalchemy import func, select, update
 
 from reconciler.fleet.budget import Report
 from reconciler.fleet.changes import changes
 from reconciler.fleet.model import Project, Reference, Repository
-from reconciler.fleet.store import Database, admission, budgets, projects, runs
+from reconciler.fleet.store import Database, admission, audit, budgets, projects, runs
 from reconciler.fleet.store import schema as tables
 
 pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
@@ -52,7 +52,7 @@ def begin(database: Database, run: int, worker: int) -> runs.Begun | None:
 
 def end(database: Database, run: int, worker: int) -> bool:
     with database.transaction() as connection:
-        due = {"next_due": func.now() + timedelta(hours=1)}
+        due = {"next_due": func.now() + timedelta(minutes=10)}
         return runs.end(connection, run, worker, ended="done", values={"exit_code": 0}, project=due)
 
 
@@ -105,7 +105,7 @@ def test_a_project_is_run_by_one_worker_once_whatever_the_queue_repeats(database
     owner = next(worker for worker in (first, second) if end(database, run, worker))
     assert not end(database, run, owner)
     assert begin(database, run, second) is None
-    assert admit(database) == []  # it is due in an hour
+    assert admit(database) == []  # it is due in ten minutes
 
 
 def test_a_run_whose_worker_is_silent_is_recovered_and_its_late_end_says_nothing(database: Database) -> None:
@@ -113,6 +113,8 @@ def test_a_run_whose_worker_is_silent_is_recovered_and_its_late_end_says_nothing
     worker = register(database)
     (run,) = admit(database)
     begin(database, run, worker)
+    with database.transaction() as connection:
+        audit.write(connection, audit.Line("the fleet", "begin-apply", "a", "default", {"run": run, "digest": "ab"}))
     assert recover(database) == []
     silent = {"seen_at": func.now() - timedelta(seconds=31)}
     with database.transaction() as connection:
@@ -125,12 +127,39 @@ def test_a_run_whose_worker_is_silent_is_recovered_and_its_late_end_says_nothing
         assert row.recovering
         assert runs.alive(connection, worker) == set()
     assert not end(database, run, worker)
+    with database.transaction() as connection:
+        begun, ended = audit.read(connection)
+    assert (ended.action, ended.project, ended.details) == ("apply", begun.project, {"run": run, "digest": "ab", "ended": "lost"})
     assert len(admit(database)) == 1  # at once the first time
     with database.transaction() as connection:
         connection.execute(update(tables.runs).values(admitted_at=func.now() - timedelta(hours=1)))
     lost_by_the_queue = recover(database)
     assert len(lost_by_the_queue) == 1
     assert admit(database) == []  # and later if it repeats
+
+
+def test_a_clock_of_the_database_that_is_set_back_delays_nothing(database: Database) -> None:
+    declare(database, project("a"), project("b"))
+    dead = register(database)
+    first, second = admit(database)
+    assert begin(database, first, dead)
+    assert begin(database, second, dead)
+    assert end(database, second, dead)
+    with database.transaction() as connection:
+        runs.own(connection, 2, "scope", "token")
+        budgets.take(connection, "token", "GET", f"{second}.1")
+        budgets.report(connection, "token", {f"{second}.1": Report(100, 0, 600)})
+        day = timedelta(days=1)  # all these moments were written before it was set back by a day
+        connection.execute(update(tables.workers).values(seen_at=func.now() + day))
+        connection.execute(update(tables.projects).values(next_due=tables.projects.c.next_due + day))
+        moment = connection.execute(select(func.extract("epoch", func.now() + day))).scalar_one()
+        left = {"limits": {"100": [0, float(moment)]}, "methods": {"GET": 100}, "way": {}, "unlimited": []}
+        connection.execute(update(tables.budgets).values(left=left, held_until=func.now() + day))
+    register(database)
+    assert recover(database) == [first]
+    assert len(admit(database)) == 2
+    with database.transaction() as connection:
+        assert budgets.take(connection, "token", "GET", "9.1") == 0
 
 
 def test_pauses_wishes_and_orphans_decide_what_is_due(database: Database) -> None:

@@ -11,10 +11,13 @@ from typing import Final
 
 from sqlalchemy import Connection, func, select, text
 
+from reconciler.fleet.budget import RESET_MAX
+from reconciler.fleet.schedule import BACKOFF_MAX
 from reconciler.fleet.store.schema import SCHEMA, runs
 
 LOCK: Final = 0x666C6164
-ALIVE: Final = "seen_at > now() - make_interval(secs => patience)"
+ALIVE: Final = "seen_at BETWEEN now() - make_interval(secs => patience) AND now() + interval '1 minute'"
+FAR: Final = f"interval '{BACKOFF_MAX + 60} seconds'"  # beyond the interval of a project: only a clock that was set back has such a time
 COST: Final = 20  # requests of a project's first run, until they have been counted
 
 _GET: Final = "b.\"left\"->'limits'->(b.\"left\"->'methods'->>'GET')"  # [left, resets at]; what is read is the most of a run
@@ -23,7 +26,8 @@ WITH named AS (
   SELECT DISTINCT ON (token, spec->>'baseUrl') token, spec->>'baseUrl' AS service, budget
   FROM {SCHEMA}.projects WHERE budget IS NOT NULL ORDER BY token, spec->>'baseUrl', read_at DESC NULLS LAST
 ), known AS (
-  SELECT p.id, p.tenant, p.token, p.next_due, p.wanted_at, p.paused, p.paused_until, p.orphaned_at, coalesce(p.cost, :cost) AS cost,
+  SELECT p.id, p.tenant, p.token, p.next_due, p.wanted_at, p.paused, p.paused_until, p.orphaned_at, (p.spec->>'every')::int AS every,
+    coalesce(p.cost, :cost) AS cost,
     coalesce(p.budget, n.budget, p.token || ' ' || (p.spec->>'baseUrl')) AS budget,
     EXISTS (SELECT 1 FROM {SCHEMA}.runs r WHERE r.project = p.id AND r.ended_at IS NULL) AS active
   FROM {SCHEMA}.projects p LEFT JOIN named n ON n.token = p.token AND n.service = p.spec->>'baseUrl'
@@ -33,7 +37,7 @@ WITH named AS (
 ), budgets AS (
   SELECT b.token AS budget, b.held_until,
     CASE WHEN jsonb_exists(b."left"->'unlimited', 'GET') THEN 2147483647
-      WHEN ({_GET}->>1)::float8 <= extract(epoch FROM now()) THEN (b."left"->'methods'->>'GET')::int
+      WHEN ({_GET}->>1)::float8 - extract(epoch FROM now()) NOT BETWEEN 0 AND {RESET_MAX + 60} THEN (b."left"->'methods'->>'GET')::int
       ELSE ({_GET}->>0)::int END AS rest
   FROM {SCHEMA}.budgets b
 ), due AS (
@@ -43,9 +47,10 @@ WITH named AS (
   LEFT JOIN budgets b ON b.budget = p.budget
   LEFT JOIN spent s ON s.budget = p.budget
   LEFT JOIN tokens o ON o.tenant = p.tenant AND o.token = p.token
-  WHERE p.orphaned_at IS NULL AND p.next_due <= now()
+  WHERE p.orphaned_at IS NULL
+    AND (p.next_due <= now() OR p.next_due > now() + make_interval(secs => p.every) + {FAR})
     AND NOT (p.paused AND coalesce(p.paused_until > now(), true))
-    AND coalesce(b.held_until <= now(), true)
+    AND coalesce(b.held_until <= now() OR b.held_until > now() + make_interval(secs => {RESET_MAX + 60}), true)
     AND NOT p.active
 ), afforded AS (
   SELECT d.*, sum(cost) OVER (PARTITION BY budget ORDER BY turn, wanted_at NULLS LAST, next_due, id) AS needed FROM due d

@@ -17,6 +17,7 @@ from reconciler.fleet.store.admission import ALIVE
 from reconciler.fleet.store.schema import SCHEMA, projects, runs, workers
 
 QUEUED_SECONDS: Final = 30  # an admitted run that the queue does not have after so long was lost by it
+RECENT: Final = "1 day"  # in which a run that is lost now began to apply
 KEPT: Final = "30 days"  # of runs that ended
 
 
@@ -125,6 +126,13 @@ def own(connection: Connection, project: int, scope: str, budget: str) -> str | 
 # -- recovery ----------------------------------------------------------------------------------------------------------------------
 
 
+_LOST_APPLIES: Final = text(f"""
+INSERT INTO {SCHEMA}.audit (person, action, project, tenant, details)
+SELECT person, 'apply', project, tenant, details || '{{"ended": "lost"}}' FROM {SCHEMA}.audit
+WHERE action = 'begin-apply' AND at > now() - interval '{RECENT}' AND details->>'run' = ANY(CAST(:ids AS text[]))
+""")  # noqa: S608  the schema's name is a constant
+
+
 def recover(connection: Connection, queued: Sequence[int]) -> list[int]:
     """End the runs whose worker is dead, and those that the queue has lost; their projects are due at once, and later if that repeats.
 
@@ -150,6 +158,7 @@ def recover(connection: Connection, queued: Sequence[int]) -> list[int]:
             WHERE id = ANY(CAST(:ids AS int[]))"""),  # noqa: S608
             {"ids": [row.project for row in lost], "first": BACKOFF_FIRST, "most": BACKOFF_MAX},
         )
+        connection.execute(_LOST_APPLIES, {"ids": [str(row.id) for row in lost]})
     return [row.id for row in lost]
 
 
