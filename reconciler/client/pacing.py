@@ -13,7 +13,8 @@ Own code, because rate limiters (aiolimiter, pyrate-limiter) keep to a rate that
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -227,6 +228,17 @@ _INSTALLED: Final[list[Shared]] = []
 def install(shared: Shared) -> None:
     """Use a budget for every request of this process from now on; for whoever embeds the program, before anything is sent."""
     _INSTALLED[:] = [shared]
+
+
+@contextmanager
+def using(shared: Shared) -> Iterator[None]:
+    """Use a budget for whatever begins to read during this block; one block at a time."""
+    before = list(_INSTALLED)
+    install(shared)
+    try:
+        yield
+    finally:
+        _INSTALLED[:] = before
 
 
 def installed() -> Shared | None:

@@ -5,7 +5,7 @@ generated   generators and what they list: projects    engine   admit, run, fini
 changes     what a new fleet.yaml would change         sources  a commit of a git repository
 schedule    when a project is due, windows, backoff    runs     one process for each run
 budget      what is left of a token's rate limit       up       the processes of a fleet on this machine
-status      Synced, OutOfSync, Unknown
+status      Synced, OutOfSync, Unknown                 refresh  the generators, read again while workers run
 
 Nothing outside this package and `reconciler.cli.commands.fleet*` imports it (docs/decisions/0024-a-fleet.md).
 """

@@ -16,6 +16,7 @@ from reconciler.errors import ReconcilerError, StateError
 from reconciler.fleet.engine import Engine
 from reconciler.fleet.engine.queue import opened, prepare
 from reconciler.fleet.notices.deliver import deliver
+from reconciler.fleet.refresh.refresh import refresh
 from reconciler.fleet.runs import announce, spans
 from reconciler.fleet.runs.result import Result
 from reconciler.fleet.runs.work import Place, work
@@ -25,6 +26,7 @@ ADMIT_SECONDS: Final = 0.5
 END_SECONDS: Final = 15.0
 AGAIN_SECONDS: Final = 2.0  # after the database could not be reached
 NOTIFY_SECONDS: Final = 2.0
+REFRESH_SECONDS: Final = 5.0
 LOOK_SECONDS: Final = 60.0
 TIDY_SECONDS: Final = 3_600.0
 PATIENCE: Final = 30
@@ -91,6 +93,7 @@ class _Worker:
                     self._admit(engine),
                     self._sweep(engine),
                     self._notify(),
+                    self._refresh(),
                     engine.run(self._run, concurrency=settings.concurrency),
                 ]
                 running = [asyncio.create_task(part) for part in parts]
@@ -193,6 +196,14 @@ class _Worker:
                 tidied = now
                 await self._write(runs.tidy)
             await asyncio.sleep(self.settings.patience / 3)
+
+    async def _refresh(self) -> None:
+        """Read what the generators list, whenever that is due and no other worker does it."""
+        while True:
+            said = await asyncio.to_thread(refresh, self.database, self.place.cache)
+            if said is not None:
+                self.say(said)
+            await asyncio.sleep(REFRESH_SECONDS)
 
     async def _notify(self) -> None:
         """Send messages, and look for projects that nobody has read for too long. Runs never wait for it."""

@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from reconciler.fleet.store import Database, audit, schema
 from reconciler.fleet.worker import ready
 
-ADDED = ("approvals", "quarantines", "samples", "notices", "sessions", "audit")
+ADDED = ("approvals", "quarantines", "samples", "notices", "sessions", "audit", "generation")
 COLUMNS = {
     "revisions": ["settings"],
     "projects": ["health", "health_at", "cost", "well_since", "announced"],

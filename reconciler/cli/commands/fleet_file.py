@@ -86,6 +86,7 @@ def take_effect(database: Database, file: Path, data: Path, allow_vanish: int | 
     from reconciler.cli.wiring.connect import who
     from reconciler.errors import Refused
     from reconciler.fleet.changes import changes
+    from reconciler.fleet.refresh import generation
     from reconciler.fleet.store import projects
 
     declared, text, fleet = declaration(file, data)
@@ -97,6 +98,7 @@ def take_effect(database: Database, file: Path, data: Path, allow_vanish: int | 
             raise Refused(wrong, id="RC-fleet-vanishing", hint=f"If this is intended: --allow-vanish {len(made.vanishing)}")
         projects.write(connection, declared, made)
         projects.revise(connection, projects.Revision(str(file), text, fleet.soak, who(), fleet.settings))
+        generation.begin(connection)
     return made
 
 

@@ -41,8 +41,14 @@ def status_command(screen: Screen, /, names: tuple[str, ...], database: str | No
       reconciler fleet status acme --format json
     """
     options = Options.of(screen, words)
+    from reconciler.fleet.refresh import generation
+
     with fleet_options.opened(screen, database) as opened:
         rows, workers, judged = _read(opened, names)
+        with opened.transaction() as connection:
+            listed = generation.state(connection)
+    if wrong := listed.held or listed.error:
+        screen.warn(wrong, id="RC-fleet-vanishing" if listed.held else "RC-fleet-generators")
     return _show(screen, options, rows, workers, judged)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from reconciler.config.settings import Words
 from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Entry, List, Map, Problems, Scalar, described, empty, wrong_form
@@ -11,7 +12,7 @@ from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import ConfigError, Problem, UsageError
 from reconciler.fleet.declared import dashboard, values, watching
 from reconciler.fleet.declared import project as projects
-from reconciler.fleet.declared.keys import EVERY_MAX, FILE, PROJECT
+from reconciler.fleet.declared.keys import EVERY_MAX, FILE, PROJECT, REFRESH_DEFAULT, REFRESH_MAX, REFRESH_MIN
 from reconciler.fleet.declared.template import generator
 from reconciler.fleet.model import Fleet, Generator, Project
 
@@ -67,6 +68,7 @@ def _fleet(top: Map, problems: Problems) -> Fleet:
     soak = values.duration(words, "soak", 0, least=1, most=EVERY_MAX)
     declared = [_project(item, defaults, problems) for item in _items(words, "projects", "a project")]
     generators = [generator(number, item, defaults, problems) for number, item in enumerate(_items(words, "generators", "a generator"), 1)]
+    refresh = values.duration(words, "refresh", REFRESH_DEFAULT, least=REFRESH_MIN, most=REFRESH_MAX)
     settings = {**watching.settings(words), **dashboard.settings(words)}
     words.rest()
     if not {"projects", "generators"} & top.entries.keys() and not words.meant("projects") and not words.meant("generators"):
@@ -74,7 +76,15 @@ def _fleet(top: Map, problems: Problems) -> Fleet:
     made: list[Project] = [one for one in declared if one is not None]
     projects.duplicates(made, problems)
     known: list[Generator] = [one for one in generators if one is not None]
-    return Fleet(tuple(made), tuple(known), defaults, soak, settings)
+    return Fleet(tuple(made), tuple(known), defaults, soak, settings | _generators(known, refresh))
+
+
+def _generators(generators: Sequence[Generator], refresh: int) -> dict[str, Any]:
+    """What of the generators is read again while the fleet runs, as JSON; nothing, where there is nothing to read."""
+    reading = [generator for generator in generators if generator.sort != "list"]
+    repositories = sorted({(made.git, made.ref) for generator in reading if (made := generator.repository) is not None})
+    about = {"every": refresh, "repositories": [list(repository) for repository in repositories]}
+    return {"generators": about} if reading else {}
 
 
 def _defaults(words: Words) -> Map | None:

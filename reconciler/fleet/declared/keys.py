@@ -13,6 +13,7 @@ TOP: Final = {
     "defaults": "What every project and every template has unless it says otherwise.",
     "projects": "The projects of the fleet.",
     "generators": "Lists from which a template makes projects.",
+    "refresh": "The time from one reading of the generators' repositories and organizations to the next. By default, 10m.",
     "soak": "How long every project of a wave must stay Synced and healthy before the next wave is applied.",
     "expiresSoon": "How long before the end of a certificate or a share link people are warned, such as 30d.",
     "notifications": "Where messages about projects are sent.",
@@ -102,4 +103,7 @@ ROLES: Final = tuple(Role)
 SORTS: Final = ("list", "directories", "organizations")
 EVERY_MIN: Final = 10  # seconds
 EVERY_MAX: Final = 30 * 86_400
+REFRESH_DEFAULT: Final = 600  # seconds
+REFRESH_MIN: Final = 30
+REFRESH_MAX: Final = 86_400
 WAVE_MAX: Final = 1_000

@@ -37,6 +37,7 @@ def schema() -> Schema:
             "items": {**_map(keys.GENERATOR, generator, ("template",)), "minProperties": 2, "maxProperties": 2},
         },
         "soak": DURATION,
+        "refresh": DURATION,
         "expiresSoon": DURATION,
         "notifications": {"type": "array", "items": _notification()},
         "dashboard": _dashboard(),

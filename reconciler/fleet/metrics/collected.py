@@ -103,6 +103,9 @@ def _rest(counted: Numbers) -> Iterator[Metric]:
         "messages_waiting": ("Messages that are not sent yet.", counted.notices["waiting"]),
         "messages_given_up": ("Messages of the last 30 days that could not be sent.", counted.notices["given_up"]),
     }
+    if (generators := counted.generators) is not None:
+        wrong = generators.error is not None or generators.held is not None
+        single["generators_wrong"] = ("1 if the generators cannot be read, or what they list is too little to take effect.", int(wrong))
     for name, (text, value) in single.items():
         yield _gauge(name, text, (), {(): value})
     if budgets["left"] is not None:

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Integer, RowMapping, cast, func, select, text
 
+from reconciler.fleet.refresh import generation
+from reconciler.fleet.refresh.generation import Generation
 from reconciler.fleet.store.admission import ALIVE
 from reconciler.fleet.store.dashboard.listing import HEALTH, STATUS
 from reconciler.fleet.store.dashboard.views import queue
@@ -53,6 +55,7 @@ class Numbers:
     budgets: Mapping[str, Any] | RowMapping = field(default_factory=dict)
     notices: Mapping[str, Any] | RowMapping = field(default_factory=dict)
     admitted: int = 0
+    generators: Generation | None = None
 
 
 def numbers(connection: Connection, *, per_project: bool) -> Numbers:
@@ -85,4 +88,5 @@ def numbers(connection: Connection, *, per_project: bool) -> Numbers:
         connection.execute(_BUDGETS).mappings().one(),
         connection.execute(_NOTICES).mappings().one(),
         last(connection),
+        generation.state(connection),
     )

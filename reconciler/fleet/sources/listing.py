@@ -3,37 +3,55 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reconciler.fleet.generated import Listing
 from reconciler.fleet.model import Fleet, Generator
 from reconciler.fleet.runs.secrets import resolved
 from reconciler.fleet.sources import git
 
+if TYPE_CHECKING:
+    from reconciler.client import Settings
 
-def listing(fleet: Fleet, cache: Path) -> Listing:
+Using = Callable[[str, str], AbstractContextManager[None]]
+"""The budget of a service and a token, for the requests of a block."""
+
+
+def _unlimited(base_url: str, token: str) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+def listing(fleet: Fleet, cache: Path, *, using: Using = _unlimited) -> Listing:
     """The elements of each generator that reads something. Raises `ReconcilerError` where one cannot be read: that is not "nothing"."""
     elements: dict[int, Sequence[dict[str, str]]] = {}
     for generator in fleet.generators:
         if generator.repository is not None:
             elements[generator.number] = git.directories(git.fetched(cache, generator.repository), generator.repository.path)
         elif generator.sort == "organizations":
-            elements[generator.number] = asyncio.run(_organizations(generator))
+            elements[generator.number] = _listed(generator, using)
     return elements
 
 
-async def _organizations(generator: Generator) -> list[dict[str, str]]:
-    from reconciler.client import Reader, Settings
-    from reconciler.errors import ServiceError
-    from reconciler.kinds import load
+def _listed(generator: Generator, using: Using) -> list[dict[str, str]]:
+    from reconciler.client import Settings
 
     assert generator.token is not None
     assert generator.base_url is not None
+    token = resolved(generator.token, f"the token of {generator.name}")
+    with using(generator.base_url, token):
+        return asyncio.run(_organizations(generator, Settings(generator.base_url, token)))
+
+
+async def _organizations(generator: Generator, settings: Settings) -> list[dict[str, str]]:
+    from reconciler.client import Reader
+    from reconciler.errors import ServiceError
+    from reconciler.kinds import load
+
     path = next(reading.path for kind in load().values() if kind.within is None for reading in kind.whole_listings)
-    settings = Settings(generator.base_url, resolved(generator.token, f"the token of {generator.name}"))
     async with Reader(settings) as reader:
         listed = await reader.list(path)
     if not listed.complete:

@@ -31,7 +31,7 @@ FORM: Final = "Write postgresql://USER@HOST/NAME."
 NEWER: Final = "Upgrade Reconciler on this machine."
 
 Migration = Callable[[Connection], None]
-MIGRATIONS: Final[tuple[Migration, ...]] = (migrations.people,)
+MIGRATIONS: Final[tuple[Migration, ...]] = (migrations.people, migrations.generators)
 """The nth takes version n to n + 1; they only ever grow in number, and every one leaves what the version before it needs."""
 
 

@@ -23,3 +23,8 @@ def people(connection: Connection) -> None:
             connection.execute(text(f"ALTER TABLE {SCHEMA}.{table} ADD COLUMN IF NOT EXISTS {column}"))
     tables = [schema.approvals, schema.quarantines, schema.samples, schema.notices, schema.sessions, schema.audit]
     schema.METADATA.create_all(connection, tables=tables)
+
+
+def generators(connection: Connection) -> None:
+    """Version 3: generators that workers read."""
+    schema.METADATA.create_all(connection, tables=[schema.generation])

@@ -99,6 +99,16 @@ Index("runs_open", runs.c.project, unique=True, postgresql_where=text("ended_at 
 Index("runs_of_project", runs.c.project, runs.c.id)
 Index("runs_ended", runs.c.ended_at)
 
+generation = Table(  # one row: when the generators of the fleet file are read again, and how that went
+    "generation",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    _moment("next_due", nullable=False),
+    _moment("read_at"),
+    Column("error", Text),  # why they could not be read
+    Column("held", Text),  # why what they list does not take effect
+)
+
 engine = Table(  # which migrations of the queue's own tables were applied
     "engine",
     METADATA,

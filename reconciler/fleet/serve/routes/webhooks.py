@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
+from reconciler.fleet.refresh import generation
 from reconciler.fleet.runs.secrets import MissingSecret, resolved
 from reconciler.fleet.serve import pushes
 from reconciler.fleet.serve.errors import Wrong, shown
@@ -78,6 +79,7 @@ def _made_due(site: Site, forge: str, push: Push) -> int:
     """Make the projects of a push due, and say so in the audit log, once for each tenant."""
     with site.database.transaction() as connection:
         names = due.by_source(connection, push.repositories, push.concerns)
+        generation.hurry(connection, push.concerns)
         for tenant, projects in names.items():
             details = {"ref": push.ref, "projects": len(projects), "first": sorted(projects)[:20]}
             audit.write(connection, audit.Line(f"webhook:{forge}", "push", None, tenant, details))

@@ -1,0 +1,60 @@
+"""The budget of a token for requests that no run sends: those with which a worker reads what a generator lists."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import AbstractContextManager
+from typing import Final
+from uuid import uuid4
+
+from reconciler.client.hints import Hints
+from reconciler.client.pacing import using
+from reconciler.fleet.budget import Report
+from reconciler.fleet.runs.gate import WAIT_MAX, said
+from reconciler.fleet.runs.secrets import digest
+from reconciler.fleet.store import Database, budgets
+
+NO_RUN: Final = 0  # the id of a run that there is not: nobody gives its requests up before they are answered
+
+
+class Budgeted:
+    """Takes each request from the row of a token before it is sent."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        self._database, self._name, self._begun = database, name, uuid4().hex
+        self._number = 0
+
+    async def take(self, method: str, seconds: float) -> int:
+        """Leave to send one request now; raises TimeoutError where it would take longer than `seconds`."""
+        self._number += 1
+        number, until = self._number, time.monotonic() + seconds
+        while (wait := await asyncio.to_thread(self._take, method, number)) > 0:
+            wait = min(wait, WAIT_MAX)
+            if time.monotonic() + wait > until:
+                raise TimeoutError
+            await asyncio.sleep(wait)
+        return number
+
+    def _take(self, method: str, number: int) -> float:
+        with self._database.transaction() as connection:
+            return budgets.take(connection, self._name, method, self._ticket(number))
+
+    def report(self, ticket: int, status: int | None, hints: Hints | None) -> None:
+        """What became of a request."""
+        answer = said(status, hints)
+
+        def write() -> None:
+            report = Report(answer[0], answer[1], answer[2], answer[3]) if answer is not None else None
+            with self._database.transaction() as connection:
+                budgets.report(connection, self._name, {self._ticket(ticket): report})
+
+        asyncio.get_running_loop().run_in_executor(None, write)  # the loop waits for it when it ends
+
+    def _ticket(self, number: int) -> str:
+        return f"{NO_RUN}.{self._begun}.{number}"
+
+
+def budgeted(database: Database, base_url: str, token: str) -> AbstractContextManager[None]:
+    """Send the requests of this block within the budget of a token."""
+    return using(Budgeted(database, digest(base_url, token)))

@@ -1,0 +1,72 @@
+"""One refresh: claim it, read what the generators list, compare, let it take effect or say why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Connection
+
+from reconciler.errors import ConfigError, ReconcilerError
+from reconciler.fleet.changes import Changes, changes
+from reconciler.fleet.declared import parsed
+from reconciler.fleet.generated import generated
+from reconciler.fleet.refresh import generation
+from reconciler.fleet.refresh.budgeted import budgeted
+from reconciler.fleet.sources.listing import listing
+from reconciler.fleet.store import Database, audit, projects
+
+SELF: Final = "the fleet"
+NAMED: Final = 20  # projects in a line of the audit log
+
+
+def refresh(database: Database, cache: Path) -> str | None:
+    """Read what the generators list, if that is due and no other worker does it; a sentence where something changed or is wrong."""
+    with database.transaction() as connection:
+        claimed = generation.claim(connection)
+    if claimed is None:
+        return None
+    try:
+        fleet = parsed(claimed.text.encode(), claimed.file)
+        declared = generated(fleet, listing(fleet, cache, using=lambda base_url, token: budgeted(database, base_url, token)))
+    except ReconcilerError as error:
+        return _failed(database, claimed, error)
+    with database.transaction() as connection:
+        projects.lock(connection)
+        if not generation.is_current(connection, claimed):
+            return None  # another file took effect meanwhile
+        made = changes(declared, projects.stored(connection))
+        if made.shrinking:
+            held = f"{'; '.join(made.shrinking)}; nothing changes until it does, or: fleet apply --allow-vanish {len(made.vanishing)}"
+            generation.end(connection, claimed, held=held)
+            return held
+        generation.end(connection, claimed)
+        if not made.pending:
+            return None
+        projects.write(connection, declared, made)
+        _write_down(connection, made)
+    return f"The generators changed the fleet: {_summary(made)}."
+
+
+def _failed(database: Database, claimed: generation.Claimed, error: ReconcilerError) -> str:
+    """Say that the generators could not be read; nothing changes, and they are read again soon."""
+    first = str(error.problems[0]) if isinstance(error, ConfigError) and error.problems else error.message
+    says = f"the generators cannot be read: {first} [{error.id}]"
+    with database.transaction() as connection:
+        generation.end(connection, claimed, error=says)
+    return says
+
+
+def _write_down(connection: Connection, made: Changes) -> None:
+    appearing = [project.name for project in made.appearing]
+    groups = {"appear": appearing, "change": sorted(made.changing), "return": list(made.returning), "vanish": list(made.vanishing)}
+    details = {key: {"projects": len(names), "first": names[:NAMED]} for key, names in groups.items() if names}
+    audit.write(connection, audit.Line(SELF, "generate", None, None, details))
+
+
+def _summary(made: Changes) -> str:
+    parts = [
+        (len(made.appearing), "appears", "appear"), (len(made.changing), "changes", "change"),
+        (len(made.returning), "returns", "return"), (len(made.vanishing), "vanishes", "vanish"),
+    ]  # fmt: skip
+    return ", ".join(f"{number} {verb if number == 1 else verbs}" for number, verb, verbs in parts if number)
