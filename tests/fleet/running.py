@@ -157,9 +157,17 @@ class Running:
         """The first result that is true."""
         limit = time.monotonic() + seconds
         while not (result := holds()):
-            assert time.monotonic() < limit, [path.read_text() for path in self.folder.glob("fleet-worker-*.log")]
+            assert time.monotonic() < limit, self._said()
             time.sleep(0.02)
         return result
+
+
+    def _said(self) -> list[Any]:
+        """What workers said, and what became of messages."""
+        said: list[Any] = [path.read_text() for path in self.folder.glob("*worker-*.log")]
+        if self.rows("SELECT to_regclass('reconciler_fleet.notices')") != [(None,)]:
+            said += self.rows("SELECT title, tries, sent_at, error FROM reconciler_fleet.notices")
+        return said
 
 
 @contextmanager
