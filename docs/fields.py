@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reconciler.kinds import load
 from reconciler.report.types import in_words
-from reconciler.resource import Field, Kind, Role
+from reconciler.resource import Field, FieldRole, Kind
 
 INTRO = """\
 # Fields
@@ -36,9 +36,9 @@ def _notes(kind: Kind, field: Field) -> str:
         notes.append("Required.")
     elif any(field.name in verb.whole for verb in kind.api.values()):
         notes.append("Nothing is sent without it.")
-    if field.role is Role.SEED:
+    if field.role is FieldRole.SEED:
         notes.append("Used once, at creation.")
-    elif field.role is Role.LOCAL:
+    elif field.role is FieldRole.LOCAL:
         notes.append("Stored in the state, never sent.")
     elif field.on_change == "refuse":
         notes.append("Cannot be changed later.")

@@ -20,7 +20,7 @@ import yaml
 from reconciler.address import Glob, bare
 from reconciler.apply import FRESH, ApplyOptions, apply
 from reconciler.apply.recover import recover
-from reconciler.client import Reader, Settings, Writer
+from reconciler.client import ClientSettings, Reader, Writer
 from reconciler.client.pacing import Clock
 from reconciler.config import Project, load
 from reconciler.kinds import load as declared_kinds
@@ -32,7 +32,7 @@ from reconciler.plan.prove import prove
 from reconciler.resource import Kinds
 from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import seed
-from reconciler.state import Scope, Store
+from reconciler.state import StateScope, Store
 
 DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 TOKEN = "token-of-ada"
@@ -163,7 +163,7 @@ class Org:
     # -- runs --------------------------------------------------------------------------------------------------------------------
 
     def store(self) -> Store:
-        scope = Scope(self.scope_project, self.environment, f"sandbox:{self.name}")
+        scope = StateScope(self.scope_project, self.environment, f"sandbox:{self.name}")
         url, beside = self.url or f"sqlite:///{self.root}/state.db", self.project / ".reconciler"
         return Store.open(url, scope, clock=lambda: datetime.now(UTC), create=True, beside=beside, lag=self.settle or 0.0)
 
@@ -172,7 +172,7 @@ class Org:
 
     def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Any:
         transport = self.transport()
-        return cls(Settings(BASE, token), transport=Failing(transport, failing) if failing else transport, clock=self.clock)
+        return cls(ClientSettings(BASE, token), transport=Failing(transport, failing) if failing else transport, clock=self.clock)
 
     def plan(
         self, *, allow_replace: tuple[str, ...] = (), targets: tuple[str, ...] = (), token: str = TOKEN, failing: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ import httpx
 
 from reconciler.cli.exits import PARTLY, of_outcome
 from reconciler.client.clock import SystemClock
-from reconciler.model import Outcome, Status
+from reconciler.model import Outcome, StepStatus
 from tests.harness import Org
 from tests.small import described
 
@@ -91,7 +91,7 @@ class Meddled(Org):
 
 def told(org: Org, outcome: Outcome, address: str) -> bool:
     """Whether the run's report, or the plan after it, has something to say of an address."""
-    said = [str(result.step.address) for result in outcome.results if result.status is Status.STALE]
+    said = [str(result.step.address) for result in outcome.results if result.status is StepStatus.STALE]
     said += [str(one.address) for one in outcome.edited]
     if address in said or any(address in line for line in outcome.notes):
         return True
@@ -101,5 +101,5 @@ def told(org: Org, outcome: Outcome, address: str) -> bool:
 
 def exits_well(outcome: Outcome) -> bool:
     """Whether a run in whose report somebody's edit is ends with the code that says so."""
-    noticed = outcome.edited or outcome.leftover or any(one.status is Status.STALE for one in outcome.results)
+    noticed = outcome.edited or outcome.leftover or any(one.status is StepStatus.STALE for one in outcome.results)
     return not noticed or of_outcome(outcome) == PARTLY

@@ -10,12 +10,12 @@ from typing import Any
 import httpx
 
 from reconciler.address import Address
-from reconciler.client import Reader, Settings
+from reconciler.client import ClientSettings, Reader
 from reconciler.model import Actual, State
 from reconciler.observe import observe
 from reconciler.plan import plan
 from reconciler.plan.drift import Drift, drift
-from reconciler.resource import Field, Kind, Role, Verb
+from reconciler.resource import Field, FieldRole, Kind, Verb
 from tests.harness import BASE, TOKEN, Org, kinds
 from tests.small import node, small
 
@@ -185,7 +185,7 @@ def edit(org: Org, case: Case) -> None:
     kind = kinds()[case.kind]
     field = kind.fields[case.field]
     value = _ids(org, case.value)
-    if field.role is Role.MEMBER:
+    if field.role is FieldRole.MEMBER:
         assert field.leave is not None
         group = org.id(str(Address.parse(case.address).container) + "/group/reference")
         org.call(field.leave.method, _path(org, case, field.leave.path, {str(field.to): group}))
@@ -274,7 +274,7 @@ async def _drifted(org: Org, case: Case | None, whole: bool, failing: tuple[str,
         store.close()
     if case is not None and case.shown is not None:
         transport = Showing(org.transport(), org.id(case.address), case.shown, case.value)
-        reader = Reader(Settings(BASE, TOKEN), transport=transport)
+        reader = Reader(ClientSettings(BASE, TOKEN), transport=transport)
     else:
         reader = org.client(Reader, failing=failing)
     async with reader:

@@ -6,7 +6,7 @@ import copy
 from typing import Any
 from zlib import crc32
 
-from reconciler.model import Outcome, Plan, Status
+from reconciler.model import Outcome, Plan, StepStatus
 from tests.harness import Org
 from tests.prepared import applied_once
 from tests.proofs import long
@@ -119,7 +119,7 @@ def _looked_at_again(org: Org) -> bool:
 
 def _applied(org: Org) -> Outcome:
     outcome = org.apply()
-    assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not Status.DONE] == []
+    assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not StepStatus.DONE] == []
     assert outcome.leftover == ()
     if _looked_at_again(org):
         settled(org)

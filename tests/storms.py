@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 
 from reconciler.cli.sandboxes.embedded import seed_document
-from reconciler.client import Reader, Settings
+from reconciler.client import ClientSettings, Reader
 from reconciler.config import load
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Plan, State
@@ -110,7 +110,7 @@ def record(org: Org) -> Record:
         state = store.read()
 
     async def look() -> Actual:
-        async with Reader(Settings(BASE, TOKEN), transport=_Keeping(org.transport(), answers)) as reader:
+        async with Reader(ClientSettings(BASE, TOKEN), transport=_Keeping(org.transport(), answers)) as reader:
             return await observe(reader, kinds(), desired, state)
 
     asyncio.run(look())
@@ -124,7 +124,7 @@ def planned(
     desired, state = record.desired, record.state
 
     async def look() -> Actual:
-        async with Reader(Settings(BASE, TOKEN), transport=transport, clock=clock or Still(), jitter=lambda: 0.5) as reader:
+        async with Reader(ClientSettings(BASE, TOKEN), transport=transport, clock=clock or Still(), jitter=lambda: 0.5) as reader:
             return await observe(reader, kinds(), desired, state)
 
     actual = asyncio.run(look())

@@ -12,15 +12,15 @@ from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.apply.evidence import parts
-from reconciler.apply.expected import Expected
+from reconciler.apply.expected import Expectations
 from reconciler.apply.task import Task
 from reconciler.client import Answer
-from reconciler.model import Binding, Desired, Intent, Observed, Origin, Place, Result, Status, Step
+from reconciler.model import Binding, Desired, Intent, Observed, Origin, SiblingPlace, Step, StepResult, StepStatus
 from reconciler.model.codec import is_kind, observed, path_ids, substitute, told
 from reconciler.plan import match
 from reconciler.plan.simulation.order import Key
-from reconciler.resource import UNSET, Kind, Role
-from reconciler.state import Ending
+from reconciler.resource import UNSET, FieldRole, Kind
+from reconciler.state import IntentEnding
 from reconciler.text.suggest import a
 
 
@@ -41,42 +41,42 @@ class Answers:
         for change in (step.address for step in plan.steps if step.create_like or step.verb == "create"):
             self.ids.pop(change, None)
         self.known = {name: frozenset(actual.objects.get(name, {})) for name in kinds}
-        self.expected = Expected(kinds, actual)
+        self.expected = Expectations(kinds, actual)
         self.addresses: dict[Key, Address] = {}
         self.unseen: dict[Address, set[str]] = {}
         self.notes: list[str] = []
 
-    def answered(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> Result:
+    def answered(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
         if step.verb == "create":
             return self._created(step, kind, intent, writes, answer)
         if step.verb == "delete":
             self.bindings.pop(step.address, None)
             self.expected.deleted(kind, str(intent.target))
-            self.group.settle(Ending(intent.id, "done", None, forget=(step.address, *step.takes)))
-            return Result(step, Status.DONE)
+            self.group.settle(IntentEnding(intent.id, "done", None, forget=(step.address, *step.takes)))
+            return StepResult(step, StepStatus.DONE)
         if step.verb == "transfer":
             return self._transferred(step, kind, intent, writes, answer)
-        other = next((one.to for one in kind.fields.values() if one.role is Role.MEMBER and step.verb in ("join", "leave")), None)
+        other = next((one.to for one in kind.fields.values() if one.role is FieldRole.MEMBER and step.verb in ("join", "leave")), None)
         shown = self.kinds[other] if other else kind
         if isinstance(answer.body, Mapping) and answer.body and not is_kind(shown, answer.body):
             what = str(answer.body.get("type", answer.body.get("result", "something else")))
             message = f"the service answered {answer.status} with {what!r} instead of the {shown.name}"
-            self.group.settle(Ending(intent.id, "failed", message))
-            return Result(step, Status.FAILED, message, id="RC-response-unusable")
+            self.group.settle(IntentEnding(intent.id, "failed", message))
+            return StepResult(step, StepStatus.FAILED, message, id="RC-response-unusable")
         raw = answer.body if shown is kind and isinstance(answer.body, Mapping) else {}
         return self._taken(step, kind, intent, writes, raw)
 
-    def _transferred(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> Result:
+    def _transferred(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
         """The object has another container, and everything that came along another address."""
         raw = answer.body if isinstance(answer.body, Mapping) and answer.body else None
         if raw is not None and not is_kind(kind, raw):
             wrong = f"the service answered {answer.status} with something that is not {a(kind.name)}"
-            return Result(step, Status.IN_DOUBT, wrong, id="RC-response-unusable")
+            return StepResult(step, StepStatus.IN_DOUBT, wrong, id="RC-response-unusable")
         refused = not_transferred(kind, writes, raw) if raw is not None else None
         if refused is not None:
             self.expected.doubted(kind, str(intent.target), {})
-            self.group.settle(Ending(intent.id, "failed", refused))
-            return Result(step, Status.FAILED, refused, id="RC-value-not-taken")
+            self.group.settle(IntentEnding(intent.id, "failed", refused))
+            return StepResult(step, StepStatus.FAILED, refused, id="RC-value-not-taken")
         self.expected.wrote(step, kind, str(intent.target), writes, {}, None)
         leaving = {new: self.bindings.pop(old) for old, new in step.renames.items() if old in self.bindings}
         for new, old in leaving.items():
@@ -85,10 +85,10 @@ class Answers:
             self.bindings[new] = replace(self.bindings[new], place=self._end(new))
         bind = tuple(self.bindings[new] for new in sorted(leaving))
         top = {kind.inside.name: None} if kind.inside is not None else {}
-        self.group.settle(Ending(intent.id, "done", None, bind=bind, rename=step.renames, after={step.address: {**writes, **top}}))
-        return Result(step, Status.DONE)
+        self.group.settle(IntentEnding(intent.id, "done", None, bind=bind, rename=step.renames, after={step.address: {**writes, **top}}))
+        return StepResult(step, StepStatus.DONE)
 
-    def _end(self, address: Address) -> Place:
+    def _end(self, address: Address) -> SiblingPlace:
         """The place of what was transferred to its root: behind all that was placed there, in the sequence of the transfers.
 
         A run that continues this one must see the order that this one saw, or it moves others, and what both moved is in no order.
@@ -96,17 +96,17 @@ class Answers:
         root = str(address.root)
         there = [one.place for at, one in self.bindings.items() if at not in self.turns]
         known = [place.index for place in there if place is not None and place.parent == root]
-        return Place(root, max(known, default=-1) + 1 + self.turns[address])
+        return SiblingPlace(root, max(known, default=-1) + 1 + self.turns[address])
 
-    def _taken(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], raw: Mapping[str, Any]) -> Result:
+    def _taken(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], raw: Mapping[str, Any]) -> StepResult:
         old, id = self.bindings[step.address], str(intent.target)
         seen = {name: kind.fields[name].seen(raw) if raw else UNSET for name in writes}
         refused = not_taken(kind, writes, seen) if raw else {}
         if refused:
             self.expected.doubted(kind, id, writes)
             message = "; ".join(refused.values())
-            self.group.settle(Ending(intent.id, "failed", message))
-            return Result(step, Status.FAILED, message, id="RC-value-not-taken")
+            self.group.settle(IntentEnding(intent.id, "failed", message))
+            return StepResult(step, StepStatus.FAILED, message, id="RC-value-not-taken")
         self.expected.wrote(step, kind, id, writes, seen, substitute(step.body, self.ids))
         kept = {**as_sent(kind, writes), **shown(kind, seen)}
         self._unseen(step.address, kind, set(writes) - set(kept))
@@ -119,22 +119,22 @@ class Answers:
         binding = replace(old, sent={**old.sent, **kind.remembered(declared, id)}, seen={**before, **kind.remembered(kept, id)})
         self.bindings[step.address] = binding
         after = {**told(kind, writes), **(told(kind, self._observed(kind, step.address, raw).values) if raw else {})}
-        self.group.settle(Ending(intent.id, "done", None, bind=(binding,), after={step.address: after}))
-        return Result(step, Status.DONE)
+        self.group.settle(IntentEnding(intent.id, "done", None, bind=(binding,), after={step.address: after}))
+        return StepResult(step, StepStatus.DONE)
 
     def _unseen(self, address: Address, kind: Kind, names: set[str]) -> None:
         """Remember that no answer showed what became of these fields: the first reading after the write tells."""
         if unseen := {name for name in names if kind.fields[name].readable and kind.fields[name].compared}:
             self.unseen.setdefault(address, set()).update(unseen)
 
-    def _created(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> Result:
+    def _created(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
         raw = answer.body
         if not is_kind(kind, raw):
             wrong = f"the service answered {answer.status} with something that is not {a(kind.name)}"
-            return Result(step, Status.IN_DOUBT, wrong, id="RC-response-unusable")
+            return StepResult(step, StepStatus.IN_DOUBT, wrong, id="RC-response-unusable")
         if (elsewhere := self._elsewhere(kind, step.address, raw)) is not None:
-            self.group.settle(Ending(intent.id, "failed", elsewhere))
-            return Result(step, Status.FAILED, elsewhere, id="RC-created-elsewhere")
+            self.group.settle(IntentEnding(intent.id, "failed", elsewhere))
+            return StepResult(step, StepStatus.FAILED, elsewhere, id="RC-created-elsewhere")
         refused = not_taken(kind, writes, {name: kind.fields[name].seen(raw) for name in writes})
         taken = {name: value for name, value in writes.items() if name not in refused}
         one = self._observed(kind, step.address, raw)
@@ -150,14 +150,14 @@ class Answers:
                     bind.append(bound_as(self.desired, self.kinds[name], child, inner, {}, Origin.CREATED))
                     after[child] = told(self.kinds[name], inner.values)
                     self._track(bind[-1], inner)
-        self.group.settle(Ending(intent.id, "done", None, bind=tuple(bind), after=after))
+        self.group.settle(IntentEnding(intent.id, "done", None, bind=tuple(bind), after=after))
         if refused:
-            return Result(step, Status.FAILED, "; ".join(refused.values()), id="RC-value-not-taken")
+            return StepResult(step, StepStatus.FAILED, "; ".join(refused.values()), id="RC-value-not-taken")
         missing = [str(child) for _, _, child in step.brings if child not in self.ids]
         if missing:
             wrong = f"the response does not contain {', '.join(missing)}; a second run will find it"
-            return Result(step, Status.FAILED, wrong, id="RC-response-unusable")
-        return Result(step, Status.DONE)
+            return StepResult(step, StepStatus.FAILED, wrong, id="RC-response-unusable")
+        return StepResult(step, StepStatus.DONE)
 
     def _elsewhere(self, kind: Kind, address: Address, raw: Mapping[str, Any]) -> str | None:
         """In which other container than the declared one an object was created; None where it is in that, or nothing shows it."""
@@ -207,7 +207,7 @@ def not_taken(kind: Kind, writes: Mapping[str, Any], seen: Mapping[str, Any]) ->
     found = {}
     for name, sent in writes.items():
         field, value = kind.fields[name], seen[name]
-        if not (field.exact and field.readable) or field.role is Role.CHOICE or value == sent:
+        if not (field.exact and field.readable) or field.role is FieldRole.CHOICE or value == sent:
             continue
         if field.sensitive:
             found[name] = f"the service did not return {name} as it was sent: not taken"
@@ -224,7 +224,7 @@ def as_sent(kind: Kind, writes: Mapping[str, Any]) -> dict[str, Any]:
 
 def shown(kind: Kind, seen: Mapping[str, Any]) -> dict[str, Any]:
     """What an answer shows of the written fields."""
-    return {name: value for name, value in seen.items() if value is not UNSET and kind.fields[name].role is not Role.CHOICE}
+    return {name: value for name, value in seen.items() if value is not UNSET and kind.fields[name].role is not FieldRole.CHOICE}
 
 
 def bound_as(desired: Desired, kind: Kind, address: Address, one: Observed, writes: Mapping[str, Any], origin: Origin) -> Binding:
@@ -232,7 +232,9 @@ def bound_as(desired: Desired, kind: Kind, address: Address, one: Observed, writ
     declared = desired.resources.get(address)
     protect = declared.protect if declared is not None else None
     values = declared.values if declared is not None else {}
-    local = {name: values[name] for name, field in kind.fields.items() if field.role is Role.LOCAL and values.get(name, UNSET) is not UNSET}
+    local = {
+        name: values[name] for name, field in kind.fields.items() if field.role is FieldRole.LOCAL and values.get(name, UNSET) is not UNSET
+    }
     names = {*writes, *([kind.listed_by.name] if kind.listed_by is not None else [])}
     return Binding(
         address=address,

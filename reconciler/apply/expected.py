@@ -15,10 +15,10 @@ from reconciler.model.codec import ids_in
 from reconciler.plan.siblings.sequence import Siblings
 from reconciler.plan.simulation.order import Key
 from reconciler.plan.simulation.simulate import Simulation
-from reconciler.resource import UNSET, Field, Kind, Kinds, Role
+from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 
 
-class Expected:
+class Expectations:
     """What concerns a run under way, beside the `simulation` that its requests led to.
 
     `first`: when the plan's reading began. `loose`: fields whose value is not known, because the run wrote them and no answer showed what
@@ -57,7 +57,7 @@ class Expected:
         """A request on an object that exists was done; `seen`: the written fields as its answer shows them, UNSET where it does not."""
         if self.find(kind.name, id) is None:
             return
-        choices = {name for name in writes if kind.fields[name].role is Role.CHOICE}
+        choices = {name for name in writes if kind.fields[name].role is FieldRole.CHOICE}
         shown = {name: value for name, value in seen.items() if name in writes and name not in choices and value is not UNSET}
         self.loose[(kind.name, id)] |= {name for name in writes if kind.fields[name].lossy and name not in choices and name not in shown}
         if choices:
@@ -69,7 +69,7 @@ class Expected:
         self.doubts = True
         self.loose[(kind.name, id)] |= set(writes)
         self.simulation.order.remove(kind.name, id)
-        if any(kind.fields[name].role is Role.CHOICE for name in writes):
+        if any(kind.fields[name].role is FieldRole.CHOICE for name in writes):
             self.unsure.add((kind.name, id))
 
     def _rearranged(self, one: Observed, names: Collection[str]) -> None:
@@ -96,7 +96,7 @@ class Expected:
         unknown = self.loose[(kind.name, id)]
         for name in names:
             field, value = kind.fields[name], now.values.get(name, UNSET)
-            if not field.compared or not field.readable or field.role is Role.CHOICE:
+            if not field.compared or not field.readable or field.role is FieldRole.CHOICE:
                 continue
             expected = old.values.get(name, UNSET)
             if value == expected or self._follows(kind, old, field, expected):
@@ -119,7 +119,7 @@ class Expected:
             return
         before, after = self.simulation.chosen(kind.name, id), now.chosen(kind.name, id)
         for field in kind.fields.values():
-            if field.role is Role.CHOICE:
+            if field.role is FieldRole.CHOICE:
                 old, new = before.get(field.name), after.get(field.name)
                 if old != new and not (old is None and (str(field.to), str(new)) in self.simulation.born):
                     yield field, old, new

@@ -20,15 +20,15 @@ from reconciler.apply.answer import Answers
 from reconciler.apply.look import look
 from reconciler.apply.task import Halt, Task
 from reconciler.errors import ServiceError
-from reconciler.model import Actual, Observed, Status, Step, Unknown
+from reconciler.model import Actual, Observed, Step, StepStatus, Unknown
 from reconciler.model.codec import title
 from reconciler.plan.audience.barriers import opens
 from reconciler.plan.simulation.index import holds
 from reconciler.plan.simulation.order import Key
 from reconciler.plan.simulation.simulate import Simulation
-from reconciler.resource import UNSET, Field, Kind, Role
+from reconciler.resource import UNSET, Field, FieldRole, Kind
 
-Refusal = tuple[Status, str]
+Refusal = tuple[StepStatus, str]
 
 INSIDE: Final = 1.0  # seconds for which a reading of what a delete takes along serves: a step may wait for its turn after it
 
@@ -89,7 +89,7 @@ class Preconditions:
                 self._passed += 1
                 self._deletes.pop(step.id, None)
                 self._calm.clear()
-                return (Status.SKIPPED, "not sent: the run was stopped") if self.halt else self._verdict(step)
+                return (StepStatus.SKIPPED, "not sent: the run was stopped") if self.halt else self._verdict(step)
         finally:
             self._waiting.pop(step.id, None)
 
@@ -118,7 +118,7 @@ class Preconditions:
 
     def _choices(self, step: Step) -> list[Field]:
         kind = self.kinds[step.kind]
-        return [kind.fields[name] for name in step.writes if kind.fields[name].role is Role.CHOICE]
+        return [kind.fields[name] for name in step.writes if kind.fields[name].role is FieldRole.CHOICE]
 
     def _takes_contents(self, step: Step) -> bool:
         """Whether what the object contains must be read right before."""
@@ -289,7 +289,7 @@ class Preconditions:
         gone, inside = {id for _, id in self._gone}, self._inside(kind)
         failed = next((each for each in now.unknown if each.kind in inside and each.scope not in gone), None)
         if failed is not None:
-            return Status.SKIPPED, f"not sent: its contents could not be read again: {failed.reason}"
+            return StepStatus.SKIPPED, f"not sent: its contents could not be read again: {failed.reason}"
         before, after = (dict(simulation.contents(kind, outer.id)) for simulation in (self.expected.simulation, shown))
         said = [f"{key[0]} {title(one)!r} was added" for key, one in after.items() if key not in before and self._whole(self.actual, one)]
         said += [f"{key[0]} {title(one)!r} was removed" for key, one in before.items() if key not in after and self._whole(now, one)]
@@ -298,7 +298,7 @@ class Preconditions:
                 inner = self.kinds[key[0]]
                 changed = self.expected.differences(inner, key[1], one, list(inner.fields))
                 said += [f"in {key[0]} {title(one)!r} {spelled(*each)}" for each in changed]
-        return (Status.STALE, f"its contents changed in the meantime: {'; '.join(said[:5])}") if said else None
+        return (StepStatus.STALE, f"its contents changed in the meantime: {'; '.join(said[:5])}") if said else None
 
     def _inside(self, outer: Kind) -> frozenset[str]:
         """The kinds whose objects may stand in one of the kind, at whatever depth."""
@@ -319,17 +319,17 @@ class Preconditions:
     def _verdict(self, step: Step) -> Refusal | None:
         wider = next((self._wider[key] for key in step.gates if key in self._wider), None)
         if wider is not None:
-            return Status.STALE, wider
+            return StepStatus.STALE, wider
         target = self._target(step)
         if target is None:
             return None
         key = (target.kind, target.id)
         if key in self._gone:  # a delete has then nothing to do, and is told so by the service
-            return None if step.verb == "delete" else (Status.STALE, "it no longer exists")
+            return None if step.verb == "delete" else (StepStatus.STALE, "it no longer exists")
         if key in self._stale:
-            return Status.STALE, self._stale[key]
+            return StepStatus.STALE, self._stale[key]
         if key in self._unread:
-            return Status.SKIPPED, f"not sent: {self._unread[key]}"
+            return StepStatus.SKIPPED, f"not sent: {self._unread[key]}"
         return self._emptied.get(step.id)
 
 

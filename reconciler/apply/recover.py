@@ -22,7 +22,7 @@ from reconciler.model import Binding, Desired, Intent, Observed, Origin
 from reconciler.model.codec import is_kind, observed, path_ids, title, told
 from reconciler.observe.readings import owner_elsewhere, pages_of
 from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders
-from reconciler.state import Ending, Journal
+from reconciler.state import IntentEnding, Journal
 from reconciler.text.suggest import a
 
 BETWEEN_READINGS: Final = 1.0  # seconds, at least: one odd reading proves no absence
@@ -103,7 +103,7 @@ class _Recovery:
         forget: Sequence[Address] = (),
         rename: Mapping[Address, Address] = {},
     ) -> None:
-        self.journal.settle([Ending(intent.id, status, None, bind=tuple(bind), forget=tuple(forget), after=after, rename=rename)])
+        self.journal.settle([IntentEnding(intent.id, status, None, bind=tuple(bind), forget=tuple(forget), after=after, rename=rename)])
         self.notes.append(note)
 
     def _close(self, intent: Intent) -> None:

@@ -12,20 +12,20 @@ from reconciler.address import Address
 from reconciler.apply.answer import Answers
 from reconciler.apply.look import look
 from reconciler.apply.task import Task
-from reconciler.model import Actual, Observed, Result, Status, Step
+from reconciler.model import Actual, Observed, Step, StepResult, StepStatus
 from reconciler.plan.simulation.order import Key
 from reconciler.plan.simulation.simulate import Simulation
-from reconciler.resource import Kinds, Role
+from reconciler.resource import FieldRole, Kinds
 
 
-async def read_written(task: Task, answers: Answers, results: Mapping[int, Result]) -> Actual | None:
+async def read_written(task: Task, answers: Answers, results: Mapping[int, StepResult]) -> Actual | None:
     """Read what was written; None where a request's effect is not known, and where something that should exist was not shown.
 
     Raises `ServiceError` where the service refuses the token.
     """
-    if answers.expected.doubts or any(result.status is Status.IN_DOUBT for result in results.values()):
+    if answers.expected.doubts or any(result.status is StepStatus.IN_DOUBT for result in results.values()):
         return None
-    steps = [result.step for _, result in sorted(results.items()) if result.status is Status.DONE]
+    steps = [result.step for _, result in sorted(results.items()) if result.status is StepStatus.DONE]
     simulation, written = answers.expected.simulation, _Written(task.kinds, answers)
     objects = {(observed.kind, observed.id): observed for step in steps for observed in written.by(step)}
     objects |= {(observed.kind, observed.id): observed for observed in written.rearranged()}
@@ -55,7 +55,7 @@ class _Written:
             yield observed
             for name in step.writes:
                 field = kind.fields[name]
-                if field.role is Role.CHOICE:
+                if field.role is FieldRole.CHOICE:
                     yield from self.expected.simulation.inside(str(field.to), kind.name, observed.id)
         for name, _, child in step.brings:
             yield from self._object(name, child)
@@ -67,7 +67,7 @@ class _Written:
             yield from simulation.inside(name, str(self.kinds[name].within), container)
         for name, id in self.expected.unsure:
             for field in self.kinds[name].fields.values() if name in self.kinds else ():
-                if field.role is Role.CHOICE:
+                if field.role is FieldRole.CHOICE:
                     yield from simulation.inside(str(field.to), name, id)
 
     def ordered(self, steps: list[Step]) -> set[Key]:

@@ -14,10 +14,10 @@ from reconciler.address import Address
 from reconciler.apply.answer import Answers
 from reconciler.apply.step import Steps
 from reconciler.apply.task import ApplyOptions, Halt, Task
-from reconciler.apply.verify import Found, verified
+from reconciler.apply.verify import Verification, verified
 from reconciler.client import Writer
 from reconciler.errors import StateError
-from reconciler.model import Actual, Desired, Outcome, Plan, Result, Status, Step
+from reconciler.model import Actual, Desired, Outcome, Plan, Step, StepResult, StepStatus
 from reconciler.plan.memory import remembered
 from reconciler.plan.steps.graph import Edges, Schedule
 from reconciler.resource import Kinds
@@ -38,10 +38,10 @@ async def apply(
     journal.remember(**remembered(plan.memory))
     async with grouped(journal) as group:
         task = Task(writer, kinds, desired, plan, actual, journal, group, options)
-        run = Run(task)
+        run = ApplyRun(task)
         await run.all()
     journal.remember(places=run.places())
-    found, interrupted = Found(), options.stop.is_set()
+    found, interrupted = Verification(), options.stop.is_set()
     if run.steps.sent and not interrupted:
         options.listener.looking()
         found = await verified(task, run.answers, run.results)
@@ -51,7 +51,7 @@ async def apply(
     return Outcome(journal.run, plan, results, run.steps.sent, found.leftover, notes, stopped, found.edited, found.unverified)
 
 
-class Run:
+class ApplyRun:
     """One apply under way."""
 
     def __init__(self, task: Task) -> None:
@@ -60,14 +60,14 @@ class Run:
         self.halt = Halt(task.options.stop, task.options.on_error)
         self.answers = Answers(task)
         self.steps = Steps(task, self.answers, self.halt)
-        self.results: dict[int, Result] = {}
+        self.results: dict[int, StepResult] = {}
 
     async def all(self) -> None:
         """Run every step that can be run; the rest is skipped, with the reason."""
         steps = {step.id: step for step in self.plan.steps}
         schedule = Schedule({step.id: Edges(step.needs, step.after) for step in self.plan.steps}, _depth_first(self.plan.steps))
-        running: dict[asyncio.Task[Result], int] = {}
-        ended: asyncio.Queue[asyncio.Task[Result]] = asyncio.Queue()
+        running: dict[asyncio.Task[StepResult], int] = {}
+        ended: asyncio.Queue[asyncio.Task[StepResult]] = asyncio.Queue()
         self.listener.planned(len(steps))
         stopping = asyncio.create_task(self._stopped(running))
         try:
@@ -97,40 +97,40 @@ class Run:
         why = "interrupted" if self.stop.is_set() else f"not sent: {self.halt.refused}" if self.halt.refused else "an earlier step failed"
         for step in self.plan.steps:
             if step.id not in self.results:
-                self._ended(Result(step, Status.SKIPPED, why))
+                self._ended(StepResult(step, StepStatus.SKIPPED, why))
 
-    async def _stopped(self, running: Mapping[asyncio.Task[Result], int]) -> None:
+    async def _stopped(self, running: Mapping[asyncio.Task[StepResult], int]) -> None:
         """Wait for the signal that ends the run, and stop what is still under way `GRACE` seconds after it."""
         await self.stop.wait()
         await asyncio.sleep(GRACE)
         for task in running:
             task.cancel()
 
-    def _report(self, schedule: Schedule, steps: Mapping[int, Step], id: int, result: Result) -> None:
+    def _report(self, schedule: Schedule, steps: Mapping[int, Step], id: int, result: StepResult) -> None:
         """A step has ended, and with it those that required it and are skipped."""
         self._ended(result)
-        if result.status is Status.DONE:
+        if result.status is StepStatus.DONE:
             schedule.succeed(id)
             return
         for skipped in schedule.fail(id):
-            self._ended(Result(steps[skipped], Status.SKIPPED, f"requires step {id} ({steps[id].address})"))
+            self._ended(StepResult(steps[skipped], StepStatus.SKIPPED, f"requires step {id} ({steps[id].address})"))
 
-    async def _turn(self, step: Step) -> Result:
+    async def _turn(self, step: Step) -> StepResult:
         """A step to its end; one that is stopped before its request was not sent."""
         self.listener.began(step)
         try:
             return await self.steps.run(step)
         except asyncio.CancelledError:
-            return Result(step, Status.SKIPPED, "interrupted", id="RC-interrupted")
+            return StepResult(step, StepStatus.SKIPPED, "interrupted", id="RC-interrupted")
 
-    def _ended(self, result: Result) -> None:
+    def _ended(self, result: StepResult) -> None:
         self.results[result.step.id] = result
-        self.halt.failed = self.halt.failed or result.status is Status.FAILED
+        self.halt.failed = self.halt.failed or result.status is StepStatus.FAILED
         self.listener.ended(result)
 
     def places(self) -> dict[Address, Any]:
         """The places of siblings whose rows were wholly done."""
-        undone = {result.step.address for result in self.results.values() if result.status is not Status.DONE}
+        undone = {result.step.address for result in self.results.values() if result.status is not StepStatus.DONE}
         troubled = {place.parent for address, place in self.plan.places.items() if address in undone}
         return {
             address: place

@@ -18,12 +18,12 @@ from reconciler.apply.preconditions import Preconditions
 from reconciler.apply.task import Halt, Task
 from reconciler.client import Answer, RetryClass, encode
 from reconciler.errors import Ambiguous, NotFound, ServiceError
-from reconciler.model import Intent, Result, Status, Step
+from reconciler.model import Intent, Step, StepResult, StepStatus
 from reconciler.model.codec import substitute, told
 from reconciler.model.marker import marked, naming
 from reconciler.observe.candidates import Landing
 from reconciler.resource import Kind
-from reconciler.state import SEND_SECONDS_MAX, Ending
+from reconciler.state import SEND_SECONDS_MAX, IntentEnding
 
 CLEARED_SECONDS: Final = 5.0  # for which the answer of whoever was asked is good
 
@@ -45,25 +45,25 @@ class Steps:
         self.clearance = installed()
         self.serious = serious(task.kinds, task.plan) if self.clearance is not None else {}
 
-    async def run(self, step: Step) -> Result:
+    async def run(self, step: Step) -> StepResult:
         """Do one step, its guard and its marker included."""
         kind = self.kinds[step.kind]
         made = step if self.nonce is None else marked(kind, step, self.nonce())
         result = await self._guarded(made, kind)
-        if made is not step and result.status is Status.DONE:
+        if made is not step and result.status is StepStatus.DONE:
             result = await self._guarded(naming(self.kinds, kind, step), kind, asks=False)  # what was begun is ended
         return replace(result, step=step)
 
-    async def _guarded(self, step: Step, kind: Kind, *, asks: bool = True) -> Result:
+    async def _guarded(self, step: Step, kind: Kind, *, asks: bool = True) -> StepResult:
         try:
             known, date, lookup = await self._before(step, kind)
         except ServiceError as error:
-            return Result(step, Status.SKIPPED, f"not sent: {error.message}", id=error.id)
+            return StepResult(step, StepStatus.SKIPPED, f"not sent: {error.message}", id=error.id)
         async with self.preconditions.passing(step) as refusal:
             if refusal is not None:
-                return Result(step, *refusal)
+                return StepResult(step, *refusal)
             if asks and (held := await self._held(step)) is not None:
-                return Result(step, Status.SKIPPED, f"not sent: {held}", id="RC-apply-held")
+                return StepResult(step, StepStatus.SKIPPED, f"not sent: {held}", id="RC-apply-held")
             return await self._sent(step, kind, known, date, lookup)
 
     async def _held(self, step: Step) -> str | None:
@@ -75,7 +75,7 @@ class Steps:
         self.halt.refused = self.halt.refused or held
         return held
 
-    async def _sent(self, step: Step, kind: Kind, known: frozenset[str], date: datetime | None, lookup: tuple[str, ...]) -> Result:
+    async def _sent(self, step: Step, kind: Kind, known: frozenset[str], date: datetime | None, lookup: tuple[str, ...]) -> StepResult:
         path = "/" + "/".join(encode("{id}", {"id": bare(self.ids[part]) if isinstance(part, Address) else part}) for part in step.path)
         body = substitute(step.body, self.ids)
         writes = {name: kind.fields[name].body(substitute(value, self.ids)) for name, value in step.writes.items()}
@@ -84,26 +84,26 @@ class Steps:
         left = self.landing.left(intent)
         if left <= 0:
             message = "not sent: its deadline passed while this run was paused"
-            self.group.settle(Ending(intent.id, "not-sent", message))
-            return Result(step, Status.FAILED, message, id="RC-too-late-to-send")
+            self.group.settle(IntentEnding(intent.id, "not-sent", message))
+            return StepResult(step, StepStatus.FAILED, message, id="RC-too-late-to-send")
         try:
             self.sent += 1
             answer = await self._answer(step, path, body, retry, intent)
         except Held as held:
-            self.group.settle(Ending(intent.id, "not-sent", str(held)))
-            return Result(step, Status.SKIPPED, f"not sent: {held}", id="RC-apply-held")
+            self.group.settle(IntentEnding(intent.id, "not-sent", str(held)))
+            return StepResult(step, StepStatus.SKIPPED, f"not sent: {held}", id="RC-apply-held")
         except asyncio.CancelledError:
             says = "interrupted while the request was under way; the next apply finds out what happened to it"
-            return Result(step, Status.IN_DOUBT, says, id="RC-interrupted")
+            return StepResult(step, StepStatus.IN_DOUBT, says, id="RC-interrupted")
         except Ambiguous as error:
             self.answers.expected.doubted(kind, str(intent.target), writes)
-            return Result(step, Status.IN_DOUBT, error.message, id=error.id)
+            return StepResult(step, StepStatus.IN_DOUBT, error.message, id=error.id)
         except ServiceError as error:
             if isinstance(error, NotFound) and step.method == "DELETE":  # gone already: what was wanted
                 self.answers.notes.append(f"{step.address}: did not exist any more when its {step.verb} was sent")
                 return self.answers.answered(step, kind, intent, writes, Answer(404, None, None))
-            self.group.settle(Ending(intent.id, "failed", error.message))
-            return Result(step, Status.FAILED, error.message, id=error.id)
+            self.group.settle(IntentEnding(intent.id, "failed", error.message))
+            return StepResult(step, StepStatus.FAILED, error.message, id=error.id)
         return self.answers.answered(step, kind, intent, writes, answer)
 
     async def _answer(self, step: Step, path: str, body: Any, retry: RetryClass, intent: Intent) -> Answer:

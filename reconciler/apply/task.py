@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
 
 from reconciler.client import Writer
-from reconciler.model import Actual, Desired, Plan, Result, Step
+from reconciler.model import Actual, Desired, Plan, Step, StepResult
 from reconciler.plan import Selection
 from reconciler.resource import Kinds
-from reconciler.state import Group, Journal
+from reconciler.state import CommitGroup, Journal
 
 FRESH: Final = 10.0  # seconds; what was read longer ago is read again before it is written
 
@@ -23,7 +23,7 @@ class Progress(Protocol):
 
     def began(self, step: Step) -> None: ...
 
-    def ended(self, result: Result) -> None: ...
+    def ended(self, result: StepResult) -> None: ...
 
     def looking(self) -> None: ...
 
@@ -35,7 +35,7 @@ class Quiet:
 
     def began(self, step: Step) -> None: ...
 
-    def ended(self, result: Result) -> None: ...
+    def ended(self, result: StepResult) -> None: ...
 
     def looking(self) -> None: ...
 
@@ -84,5 +84,5 @@ class Task:
     plan: Plan
     actual: Actual
     journal: Journal
-    group: Group
+    group: CommitGroup
     options: ApplyOptions

@@ -1,6 +1,6 @@
 """The look after a run: whether what was written is there, what somebody else changed meanwhile, and what is still to do.
 
-In: a run whose steps have all ended. Out: `Found`. What differs from what was seen after a write is reported and never stored as seen.
+In: a run whose steps have all ended. Out: `Verification`. What differs from what was seen after a write is reported, never stored as seen.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from reconciler.apply.answer import Answers
 from reconciler.apply.reread import read_written
 from reconciler.apply.task import Task
 from reconciler.errors import ServiceError
-from reconciler.model import Actual, Binding, Desired, Edited, Observed, Result, State, Status, Step
+from reconciler.model import Actual, Binding, Desired, Edited, Observed, State, Step, StepResult, StepStatus
 from reconciler.observe import observe
 from reconciler.plan import plan as make_plan
 from reconciler.plan.simulation.simulate import Simulation
-from reconciler.resource import UNSET, Field, Kind, Kinds, Role
+from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 
 GONE = "was deleted: it existed when it was last read"
 DELETED = "was deleted; it can be restored"
@@ -26,7 +26,7 @@ STRAYED = "was reordered among its siblings"
 
 
 @dataclass(frozen=True)
-class Found:
+class Verification:
     """What the look after a run found; see `Outcome`."""
 
     edited: tuple[Edited, ...] = ()
@@ -35,7 +35,7 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
-async def verified(task: Task, answers: Answers, results: Mapping[int, Result]) -> Found:
+async def verified(task: Task, answers: Answers, results: Mapping[int, StepResult]) -> Verification:
     """Read again and compare; what no answer showed is remembered as it is seen here."""
     kinds, selection, state = task.kinds, task.options.selection, task.journal.state()
     desired = _still_declared(task, results)
@@ -45,12 +45,12 @@ async def verified(task: Task, answers: Answers, results: Mapping[int, Result]) 
         actual = actual if actual is not None else await observe(task.writer, kinds, desired, state)
     except ServiceError as error:
         unread = tuple(address for address in written if address in state.bindings)
-        return Found(unverified=unread, notes=(f"what was written could not be read again: {error.message}",))
+        return Verification(unverified=unread, notes=(f"what was written could not be read again: {error.message}",))
     look = _Look(kinds, answers, state, actual)
     again = make_plan(kinds, replace(desired, access=()), state, actual, selection=selection)
     edited = [one for address in written for one in look.written(address, written[address])]
     unverified = tuple(address for address in written if look.unread(address))
-    undone = {result.step.address for result in results.values() if result.status is not Status.DONE}
+    undone = {result.step.address for result in results.values() if result.status is not StepStatus.DONE}
     waiting = undone | set(task.plan.deferred) | {blocked.address for blocked in task.plan.blocked} | set(unverified)
     told = {one.address for one in edited}
     leftover: list[Address] = []
@@ -69,24 +69,24 @@ async def verified(task: Task, answers: Answers, results: Mapping[int, Result]) 
     task.journal.note_seen(look.learned(told))
     untold = set(state.bindings) - told - undone - set(answers.unseen)
     task.journal.remember(bind=[binding for binding in again.memory.bind.values() if binding.address in untold])
-    return Found(tuple(edited), tuple(leftover), unverified)
+    return Verification(tuple(edited), tuple(leftover), unverified)
 
 
-def _still_declared(task: Task, results: Mapping[int, Result]) -> Desired:
+def _still_declared(task: Task, results: Mapping[int, StepResult]) -> Desired:
     """What was declared, without the lines that take effect again: they had it."""
     done = dict(task.plan.memory.rename)
     for result in results.values():
-        if result.status is Status.DONE:
+        if result.status is StepStatus.DONE:
             done |= result.step.renames
     moved = tuple(move for move in task.desired.moved if not (move.again and done.get(move.old) == move.new))
     return replace(task.desired, moved=moved)
 
 
-def _written(results: Mapping[int, Result]) -> dict[Address, set[str]]:
+def _written(results: Mapping[int, StepResult]) -> dict[Address, set[str]]:
     """The fields that were written, by address, in the order of the steps; deletes are left out."""
     found: dict[Address, set[str]] = {}
     for _, result in sorted(results.items()):
-        if result.status is Status.DONE and result.step.verb != "delete":
+        if result.status is StepStatus.DONE and result.step.verb != "delete":
             found.setdefault(result.step.address, set()).update(result.step.writes)
     return found
 
@@ -153,7 +153,7 @@ class _Look:
         return found
 
     def _value(self, kind: Kind, now: Observed, field: Field) -> Any:
-        if field.role is Role.CHOICE:
+        if field.role is FieldRole.CHOICE:
             return self.simulation.chosen(kind.name, now.id).get(field.name, UNSET)
         return now.values.get(field.name, UNSET)
 

@@ -17,7 +17,7 @@ from reconciler.forges.variables import event
 
 if TYPE_CHECKING:
     from reconciler.report.comment.content import Content
-    from reconciler.report.comment.part import Origin, Part
+    from reconciler.report.comment.part import CommentPart, PartOrigin
 
 SIZE_MAX: Final = 64 * 2**20  # bytes of a document; a plan of 10,000 objects has about 13 million
 PARTS_MAX: Final = 5_000_000
@@ -27,23 +27,23 @@ _PROJECT: Final = re.compile(r"""^project:[ ]+(["']?)([^"'#\n]*[^"'#\s])\1[ ]*(?
 
 
 @dataclass(frozen=True)
-class Parts:
+class CommentParts:
     """The parts, and what is wrong with files that are no documents."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[CommentPart, ...]
     wrong: tuple[str, ...]
 
 
 def read_parts(
     documents: Sequence[Path],
     failed: Sequence[str],
-    origin: Origin,
+    origin: PartOrigin,
     *,
     name: str | None,
     spare: str | None,
     kind: str,
     mask: Callable[[Any], Any],
-) -> Parts:
+) -> CommentParts:
     """A part for each document and each failed job. `name`: of all of them; `spare`, `kind`: of those that have no document."""
     from reconciler.report.comment.content import failed as failure
     from reconciler.report.comment.part import part
@@ -60,7 +60,7 @@ def read_parts(
         twice = next(key for key in keys if keys.count(key) > 1)
         says = f"two documents are the {twice[1]} of {twice[0]!r}, and a comment shows one"
         raise UsageError(says, id="RC-part-twice", hint="Pass one, or give each its own --name.")
-    return Parts(tuple(parts), tuple(wrong))
+    return CommentParts(tuple(parts), tuple(wrong))
 
 
 def _name(path: Path, content: Content, spare: str | None) -> str:

@@ -70,16 +70,16 @@ def of_drift(drift: Drift) -> int:
 
 def of_outcome(outcome: Outcome, *, signal: int | None = None) -> int:
     """`signal`: the number of the one that stopped the run. A run that did anything, or may have, is never FAILED."""
-    from reconciler.model import Status
+    from reconciler.model import StepStatus
 
     plan = outcome.plan
     codes = [of_plan(plan, detailed=False)]
     if signal is not None:
         codes.append(128 + signal)
-    undone = [result for result in outcome.results if result.status is not Status.DONE]
+    undone = [result for result in outcome.results if result.status is not StepStatus.DONE]
     if undone:
         untouched = (
-            not any(outcome.count(status) for status in (Status.DONE, Status.IN_DOUBT, Status.STALE))
+            not any(outcome.count(status) for status in (StepStatus.DONE, StepStatus.IN_DOUBT, StepStatus.STALE))
             and not plan.memory.bind
             and not plan.memory.forget
             and not plan.memory.rename

@@ -30,7 +30,7 @@ class Blob(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Commit:
+class NamedCommit:
     """`name`: as the user called it."""
 
     name: str
@@ -42,14 +42,14 @@ class Commit:
 
 
 @dataclass(frozen=True)
-class Repository:
+class WorkingRepository:
     """A git repository. `folder`: where its commands run; `inside`: that folder's path from the top of the repository."""
 
     folder: Path
     inside: PurePosixPath
 
     @classmethod
-    def around(cls, folder: Path) -> Repository:
+    def around(cls, folder: Path) -> WorkingRepository:
         """The repository that contains a folder. Raises `UsageError` where there is none."""
         done = _git(folder, "rev-parse", "--show-prefix")
         if done.returncode != 0:
@@ -57,15 +57,15 @@ class Repository:
             raise UsageError(f"{folder} is not in a git repository", id="RC-not-a-repository", hint=hint)
         return cls(folder, PurePosixPath(os.fsdecode(done.stdout).rstrip("\n") or "."))
 
-    def commit(self, name: str) -> Commit:
+    def commit(self, name: str) -> NamedCommit:
         """The commit that a branch, tag or id means. Raises `UsageError`."""
         done = _git(self.folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         if done.returncode != 0:
             wrong = f"{name!r} is not a commit of this repository"
             raise UsageError(wrong, id="RC-unknown-commit", hint=f"If it is a branch elsewhere: git fetch origin {name}")
-        return Commit(name, done.stdout.decode().strip())
+        return NamedCommit(name, done.stdout.decode().strip())
 
-    def shared(self, one: Commit, other: Commit) -> Commit:
+    def shared(self, one: NamedCommit, other: NamedCommit) -> NamedCommit:
         """The newest commit that both contain. Raises `UsageError` where there is none."""
         done = _git(self.folder, "merge-base", one.id, other.id)
         if done.returncode != 0:
@@ -75,9 +75,9 @@ class Repository:
                 hint="A shallow clone lacks older commits: git fetch --unshallow (in a pipeline: fetch the whole history).",
             )
         id = done.stdout.decode().split()[0]
-        return one if id == one.id else Commit(f"where it left {one.name}", id)
+        return one if id == one.id else NamedCommit(f"where it left {one.name}", id)
 
-    def differs(self, commit: Commit, names: Iterable[str]) -> bool:
+    def differs(self, commit: NamedCommit, names: Iterable[str]) -> bool:
         """Whether a file below the folder differs from the commit, or one of `names`, which are relative to the folder, is not in it.
 
         Raises `ReconcilerError` where git cannot compare.
@@ -91,14 +91,14 @@ class Repository:
         return bool(changed.stdout) or any(name not in tracked for name in names if not name.startswith(("/", "../")))
 
     @contextmanager
-    def files(self, commit: Commit) -> Iterator[Path]:
+    def files(self, commit: NamedCommit) -> Iterator[Path]:
         """The folder as a commit has it. Its files vanish with the context. Raises `ReconcilerError` where git cannot read them."""
         with TemporaryDirectory(prefix="reconciler-diff-") as name:
             root = Path(name).resolve()
             self._write(root, self._blobs(commit))
             yield root
 
-    def _blobs(self, commit: Commit) -> list[Blob]:
+    def _blobs(self, commit: NamedCommit) -> list[Blob]:
         listed = _git(self.folder, "ls-tree", "-r", "-z", "-l", commit.id, ".")
         if listed.returncode != 0:
             raise ReconcilerError(f"git cannot list the files of {commit}: {_said(listed)}", id="RC-git-failed")

@@ -20,25 +20,25 @@ from reconciler.deferred import deferred
 if TYPE_CHECKING:
     from reconciler.client.clock import Clock, SystemClock
     from reconciler.client.conversation import Answer, Heard, Listener, Silent
-    from reconciler.client.paging import PAGE_SIZE, Listing
+    from reconciler.client.paging import PAGE_SIZE, WholeList
     from reconciler.client.paths import encode
     from reconciler.client.retry import RetryClass
     from reconciler.client.service import Reader, Writer
-    from reconciler.client.settings import Settings, normalise
+    from reconciler.client.settings import ClientSettings, normalise
     from reconciler.client.transport import WriteRefused
 
 __all__ = [
     "PAGE_SIZE",
     "Answer",
+    "ClientSettings",
     "Clock",
     "Heard",
     "Listener",
-    "Listing",
     "Reader",
     "RetryClass",
-    "Settings",
     "Silent",
     "SystemClock",
+    "WholeList",
     "WriteRefused",
     "Writer",
     "encode",
@@ -51,11 +51,11 @@ if not TYPE_CHECKING:
         {
             "clock": "Clock SystemClock",
             "conversation": "Answer Heard Listener Silent",
-            "paging": "PAGE_SIZE Listing",
+            "paging": "PAGE_SIZE WholeList",
             "paths": "encode",
             "retry": "RetryClass",
             "service": "Reader Writer",
-            "settings": "Settings normalise",
+            "settings": "ClientSettings normalise",
             "transport": "WriteRefused",
         },
     )

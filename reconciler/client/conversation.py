@@ -16,23 +16,23 @@ from typing import Any, Final, Protocol
 from urllib.parse import parse_qsl, urlencode
 
 from reconciler.client.clock import Clock
-from reconciler.client.exchange import Exchange, Outcome
+from reconciler.client.exchange import AttemptOutcome, Exchange
 from reconciler.client.library import httpx
 from reconciler.client.pacing import Gate, Pace, TooLate, installed
 from reconciler.client.paths import PREFIX, checked
 from reconciler.client.retry import (
     ATTEMPTS_MAX,
+    AttemptFault,
     Breaker,
-    Budget,
     Effect,
-    Fault,
+    RetryBudget,
     RetryClass,
     backoff,
     cause_of,
     classify,
     error_for,
 )
-from reconciler.client.settings import TOKEN_VARIABLE, Settings
+from reconciler.client.settings import TOKEN_VARIABLE, ClientSettings
 from reconciler.client.transport import InTime, always
 from reconciler.errors import Ambiguous, NotFound, ServiceError
 from reconciler.model import Allowance
@@ -152,7 +152,7 @@ class Conversation:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: ClientSettings,
         transport: httpx.AsyncBaseTransport,
         listener: Listener,
         clock: Clock,
@@ -172,7 +172,7 @@ class Conversation:
         self._gate = Gate(clock, self._pace, listener.waiting)
         self._shared = installed()
         self._places = asyncio.Semaphore(settings.max_concurrency)
-        self._budget = Budget()
+        self._budget = RetryBudget()
         self._breaker = Breaker()
 
     @property
@@ -214,7 +214,7 @@ class Conversation:
             try:
                 outcome = await self._attempt(method, url, path, content, until, attempt, in_time)
             except _HeldBack as held_back:
-                outcome = Outcome(Fault.NOT_SENT, str(held_back))
+                outcome = AttemptOutcome(AttemptFault.NOT_SENT, str(held_back))
                 raise _error(retry, method, path, outcome, in_doubt, id=held_back.id) from None
             verdict = classify(retry, outcome.result)
             if verdict.effect is Effect.DONE and outcome.status is not None:
@@ -224,7 +224,7 @@ class Conversation:
                 raise _error(retry, method, path, outcome, in_doubt, id=cause_of(outcome.result))
         raise AssertionError("unreachable")
 
-    async def _back_off(self, outcome: Outcome, attempt: int, until: float) -> bool:
+    async def _back_off(self, outcome: AttemptOutcome, attempt: int, until: float) -> bool:
         """Wait before asking again; False where that is too late or one time too many."""
         if outcome.result == 429:
             return True  # the gate holds everybody back until the service is ready
@@ -261,7 +261,7 @@ class Conversation:
 
     async def _attempt(
         self, method: str, url: str, path: str, content: bytes | None, until: float, number: int, in_time: InTime
-    ) -> Outcome:
+    ) -> AttemptOutcome:
         self._listener.queued()
         if self._places.locked() or until <= self._clock.monotonic():
             await self._wait_for_a_place(until)
@@ -271,7 +271,7 @@ class Conversation:
             ticket = await self._gate.enter(method, until, number)
             leave: int | None = None
             sent = self._clock.monotonic()
-            outcome: Outcome | None = None
+            outcome: AttemptOutcome | None = None
             try:
                 if self._shared is not None:
                     leave = await self._take(method, until)
@@ -309,7 +309,7 @@ class Conversation:
         return outcome
 
 
-def _error(retry: RetryClass, method: str, path: str, outcome: Outcome, in_doubt: bool, *, id: str) -> ServiceError:
+def _error(retry: RetryClass, method: str, path: str, outcome: AttemptOutcome, in_doubt: bool, *, id: str) -> ServiceError:
     kind = error_for(retry, method, outcome.result, in_doubt=in_doubt)
     says, hint = outcome.says, LIMITED if id == "RC-rate-limited" else None
     if outcome.result == 401:

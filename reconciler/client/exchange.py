@@ -1,6 +1,6 @@
-"""One request and its answer, within one deadline; whatever happens becomes an `Outcome`.
+"""One request and its answer, within one deadline; whatever happens becomes an `AttemptOutcome`.
 
-In: a method, a URL and a body. Out: an `Outcome`; no error of the network leaves this module, since those hold the token.
+In: a method, a URL and a body. Out: an `AttemptOutcome`; no error of the network leaves this module, since those hold the token.
 Forbidden: sending twice, following a redirect, waiting for anything but the network.
 """
 
@@ -18,8 +18,8 @@ from pydantic_core import from_json
 from reconciler import __version__
 from reconciler.client.hints import Hints, read_hints
 from reconciler.client.library import httpx
-from reconciler.client.retry import Fault, Result
-from reconciler.client.settings import Settings
+from reconciler.client.retry import AttemptFault, Result
+from reconciler.client.settings import ClientSettings
 from reconciler.client.transport import InTime, Received, sending
 from reconciler.text.redact import Mask
 
@@ -31,7 +31,7 @@ ENCODINGS: Final = frozenset({"", "identity", "gzip", "deflate"})  # one at a ti
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AttemptOutcome:
     """What one attempt came to. `says` tells it in words that are safe to print, without the token and other secrets."""
 
     result: Result
@@ -49,7 +49,7 @@ class Outcome:
 class Exchange:
     """Sends through a transport, each time exactly once."""
 
-    def __init__(self, settings: Settings, transport: httpx.AsyncBaseTransport) -> None:
+    def __init__(self, settings: ClientSettings, transport: httpx.AsyncBaseTransport) -> None:
         self._mask = Mask({settings.token, *settings.secrets})
         self._max_body = settings.max_body
         self._transport = sending(transport)
@@ -61,50 +61,50 @@ class Exchange:
         }
         self._headers_of_json = {**self._headers, "Content-Type": "application/json"}
 
-    async def run(self, method: str, url: str, content: bytes | None, *, seconds: float, wall: float, in_time: InTime) -> Outcome:
+    async def run(self, method: str, url: str, content: bytes | None, *, seconds: float, wall: float, in_time: InTime) -> AttemptOutcome:
         """Send, and read the answer to its end, in at most `seconds`; `wall`: local UTC epoch seconds. Raises `TooLate`."""
         try:
             async with asyncio.timeout(seconds):
                 outcome = await self._send(method, url, content, seconds, wall, in_time)
         except TimeoutError:
-            outcome = Outcome(Fault.BROKEN, f"no complete response arrived within {seconds:g} s")
+            outcome = AttemptOutcome(AttemptFault.BROKEN, f"no complete response arrived within {seconds:g} s")
         return outcome if outcome.says is DONE else replace(outcome, says=printable(self._mask.text(outcome.says)))
 
-    async def _send(self, method: str, url: str, content: bytes | None, seconds: float, wall: float, in_time: InTime) -> Outcome:
+    async def _send(self, method: str, url: str, content: bytes | None, seconds: float, wall: float, in_time: InTime) -> AttemptOutcome:
         headers = self._headers if content is None else self._headers_of_json
         try:
             response = await self._transport(method, url, headers, content, seconds / 2, in_time)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol) as error:
-            return Outcome(Fault.NOT_SENT, f"the service cannot be reached: {error}")
+            return AttemptOutcome(AttemptFault.NOT_SENT, f"the service cannot be reached: {error}")
         except (httpx.HTTPError, OSError) as error:
-            return Outcome(Fault.BROKEN, str(error) or "the connection was lost")
+            return AttemptOutcome(AttemptFault.BROKEN, str(error) or "the connection was lost")
         try:
             return await self._read(response, method, read_hints(response.headers, wall))
         finally:
             await response.aclose()
 
-    async def _read(self, response: Received, method: str, hints: Hints) -> Outcome:
+    async def _read(self, response: Received, method: str, hints: Hints) -> AttemptOutcome:
         status = response.status_code
         if not 200 <= status <= 299:
-            return Outcome(status, await _complaint(response), hints=hints)
+            return AttemptOutcome(status, await _complaint(response), hints=hints)
         if status in EMPTY:
-            return Outcome(status, DONE, hints=hints)
+            return AttemptOutcome(status, DONE, hints=hints)
         if response.headers.get("content-encoding", "").strip().lower() not in ENCODINGS:
-            return Outcome(Fault.UNREADABLE, f"it answered {status} with an unexpected encoding", hints=hints)
+            return AttemptOutcome(AttemptFault.UNREADABLE, f"it answered {status} with an unexpected encoding", hints=hints)
         try:
             data = await _body(response, self._max_body)
         except httpx.DecodingError:
-            return Outcome(Fault.UNREADABLE, f"it answered {status} with a body that cannot be decompressed", hints=hints)
+            return AttemptOutcome(AttemptFault.UNREADABLE, f"it answered {status} with a body that cannot be decompressed", hints=hints)
         except (httpx.HTTPError, OSError):
-            return Outcome(Fault.BROKEN, f"it answered {status}, but the response was incomplete", hints=hints)
+            return AttemptOutcome(AttemptFault.BROKEN, f"it answered {status}, but the response was incomplete", hints=hints)
         if len(data) > self._max_body:
-            return Outcome(Fault.TOO_LARGE, f"it answered {status} with more than {self._max_body} bytes", hints=hints)
+            return AttemptOutcome(AttemptFault.TOO_LARGE, f"it answered {status} with more than {self._max_body} bytes", hints=hints)
         if not data and method != "GET" and _ends_by_itself(response):
-            return Outcome(status, DONE, hints=hints)
+            return AttemptOutcome(status, DONE, hints=hints)
         try:
-            return Outcome(status, DONE, _decode(data), hints, sha256(data).hexdigest())
+            return AttemptOutcome(status, DONE, _decode(data), hints, sha256(data).hexdigest())
         except (ValueError, RecursionError):
-            return Outcome(Fault.UNREADABLE, f"it answered {status} with a body that is not JSON", hints=hints)
+            return AttemptOutcome(AttemptFault.UNREADABLE, f"it answered {status} with a body that is not JSON", hints=hints)
 
 
 def printable(text: str) -> str:

@@ -1,6 +1,6 @@
 """Reading a list to its end, and saying so when the end was not reached.
 
-In: a function that reads one page. Out: `Listing`. Forbidden: HTTP.
+In: a function that reads one page. Out: `WholeList`. Forbidden: HTTP.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PAGES_MAX: Final = 1_000  # a million objects; a service that pages on forever m
 
 
 @dataclass(frozen=True)
-class Page:
+class ListPage:
     """One answer of a list, not looked into yet."""
 
     body: Any
@@ -25,7 +25,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Listing:
+class WholeList:
     """All pages of a list. `date`: the service's, of the first page, before which nothing seen can have changed.
 
     `pages` counts every page asked for. `complete` is False where fewer items came than the service counts, twice, or where its paging
@@ -38,7 +38,7 @@ class Listing:
     complete: bool = True
 
 
-async def read_all(fetch: Callable[[str | None], Awaitable[Page]], key: Callable[[dict[str, Any]], str], what: str) -> Listing:
+async def read_all(fetch: Callable[[str | None], Awaitable[ListPage]], key: Callable[[dict[str, Any]], str], what: str) -> WholeList:
     """Every page, each object once, in the order of its first appearance and as it was last seen.
 
     Read a second time when the service's `count` disagrees. `what` names the list in errors.
@@ -49,12 +49,12 @@ async def read_all(fetch: Callable[[str | None], Awaitable[Page]], key: Callable
         return listing
     count, again = await _read_once(fetch, key, what)
     complete = again.complete if count is None else len(again.items) >= count
-    return Listing(again.items, listing.pages + again.pages, again.date, complete)
+    return WholeList(again.items, listing.pages + again.pages, again.date, complete)
 
 
 async def _read_once(
-    fetch: Callable[[str | None], Awaitable[Page]], key: Callable[[dict[str, Any]], str], what: str
-) -> tuple[int | None, Listing]:
+    fetch: Callable[[str | None], Awaitable[ListPage]], key: Callable[[dict[str, Any]], str], what: str
+) -> tuple[int | None, WholeList]:
     items: dict[str, dict[str, Any]] = {}
     tokens: set[str] = set()
     token: str | None = None
@@ -79,7 +79,7 @@ async def _read_once(
         token = _next_token(body, what)
         if token is None or token in tokens:
             complete = token is None or count == len(items)
-            return count, Listing(tuple(items.values()), number, date, complete)
+            return count, WholeList(tuple(items.values()), number, date, complete)
         tokens.add(token)
     raise ServiceError(f"{what}: the list did not end after {PAGES_MAX} pages", id="RC-list-without-end")
 

@@ -43,7 +43,7 @@ class RetryClass(Enum):
     CREATE = auto()
 
 
-class Fault(Enum):
+class AttemptFault(Enum):
     """Why there is no usable answer."""
 
     NOT_SENT = auto()  # provably: there never was a connection for it
@@ -61,33 +61,33 @@ class Effect(Enum):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class AttemptVerdict:
     """What one attempt did, and whether asking again is safe and may help."""
 
     effect: Effect
     again: bool
 
 
-Result = int | Fault  # a status with a readable body (any body outside 2xx), or why there is none
+Result = int | AttemptFault  # a status with a readable body (any body outside 2xx), or why there is none
 
-_DONE = Verdict(Effect.DONE, again=False)
-_NOTHING = Verdict(Effect.NOTHING, again=False)
-_NOTHING_AGAIN = Verdict(Effect.NOTHING, again=True)
-_UNKNOWN = Verdict(Effect.UNKNOWN, again=False)
-_UNKNOWN_AGAIN = Verdict(Effect.UNKNOWN, again=True)
+_DONE = AttemptVerdict(Effect.DONE, again=False)
+_NOTHING = AttemptVerdict(Effect.NOTHING, again=False)
+_NOTHING_AGAIN = AttemptVerdict(Effect.NOTHING, again=True)
+_UNKNOWN = AttemptVerdict(Effect.UNKNOWN, again=False)
+_UNKNOWN_AGAIN = AttemptVerdict(Effect.UNKNOWN, again=True)
 
 
-def classify(retry: RetryClass, result: Result) -> Verdict:
+def classify(retry: RetryClass, result: Result) -> AttemptVerdict:
     """The table above, one attempt at a time."""
     reading = retry is RetryClass.READ
     match result:
-        case Fault.NOT_SENT | 429:
+        case AttemptFault.NOT_SENT | 429:
             return _NOTHING_AGAIN
-        case Fault.UNREADABLE:
+        case AttemptFault.UNREADABLE:
             return _NOTHING_AGAIN if reading else _UNKNOWN
-        case Fault.TOO_LARGE:
+        case AttemptFault.TOO_LARGE:
             return _NOTHING if reading else _UNKNOWN
-        case Fault.BROKEN:
+        case AttemptFault.BROKEN:
             pass
         case int() if 200 <= result <= 299:
             return _DONE
@@ -117,9 +117,9 @@ def error_for(retry: RetryClass, method: str, result: Result, *, in_doubt: bool)
     match result:
         case 404:
             return NotFound
-        case Fault.UNREADABLE | Fault.TOO_LARGE:
+        case AttemptFault.UNREADABLE | AttemptFault.TOO_LARGE:
             return ServiceError
-        case Fault():
+        case AttemptFault():
             return Unavailable
         case 408 | 429:
             return Unavailable
@@ -134,11 +134,11 @@ def error_for(retry: RetryClass, method: str, result: Result, *, in_doubt: bool)
 def cause_of(result: Result) -> str:
     """The id of what ended a request whose last attempt came to `result`, if it is known that nothing was done."""
     match result:
-        case Fault.NOT_SENT:
+        case AttemptFault.NOT_SENT:
             return "RC-service-unreachable"
-        case Fault.BROKEN:
+        case AttemptFault.BROKEN:
             return "RC-no-response"
-        case Fault.TOO_LARGE:
+        case AttemptFault.TOO_LARGE:
             return "RC-response-too-large"
         case 401:
             return "RC-token-refused"
@@ -160,7 +160,7 @@ def cause_of(result: Result) -> str:
 
 def is_failure(result: Result) -> bool:
     """Whether `result` speaks of a service in trouble, to the circuit breaker. A 429 says nothing either way; see `is_sign_of_life`."""
-    return isinstance(result, Fault) or result == 408 or result >= 500
+    return isinstance(result, AttemptFault) or result == 408 or result >= 500
 
 
 def is_sign_of_life(result: Result) -> bool:
@@ -173,7 +173,7 @@ def backoff(attempt: int, jitter: float) -> float:
     return jitter * min(BACKOFF_MAX, BACKOFF_FIRST * 2.0 ** (attempt - 1))
 
 
-class Budget:
+class RetryBudget:
     """Retries granted so far, against the requests sent so far. 429s are not charged: the gate slows those down."""
 
     def __init__(self) -> None:

@@ -13,9 +13,9 @@ from typing import Any, Self
 from reconciler.client.clock import Clock, SystemClock
 from reconciler.client.conversation import Answer, Conversation, Heard, Listener, Silent
 from reconciler.client.library import httpx
-from reconciler.client.paging import PAGE_SIZE, Listing, Page, read_all
+from reconciler.client.paging import PAGE_SIZE, ListPage, WholeList, read_all
 from reconciler.client.retry import RetryClass
-from reconciler.client.settings import Settings
+from reconciler.client.settings import ClientSettings
 from reconciler.client.transport import InTime, OnlyGet, always, default_transport
 from reconciler.model import Allowance
 
@@ -38,7 +38,7 @@ class Reader:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: ClientSettings,
         *,
         transport: httpx.AsyncBaseTransport | None = None,
         listener: Listener = Silent(),  # noqa: B008  has no state
@@ -98,16 +98,16 @@ class Reader:
         """Whether everything is answered as it was `before`. What came is given again to the readings of this run that ask for it."""
         return await self._conversation.same(before)
 
-    async def list(self, path: str, query: Mapping[str, str] | None = None, *, key: Callable[[dict[str, Any]], str] = _by_id) -> Listing:
+    async def list(self, path: str, query: Mapping[str, str] | None = None, *, key: Callable[[dict[str, Any]], str] = _by_id) -> WholeList:
         """Read all pages of a list, each object once by `key`. Raises like `get`, whichever page it was that failed."""
 
-        async def fetch(token: str | None) -> Page:
+        async def fetch(token: str | None) -> ListPage:
             page = {} if token is None else {"page": token}
             query_of_page = {**(query or {}), "limit": str(PAGE_SIZE), **page}
             answer = await self._conversation.read(path, query_of_page)
             items = answer.body.get("items") if isinstance(answer.body, dict) else None
             self._listener.read(len(items) if isinstance(items, list) else 0)
-            return Page(answer.body, answer.date)
+            return ListPage(answer.body, answer.date)
 
         return await read_all(fetch, key, f"GET {path}")
 

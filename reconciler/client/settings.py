@@ -1,6 +1,6 @@
 """Where the service is and how hard it may be asked.
 
-In: what the command line or the environment says. Out: `Settings`, checked, with a normalised base address.
+In: what the command line or the environment says. Out: `ClientSettings`, checked, with a normalised base address.
 Forbidden: I/O, reading the environment.
 """
 
@@ -74,7 +74,7 @@ def _is_address(host: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Settings:
+class ClientSettings:
     """A service, the token for it and the limits of talking to it. The token is in no repr.
 
     `timeout`: seconds for one exchange, from connecting to the last byte of the answer.

@@ -8,9 +8,9 @@ from reconciler.deferred import deferred
 
 if TYPE_CHECKING:
     from reconciler.config.project import load
-    from reconciler.config.settings import Project, Settings
+    from reconciler.config.settings import Project, ProjectSettings
 
-__all__ = ["Project", "Settings", "load"]
+__all__ = ["Project", "ProjectSettings", "load"]
 
 if not TYPE_CHECKING:
-    __getattr__ = deferred(__name__, {"project": "load", "settings": "Project Settings"})
+    __getattr__ = deferred(__name__, {"project": "load", "settings": "Project ProjectSettings"})

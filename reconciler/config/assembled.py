@@ -13,15 +13,15 @@ from reconciler.address import Address
 from reconciler.config.language.evaluate import IGNORED, Evaluation
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import read_moved, read_removed
-from reconciler.config.resources.items import Items
+from reconciler.config.resources.items import ItemReader
 from reconciler.config.resources.shapes import Item, shapes
-from reconciler.config.resources.tree import Tree
+from reconciler.config.resources.tree import ResourceTree
 from reconciler.config.rules import read_guards, read_ignores, read_protect, read_prune, rule_lines
-from reconciler.config.settings import Project, Words, read_settings
-from reconciler.config.source.nodes import Entry, Map, Node, Problems
+from reconciler.config.settings import KeyReader, Project, read_settings
+from reconciler.config.source.nodes import Map, MapEntry, Node, Problems
 from reconciler.config.source.split import Split
 from reconciler.config.tops import Tops
-from reconciler.config.words import POLICIES, Access, Service
+from reconciler.config.words import POLICIES, AccessSection, ServiceSection
 from reconciler.model import AccessTest, Declared, Desired, Ignore, Policies, Source
 from reconciler.model.desired import Excluded, Generation
 from reconciler.resource import Kinds
@@ -57,11 +57,11 @@ def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: 
     words = _words(files.top, problems)
     settings = read_settings(words, files.top.at, files.split.files.root, problems)
     prune, protect = read_prune(words, kinds, problems), read_protect(words, kinds, problems)
-    guards, access = read_guards(words, problems), words.entry(Access.SECTION)
+    guards, access = read_guards(words, problems), words.entry(AccessSection.SECTION)
     ignores = _ignores(words)
     compiled = shapes(kinds)
     defaults = read_defaults(compiled, words.entry("defaults"), problems)
-    tree = Tree(kinds, Items(compiled, problems), files.split, files.evaluation)
+    tree = ResourceTree(kinds, ItemReader(compiled, problems), files.split, files.evaluation)
     tops = Tops(tree)
     tops.everywhere(words)
     rules = {name: [entry] if (entry := words.entry(name)) is not None else [] for name in POLICIES}
@@ -105,21 +105,21 @@ def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: 
     return Assembled(project, patches.changed if patches is not None else {}, generated)
 
 
-def _words(document: Map, problems: Problems) -> Words:
+def _words(document: Map, problems: Problems) -> KeyReader:
     """The top of a file, without what is ignored."""
-    return Words("", {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)}, problems)
+    return KeyReader("", {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)}, problems)
 
 
-def _ignores(words: Words) -> tuple[Ignore, ...]:
+def _ignores(words: KeyReader) -> tuple[Ignore, ...]:
     """The findings that the project accepts."""
     entry = words.entry("lint")
     if entry is None:
         return ()
-    return read_ignores(Words.of("lint", entry, words.problems, example="ignore: […]"), words.problems)
+    return read_ignores(KeyReader.of("lint", entry, words.problems, example="ignore: […]"), words.problems)
 
 
 def _access(
-    kinds: Kinds, entry: Entry | None, resources: Mapping[Address, Declared], excluded: Mapping[Address, Excluded], problems: Problems
+    kinds: Kinds, entry: MapEntry | None, resources: Mapping[Address, Declared], excluded: Mapping[Address, Excluded], problems: Problems
 ) -> tuple[AccessTest, ...]:
     if entry is None:
         return ()
@@ -130,7 +130,7 @@ def _access(
 
 def _policies(
     kinds: Kinds,
-    rules: Mapping[str, list[Entry]],
+    rules: Mapping[str, list[MapEntry]],
     items: Mapping[Address, Item],
     excluded: Mapping[Address, Excluded],
     evaluation: Evaluation,
@@ -138,14 +138,14 @@ def _policies(
     """The policies of the project; what reads them is imported where there are some."""
     if not any(rules.values()):
         return Policies()
-    from reconciler.config.policies.section import Section
+    from reconciler.config.policies.section import PolicySections
 
     addresses = {item.address: item.kind.name for item in items.values()}
     removed = {at: gone.declared.kind for at, gone in excluded.items()}
-    return Section(kinds, addresses, evaluation.problems, evaluation, removed=removed).read(rules)
+    return PolicySections(kinds, addresses, evaluation.problems, evaluation, removed=removed).read(rules)
 
 
-def _member_at(words: Words) -> Source:
+def _member_at(words: KeyReader) -> Source:
     """Where the member stands whose token it is."""
-    service = words.entries[Service.SECTION].node
-    return service.entries[Service.MEMBER].node.at if isinstance(service, Map) else service.at
+    service = words.entries[ServiceSection.SECTION].node
+    return service.entries[ServiceSection.MEMBER].node.at if isinstance(service, Map) else service.at

@@ -21,9 +21,9 @@ from reconciler.config.source.includes import included, is_encrypted_document
 from reconciler.config.source.nodes import (
     PROBLEMS_MAX,
     Enough,
-    Entry,
     List,
     Map,
+    MapEntry,
     Node,
     Problems,
     described,
@@ -31,7 +31,7 @@ from reconciler.config.source.nodes import (
     wrong_form,
 )
 from reconciler.config.source.split import Split
-from reconciler.config.words import ENVIRONMENTS, SECRETS, Service
+from reconciler.config.words import ENVIRONMENTS, SECRETS, ServiceSection
 from reconciler.errors import ConfigError, Problem
 from reconciler.model import Source
 from reconciler.resource import Kinds
@@ -140,7 +140,7 @@ class Loading:
             wrong = f"a project file must be a map, not {described(top)}; it must begin with version: 1"
             self.problems.add(top.at, wrong, id=wrong_form(top))
             return None
-        chosen: Mapping[str, Entry] = {}
+        chosen: Mapping[str, MapEntry] = {}
         if environment is not None:
             from reconciler.config.environments.overlay import lay_over, overlay
 
@@ -166,7 +166,7 @@ class Loading:
         if encrypted:
             self.secrets = evaluation.secrets = self._encrypted(encrypted, evaluation, databases(top, files.root), environ)
         split.evaluated = self._evaluated(evaluation)
-        evaluation.top(top, Service.SECTION, STATE)
+        evaluation.top(top, ServiceSection.SECTION, STATE)
         evaluation.refuse(databases(top, files.root))
         evaluation.top(top)
         maps = [one for one in documents if isinstance(one, Map) and not is_encrypted_document(one, self.problems)]
@@ -198,7 +198,7 @@ class Loading:
         return self.secrets.texts if self.secrets is not None else frozenset()
 
     def _unset(
-        self, declared: Entry | None, variables: Mapping[str, str], environ: Mapping[str, str], others: Collection[str]
+        self, declared: MapEntry | None, variables: Mapping[str, str], environ: Mapping[str, str], others: Collection[str]
     ) -> Mapping[str, tuple[Source, str]]:
         """Remove variables without a value from `vars`, if that is allowed: where each is declared, and the text in place of its value."""
         if not self.access.stand_ins:
@@ -207,7 +207,7 @@ class Loading:
 
         return {name: (entry.at, stand_in([name])) for name, entry in take_unset(declared, variables, environ, others).items()}
 
-    def _supplied(self, given: Sequence[VariableFile]) -> Mapping[str, Entry]:
+    def _supplied(self, given: Sequence[VariableFile]) -> Mapping[str, MapEntry]:
         """The values of `--var-file` by name."""
         if not given:
             return {}
@@ -239,11 +239,11 @@ class Loading:
             self.look(found)
         return found
 
-    def _secrets(self, environment: Node | None) -> Entry | None:
+    def _secrets(self, environment: Node | None) -> MapEntry | None:
         """The encrypted files that the environment names."""
         return environment.entries.get(SECRETS) if isinstance(environment, Map) else None
 
-    def _encrypted(self, entries: list[Entry], evaluation: Evaluation, refused: list[Path], environ: Mapping[str, str]) -> Secrets:
+    def _encrypted(self, entries: list[MapEntry], evaluation: Evaluation, refused: list[Path], environ: Mapping[str, str]) -> Secrets:
         """The values in encrypted files. `entries`: what names them, that of the environment first."""
         from reconciler.config.language.files import ProjectFiles
         from reconciler.config.secrets.secrets import Secrets

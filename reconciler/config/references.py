@@ -13,13 +13,13 @@ from typing import Any
 
 from reconciler.address import Address, is_key
 from reconciler.config.canonical import canonical
-from reconciler.config.resources.shapes import Item, Shape
-from reconciler.config.source.nodes import Entry, Map, Node, Problems, Scalar, described, empty, scalars, shown, wrong_form
+from reconciler.config.resources.shapes import Item, KindShape
+from reconciler.config.source.nodes import Map, MapEntry, Node, Problems, Scalar, described, empty, scalars, shown, wrong_form
 from reconciler.config.values import INVALID
 from reconciler.model import Declared, Source
 from reconciler.model.codec import path_ids
 from reconciler.model.desired import Excluded
-from reconciler.resource import Field, Foreign, Kind, Kinds, Named, Role
+from reconciler.resource import Field, FieldRole, Foreign, Kind, Kinds, Named
 from reconciler.text.suggest import a, did_you_mean
 
 _ATOMS = (str, int, float, bool, type(None), Address, Foreign)
@@ -34,7 +34,7 @@ class Default:
     at: Source
 
 
-def read_defaults(shapes: Mapping[str, Shape], entry: Entry | None, problems: Problems) -> dict[str, dict[str, Default]]:
+def read_defaults(shapes: Mapping[str, KindShape], entry: MapEntry | None, problems: Problems) -> dict[str, dict[str, Default]]:
     """The `defaults` of the project file, by kind and field."""
     found: dict[str, dict[str, Default]] = defaultdict(dict)
     for each in _entries(entry, problems, "defaults"):
@@ -54,7 +54,7 @@ def read_defaults(shapes: Mapping[str, Shape], entry: Entry | None, problems: Pr
     return found
 
 
-def _entries(entry: Entry | None, problems: Problems, name: str) -> list[Entry]:
+def _entries(entry: MapEntry | None, problems: Problems, name: str) -> list[MapEntry]:
     if entry is None:
         return []
     if isinstance(entry.node, Map):
@@ -70,7 +70,7 @@ class Linker:
     """Turns items into `Declared`, looking every reference up."""
 
     kinds: Kinds
-    shapes: Mapping[str, Shape]
+    shapes: Mapping[str, KindShape]
     problems: Problems
     items: Mapping[Address, Item]
     defaults: Mapping[str, Mapping[str, Default]]
@@ -127,7 +127,7 @@ class Linker:
                 self.taken.add((item.kind.name, name))  # in other environments
             if name in item.values:
                 continue
-            if item.kind.fields[name].role is Role.SEED and (item.id is not None or item.address in named):
+            if item.kind.fields[name].role is FieldRole.SEED and (item.id is not None or item.address in named):
                 continue
             item.values[name] = default.value
             item.nodes[name] = default.node
@@ -173,7 +173,7 @@ class Linker:
         if kind.undeclared:
             self.imply(address, kind, at)
             return address
-        purpose = f" to {of.label}" if of.role is Role.SEED and of.label else ""
+        purpose = f" to {of.label}" if of.role is FieldRole.SEED and of.label else ""
         hint = did_you_mean(value.key, self._keys(value.kind, address))
         if address in self.gone:
             hint = f"; {self.gone[address]} removes it: remove what refers to it too, or patch it"
@@ -303,7 +303,7 @@ class Linker:
             if at is not None and at in path:
                 order = list(path)
                 loop = order[order.index(at) :]
-                label = next((one.label for one in self.items[at].kind.fields.values() if one.role is Role.SEED), None) or "copy"
+                label = next((one.label for one in self.items[at].kind.fields.values() if one.role is FieldRole.SEED), None) or "copy"
                 names = " -> ".join(str(one) for one in (*loop, at))
                 wrong = (
                     f"it cannot {label} itself"

@@ -10,8 +10,8 @@ from typing import Final, Literal, cast
 
 from reconciler.address import Address
 from reconciler.config.resources.shapes import Item
-from reconciler.config.settings import Words
-from reconciler.config.source.nodes import Entry, List, Map, Problems, Scalar, described, described_or_nothing, empty, wrong_form
+from reconciler.config.settings import KeyReader
+from reconciler.config.source.nodes import List, Map, MapEntry, Problems, Scalar, described, described_or_nothing, empty, wrong_form
 from reconciler.config.words import ENVIRONMENTS, REMOVED_ACTIONS
 from reconciler.model import Moved, Removed, Source
 from reconciler.resource import Kinds
@@ -22,12 +22,12 @@ AGAIN: Final = "if it was renamed again, add {{from: {}, to: ADDRESS}}; if it wa
 WAY: Final = "; remove the line if the rename was already applied. To swap two keys, write previously on both"
 
 
-def read_moved(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item], problems: Problems) -> tuple[Moved, ...]:
+def read_moved(kinds: Kinds, entries: list[MapEntry], items: Mapping[Address, Item], problems: Problems) -> tuple[Moved, ...]:
     """The renamed addresses, in the order of the files. Lines may form a chain, the history of a name: each leads to its last address."""
     found: dict[Address, Moved] = {}
     targets: dict[Address, Source] = {}
     for node in _nodes(entries, problems):
-        words = Words("moved", node.entries, problems)
+        words = KeyReader("moved", node.entries, problems)
         old, new = _address(kinds, words, "from", items, problems), _address(kinds, words, "to", items, problems)
         words.rest()
         for key in ("from", "to"):
@@ -94,13 +94,13 @@ def _way(move: Moved, items: Collection[Address]) -> str:
 
 
 def read_removed(
-    kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item], moved: Collection[Moved], problems: Problems, *, chosen: bool
+    kinds: Kinds, entries: list[MapEntry], items: Mapping[Address, Item], moved: Collection[Moved], problems: Problems, *, chosen: bool
 ) -> dict[Address, Removed]:
     """What is to happen to single addresses. `chosen`: whether the project has environments."""
     renamed = {move.old: move.new for move in moved} | {old: item.address for item in items.values() for old, _ in item.previously}
     found: dict[Address, Removed] = {}
     for node in _nodes(entries, problems):
-        words = Words("removed", node.entries, problems)
+        words = KeyReader("removed", node.entries, problems)
         address, action = _address(kinds, words, "address", items, problems), words.choice("action", REMOVED_ACTIONS)
         words.rest()
         for key in ("address", "action"):
@@ -127,7 +127,7 @@ def read_removed(
     return found
 
 
-def _nodes(entries: list[Entry], problems: Problems) -> list[Map]:
+def _nodes(entries: list[MapEntry], problems: Problems) -> list[Map]:
     found: list[Map] = []
     for entry in entries:
         if not isinstance(entry.node, List):
@@ -143,7 +143,7 @@ def _nodes(entries: list[Entry], problems: Problems) -> list[Map]:
     return found
 
 
-def _address(kinds: Kinds, words: Words, key: str, items: Collection[Address], problems: Problems) -> Address | None:
+def _address(kinds: Kinds, words: KeyReader, key: str, items: Collection[Address], problems: Problems) -> Address | None:
     found = words.text(key)
     if found is None:
         return None

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
 from reconciler.address import Glob
-from reconciler.config.settings import Words
-from reconciler.config.source.nodes import Entry, List, Map, Problems, Scalar, described, empty, untainted, wrong_form
+from reconciler.config.settings import KeyReader
+from reconciler.config.source.nodes import List, Map, MapEntry, Problems, Scalar, described, empty, untainted, wrong_form
 from reconciler.config.words import POLICIES, PRUNE_SCOPES
 from reconciler.model import RULES as LINT_RULES
 from reconciler.model import Guards, Ignore, Source
@@ -21,15 +21,15 @@ Prune = Literal["owned", "all", "none"]
 RULES = ("prune", "protect", "guards", "access", *POLICIES)
 
 
-def read_prune(top: Words, kinds: Kinds, problems: Problems) -> dict[str, Prune]:
+def read_prune(top: KeyReader, kinds: Kinds, problems: Problems) -> dict[str, Prune]:
     """The scope of every kind."""
-    words = Words.of("prune", top.entry("prune"), problems, example="team: all")
+    words = KeyReader.of("prune", top.entry("prune"), problems, example="team: all")
     found: dict[str, Any] = {name: words.choice(name, PRUNE_SCOPES) or kind.prune for name, kind in kinds.items()}
     words.rest()
     return found
 
 
-def read_protect(top: Words, kinds: Kinds, problems: Problems) -> frozenset[str]:
+def read_protect(top: KeyReader, kinds: Kinds, problems: Problems) -> frozenset[str]:
     """The kinds whose deletes want consent."""
     entry = top.entry("protect")
     if entry is None:
@@ -51,10 +51,10 @@ def read_protect(top: Words, kinds: Kinds, problems: Problems) -> frozenset[str]
     return frozenset(found)
 
 
-def read_guards(top: Words, problems: Problems) -> Guards:
+def read_guards(top: KeyReader, problems: Problems) -> Guards:
     """The limits of a run."""
-    words = Words.of("guards", top.entry("guards"), problems)
-    limit = Words.of("guards.maxDelete", words.entry("maxDelete"), problems, example="percent: 20, atLeast: 3")
+    words = KeyReader.of("guards", top.entry("guards"), problems)
+    limit = KeyReader.of("guards.maxDelete", words.entry("maxDelete"), problems, example="percent: 20, atLeast: 3")
     plain = Guards()
     made = Guards(
         limit.number("percent", plain.max_delete_percent, most=100.0),
@@ -66,14 +66,14 @@ def read_guards(top: Words, problems: Problems) -> Guards:
     return made
 
 
-def rule_lines(top: Words) -> dict[str, Source]:
+def rule_lines(top: KeyReader) -> dict[str, Source]:
     """Where each rule stands: `guards.maxDelete.percent`; `` is the first line of the file, for those that are not written."""
     found = dict(_lines({name: top.entries[name] for name in RULES if name in top.entries}, ""))
     first = min((entry.at for entry in top.entries.values()), default=None)
     return found if first is None else {"": first, **found}
 
 
-def _lines(entries: Mapping[str, Entry], within: str) -> Iterator[tuple[str, Source]]:
+def _lines(entries: Mapping[str, MapEntry], within: str) -> Iterator[tuple[str, Source]]:
     for key, entry in entries.items():
         yield within + key, entry.at
         if isinstance(entry.node, Map):
@@ -85,7 +85,7 @@ def _lines(entries: Mapping[str, Entry], within: str) -> Iterator[tuple[str, Sou
 IGNORE_FORM: Final = "write {id: RULE, address: PATTERN, reason: WHY}"
 
 
-def read_ignores(words: Words, problems: Problems) -> tuple[Ignore, ...]:
+def read_ignores(words: KeyReader, problems: Problems) -> tuple[Ignore, ...]:
     """The entries of `lint.ignore`, in their order."""
     entry = words.entry("ignore")
     words.rest()
@@ -101,7 +101,7 @@ def read_ignores(words: Words, problems: Problems) -> tuple[Ignore, ...]:
         if not isinstance(node, Map):
             problems.add(node.at, f"lint.ignore contains {described(node)}; {IGNORE_FORM}", id=wrong_form(node))
             continue
-        inner = Words("lint.ignore", node.entries, problems)
+        inner = KeyReader("lint.ignore", node.entries, problems)
         rule, address, reason = inner.text("id"), inner.text("address"), inner.text("reason")
         inner.rest()
         if rule is None:

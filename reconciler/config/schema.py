@@ -18,7 +18,7 @@ from reconciler.config.schemas.alternatives import TEXT, Schema, chosen, either,
 from reconciler.config.schemas.forms import KEY, KEYS, map_of, text
 from reconciler.config.schemas.resources import Resources
 from reconciler.config.source.split import INCLUDE
-from reconciler.config.words import CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, SECRETS, Access, Service
+from reconciler.config.words import CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, SECRETS, AccessSection, ServiceSection
 from reconciler.resource import Kind, Kinds
 
 ID = "https://www.schemastore.org/docs-reconciler.json"  # the name that never changes; also where SchemaStore would publish it
@@ -101,16 +101,18 @@ class FileSchemas:
             {
                 "version": {"description": "The version of this language.", "const": 1},
                 "project": text("The name of the project; the state is stored under it."),
-                Service.SECTION: {
-                    "not": {"required": [Service.BASE_URL, Service.SANDBOX]},
+                ServiceSection.SECTION: {
+                    "not": {"required": [ServiceSection.BASE_URL, ServiceSection.SANDBOX]},
                     **map_of(
                         {
-                            Service.BASE_URL: text("The URL of the service; used after it is confirmed."),
-                            Service.SANDBOX: text("The file of an embedded sandbox, instead of baseUrl."),
-                            Service.MEMBER: text(
+                            ServiceSection.BASE_URL: text("The URL of the service; used after it is confirmed."),
+                            ServiceSection.SANDBOX: text("The file of an embedded sandbox, instead of baseUrl."),
+                            ServiceSection.MEMBER: text(
                                 "The e-mail of the member who owns the token; must have access to everything and stay an admin."
                             ),
-                            Service.TIMEOUT: or_expression({"description": "Seconds for one request, including retries.", **seconds}),
+                            ServiceSection.TIMEOUT: or_expression(
+                                {"description": "Seconds for one request, including retries.", **seconds}
+                            ),
                         },
                         "The service that runs read and change.",
                     ),
@@ -164,7 +166,7 @@ class FileSchemas:
                     },
                     "Limits for one run.",
                 ),
-                Access.SECTION: access.schema(),
+                AccessSection.SECTION: access.schema(),
                 "lint": lint_schema(),
                 "defaults": map_of(
                     {name: map_of(self.resources.fields(kind)) for name, kind in self.kinds.items()},
@@ -232,7 +234,7 @@ class FileSchemas:
             {
                 "vars": values,
                 SECRETS: FILES_OF_SECRETS,
-                Service.SECTION: project[Service.SECTION],
+                ServiceSection.SECTION: project[ServiceSection.SECTION],
                 "state": project["state"],
                 **roots,
                 "patch": {"description": "What differs in this environment.", "type": "array", "items": patch},

@@ -1,6 +1,6 @@
 """The project file's own settings: what to run against, where the state lives, how careful to be. Pure but for resolving paths.
 
-In: the evaluated top of the project file. Out: `Settings`.
+In: the evaluated top of the project file. Out: `ProjectSettings`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Literal, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, StandIn, described, empty, shown, untainted, wrong_form
-from reconciler.config.words import CREATE_STRATEGIES, Service
+from reconciler.config.source.nodes import Map, MapEntry, Problems, Scalar, StandIn, described, empty, shown, untainted, wrong_form
+from reconciler.config.words import CREATE_STRATEGIES, ServiceSection
 from reconciler.model import Desired, Ignore, Source
 from reconciler.text.suggest import closest, did_you_mean, one_of
 
@@ -35,7 +35,7 @@ T = TypeVar("T", bound=str)
 
 
 @dataclass(frozen=True)
-class Settings:
+class ProjectSettings:
     """How to run a project. `root`: its directory. `sandbox`: the file of the embedded service, used instead of `base_url`. `member`:
     the e-mail of whose token it is. `timeout` and `settle`: seconds. `state`: a URL, the path of SQLite made absolute; `state_in_yaml` and
     `settle_written`: the YAML said so itself. `marks`: what is made has a mark for a name first. `files`: every file that was read, the
@@ -63,7 +63,7 @@ class Project:
     encrypted files of which only the names were checked. `unset`: the variables for whose values a text stands. `ignores`: findings that it
     accepts. `texts`: the SHA-256 of every file that was read, also by an expression, by its name below the project."""
 
-    settings: Settings
+    settings: ProjectSettings
     desired: Desired
     sensitive: frozenset[str] = field(default=frozenset(), repr=False)
     supplied: frozenset[str] = field(default=frozenset(), repr=False)
@@ -89,16 +89,16 @@ class Project:
 
 
 @dataclass(eq=False)
-class Words:
+class KeyReader:
     """The keys of one map of settings, taken one by one; `rest` reports what nobody took."""
 
     name: str
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, MapEntry]
     problems: Problems
     known: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, name: str, entry: Entry | None, problems: Problems, *, example: str = "…") -> Words:
+    def of(cls, name: str, entry: MapEntry | None, problems: Problems, *, example: str = "…") -> KeyReader:
         """The map behind a key, empty with a problem where it is none. `example`: what may stand between the braces."""
         if entry is not None and isinstance(entry.node, Map):
             return cls(name, entry.node.entries, problems)
@@ -113,7 +113,7 @@ class Words:
             return f"{key} of {self.name}"
         return f"{self.name}.{key}" if self.name else key
 
-    def entry(self, key: str) -> Entry | None:
+    def entry(self, key: str) -> MapEntry | None:
         self.known.append(key)
         return self.entries.get(key)
 
@@ -189,7 +189,7 @@ class Words:
                 self.problems.add(entry.at, f'unknown key "{key}"{inside}{did_you_mean(key, self.known)}', id="RC-unknown-key")
 
 
-def read_settings(top: Words, begin: Source, root: Path, problems: Problems) -> Settings:
+def read_settings(top: KeyReader, begin: Source, root: Path, problems: Problems) -> ProjectSettings:
     """Settings of a project file that begins there; what is wrong is reported and has its default."""
     version = top.scalar("version")
     if version is not None and version.core() != 1:
@@ -203,9 +203,9 @@ def read_settings(top: Words, begin: Source, root: Path, problems: Problems) -> 
         problems.add(
             project[1], f"project is {shown(project[0])}; it must be 1 to 100 letters, digits or any of . _ -", id="RC-project-name"
         )
-    service = Words.of(Service.SECTION, top.entry(Service.SECTION), problems)
-    base, sandbox, member = service.text(Service.BASE_URL), service.text(Service.SANDBOX), service.text(Service.MEMBER)
-    timeout = service.number(Service.TIMEOUT, TIMEOUT_DEFAULT, above=True)
+    service = KeyReader.of(ServiceSection.SECTION, top.entry(ServiceSection.SECTION), problems)
+    base, sandbox, member = service.text(ServiceSection.BASE_URL), service.text(ServiceSection.SANDBOX), service.text(ServiceSection.MEMBER)
+    timeout = service.number(ServiceSection.TIMEOUT, TIMEOUT_DEFAULT, above=True)
     service.rest()
     if base is not None and not _is_base(base[0]):
         problems.add(
@@ -217,12 +217,12 @@ def read_settings(top: Words, begin: Source, root: Path, problems: Problems) -> 
         wrong = f"service.member is {shown(member[0])}; it must be the e-mail of the member who owns the token"
         problems.add(member[1], wrong, id="RC-not-an-e-mail")
         member = None
-    recovery = Words.of("recovery", top.entry("recovery"), problems)
+    recovery = KeyReader.of("recovery", top.entry("recovery"), problems)
     settle = recovery.number("settle", SETTLE_DEFAULT)
     strategy = recovery.choice("createStrategy", CREATE_STRATEGIES)
     recovery.rest()
     state = top.text(STATE)
-    return Settings(
+    return ProjectSettings(
         project=project[0] if project is not None else "",
         root=root,
         base_url=base[0] if base is not None else None,
@@ -256,8 +256,8 @@ def _safe(url: str) -> str:
 def databases(top: Map, root: Path) -> list[Path]:
     """The files of the state and of the sandbox, as far as they are told already: `file()` gives out neither."""
     silent = Problems([])
-    words = Words("", top.entries, silent)
-    sandbox = Words.of(Service.SECTION, words.entry(Service.SECTION), silent).text(Service.SANDBOX)
+    words = KeyReader("", top.entries, silent)
+    sandbox = KeyReader.of(ServiceSection.SECTION, words.entry(ServiceSection.SECTION), silent).text(ServiceSection.SANDBOX)
     state = _state(words.text(STATE), root, silent).partition("sqlite:///")[2]
     return [root / DEFAULT_STATE, *([Path(state)] if state else []), *([root / sandbox[0]] if sandbox is not None else [])]
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.config.resources.shapes import Item
-from reconciler.config.resources.tree import Tree
-from reconciler.config.settings import Words
-from reconciler.config.source.nodes import FOR_EACH, Entry, Scalar, described_or_nothing, untainted, wrong_form
+from reconciler.config.resources.tree import ResourceTree
+from reconciler.config.settings import KeyReader
+from reconciler.config.source.nodes import FOR_EACH, MapEntry, Scalar, described_or_nothing, untainted, wrong_form
 from reconciler.config.words import ENVIRONMENTS, NO_ENVIRONMENTS, SECRETS, TOP
 from reconciler.resource import Kind
 from reconciler.text.suggest import did_you_mean
@@ -21,15 +21,15 @@ from reconciler.text.suggest import did_you_mean
 class Tops:
     """Reads the top of each file into a tree. `removed`, `moved`: these sections of the files read so far."""
 
-    tree: Tree
-    removed: list[Entry] = field(default_factory=list)
-    moved: list[Entry] = field(default_factory=list)
+    tree: ResourceTree
+    removed: list[MapEntry] = field(default_factory=list)
+    moved: list[MapEntry] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.kinds, self.problems = self.tree.kinds, self.tree.problems
         self.roots = {kind.place.section_in(None): kind for kind in self.kinds.roots}
 
-    def everywhere(self, words: Words) -> None:
+    def everywhere(self, words: KeyReader) -> None:
         """What any file may say: root resources, `removed` and `moved`."""
         for section, kind in self.roots.items():
             entry = words.entry(section)
@@ -40,7 +40,7 @@ class Tops:
             if entry is not None:
                 entries.append(entry)
 
-    def rest(self, words: Words) -> None:
+    def rest(self, words: KeyReader) -> None:
         """What nobody took in the project file."""
         inner = {section for kind in self.roots.values() for section in self._inner(kind)}
         words.known += ["vars", "include", SECRETS]
@@ -59,7 +59,7 @@ class Tops:
                 words.known.append(key)
         words.rest()
 
-    def fragment(self, words: Words) -> None:
+    def fragment(self, words: KeyReader) -> None:
         """The sections of one root that stand in an included file."""
         for kind in self.kinds.roots:
             named = words.entry(kind.name)
@@ -88,7 +88,7 @@ class Tops:
                 else:
                     self.problems.add(entry.at, f'unknown key "{key}"{did_you_mean(key, words.known)}', id="RC-unknown-key")
 
-    def _named(self, kind: Kind, entry: Entry, roots: Mapping[str, Item]) -> Item | None:
+    def _named(self, kind: Kind, entry: MapEntry, roots: Mapping[str, Item]) -> Item | None:
         node = entry.node
         if not isinstance(node, Scalar) or node.null or node.empty:
             what = described_or_nothing(node)

@@ -25,7 +25,7 @@ from reconciler.config.source.nodes import (
     List,
     Map,
     Node,
-    Report,
+    ProblemReport,
     Scalar,
     StandIn,
     described,
@@ -39,7 +39,7 @@ from reconciler.config.source.nodes import (
     wrong_form,
 )
 from reconciler.model import Source
-from reconciler.resource import Field, Foreign, Kind, Named, Role, To
+from reconciler.resource import Field, FieldRole, Foreign, Kind, Named, To
 from reconciler.text.suggest import a, did_you_mean
 
 INVALID: Final = object()
@@ -50,7 +50,7 @@ _ATOMS: Final = frozenset({str, int, float, bool, Named, Foreign})  # values tha
 
 _REFERENCE = "write the key of {kind}, or {{id: …}} for one outside the project"
 
-Convert = Callable[[Node, str, Report], Any]
+Convert = Callable[[Node, str, ProblemReport], Any]
 """A node to the data its type wants; the text names it in sentences (`source.url`)."""
 
 
@@ -62,7 +62,7 @@ class Outside(dict[str, str]):
 
 
 @dataclass(frozen=True, eq=False)
-class Reader:
+class FieldReader:
     """One field, compiled. `convert` and `adapter` follow from the annotation alone. `name`: what it is called where it is written.
 
     `known`: the values of texts that were read before; a text of YAML has one value, wherever it is written.
@@ -74,7 +74,7 @@ class Reader:
     name: str
     known: dict[tuple[str, bool], Any] = dataclasses.field(default_factory=dict)
 
-    def read(self, node: Node, report: Report) -> Any:
+    def read(self, node: Node, report: ProblemReport) -> Any:
         """The written form, or INVALID; reports every problem found."""
         if node.__class__ is not Scalar or node.value is not UNREAD:
             return self._read(node, report)
@@ -85,7 +85,7 @@ class Reader:
                 self.known[(node.text, node.plain)] = value
         return value
 
-    def _read(self, node: Node, report: Report) -> Any:
+    def _read(self, node: Node, report: ProblemReport) -> Any:
         name = self.name
         if (node.__class__ is not Scalar or isinstance(node.value, StandIn)) and is_stand_in(node):
             return plain(node)
@@ -123,7 +123,7 @@ class Reader:
             return INVALID
 
 
-def _hiding(report: Report, name: str, tainted: Scalar) -> Report:
+def _hiding(report: ProblemReport, name: str, tainted: Scalar) -> ProblemReport:
     """Reports that a value is wrong without saying what it is, nor why: the cause could show something of it."""
 
     def hidden(at: Source, message: str, *, id: str) -> None:
@@ -132,11 +132,11 @@ def _hiding(report: Report, name: str, tainted: Scalar) -> Report:
     return hidden
 
 
-def readers(kind: Kind) -> dict[str, Reader]:
+def readers(kind: Kind) -> dict[str, FieldReader]:
     """A reader for each field that users write, the one the key is included."""
-    found = {name: field for name, field in kind.fields.items() if field.role in (Role.VALUE, Role.SEED, Role.LOCAL)}
+    found = {name: field for name, field in kind.fields.items() if field.role in (FieldRole.VALUE, FieldRole.SEED, FieldRole.LOCAL)}
     whole = {kind.place.value_is: kind.place.section_in(kind.within)}
-    return {name: Reader(field, compiled(field.type), adapter(field.type), whole.get(name, name)) for name, field in found.items()}
+    return {name: FieldReader(field, compiled(field.type), adapter(field.type), whole.get(name, name)) for name, field in found.items()}
 
 
 # -- by type -----------------------------------------------------------------------------------------------------------------------
@@ -167,18 +167,18 @@ def compiled(hint: Any) -> Convert:
     return _anything
 
 
-def _anything(node: Node, name: str, report: Report) -> Any:
+def _anything(node: Node, name: str, report: ProblemReport) -> Any:
     return plain(node)
 
 
 def _nullable(inner: Convert) -> Convert:
-    def convert(node: Node, name: str, report: Report) -> Any:
+    def convert(node: Node, name: str, report: ProblemReport) -> Any:
         return None if isinstance(node, Scalar) and node.null else inner(node, name, report)
 
     return convert
 
 
-def _text(node: Node, name: str, report: Report) -> Any:
+def _text(node: Node, name: str, report: ProblemReport) -> Any:
     if isinstance(node, Scalar):
         if node.value is UNREAD and not node.null and not node.empty:
             return node.text
@@ -192,7 +192,7 @@ def _text(node: Node, name: str, report: Report) -> Any:
     return INVALID
 
 
-def _boolean(node: Node, name: str, report: Report) -> Any:
+def _boolean(node: Node, name: str, report: ProblemReport) -> Any:
     value = node.core() if isinstance(node, Scalar) else None
     if not isinstance(value, bool):
         report(node.at, f"{name} must be true or false, not {described_or_nothing(node)}", id=wrong_form(node))
@@ -200,7 +200,7 @@ def _boolean(node: Node, name: str, report: Report) -> Any:
     return value
 
 
-def _integer(node: Node, name: str, report: Report) -> Any:
+def _integer(node: Node, name: str, report: ProblemReport) -> Any:
     value = node.core() if isinstance(node, Scalar) else None
     if not isinstance(value, int) or isinstance(value, bool):
         report(node.at, f"{name} must be a whole number, not {described_or_nothing(node)}", id="RC-not-a-number")
@@ -208,7 +208,7 @@ def _integer(node: Node, name: str, report: Report) -> Any:
     return value
 
 
-def _number(node: Node, name: str, report: Report) -> Any:
+def _number(node: Node, name: str, report: ProblemReport) -> Any:
     value = node.core() if isinstance(node, Scalar) else None
     if not isinstance(value, int | float) or isinstance(value, bool):
         report(node.at, f"{name} must be a number, not {described_or_nothing(node)}", id="RC-not-a-number")
@@ -219,7 +219,7 @@ def _number(node: Node, name: str, report: Report) -> Any:
 def _reference(kind: str) -> Convert:
     wanted = _REFERENCE.format(kind=a(kind))
 
-    def convert(node: Node, name: str, report: Report) -> Any:
+    def convert(node: Node, name: str, report: ProblemReport) -> Any:
         if isinstance(node, Scalar) and not node.null and not node.empty:
             if node.value is UNREAD or isinstance(node.value, str):
                 return node.text
@@ -234,7 +234,7 @@ def _reference(kind: str) -> Convert:
 def _list(made: Any, inner: Convert) -> Convert:
     unordered = made in (set, frozenset)
 
-    def convert(node: Node, name: str, report: Report) -> Any:
+    def convert(node: Node, name: str, report: ProblemReport) -> Any:
         if not isinstance(node, List):
             null = isinstance(node, Scalar) and node.null
             report(
@@ -263,7 +263,7 @@ def _listed(node: Node) -> str:
 
 
 def _mapping(inner: Convert) -> Convert:
-    def convert(node: Node, name: str, report: Report) -> Any:
+    def convert(node: Node, name: str, report: ProblemReport) -> Any:
         if not isinstance(node, Map):
             report(node.at, f"{name} must be a map, not {described_or_nothing(node)}; write {{…}}", id=wrong_form(node))
             return INVALID
@@ -277,7 +277,7 @@ def _record(hint: Any) -> Convert:
     parts = {key: compiled(part) for key, part in hints.items()}
     required = sorted(key for key in hint.__required_keys__ if get_origin(hints[key]) is not NotRequired)
 
-    def convert(node: Node, name: str, report: Report) -> Any:
+    def convert(node: Node, name: str, report: ProblemReport) -> Any:
         if not isinstance(node, Map):
             report(node.at, f"{name} is a map with {', '.join(parts)}, not {described_or_nothing(node)}", id=wrong_form(node))
             return INVALID

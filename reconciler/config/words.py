@@ -12,7 +12,7 @@ CREATE_STRATEGIES: Final = ("snapshot", "marker")
 TYPES: Final = ("string", "boolean", "integer", "number", "list", "map")
 
 
-class Service(StrEnum):
+class ServiceSection(StrEnum):
     """The section that says what to run against, and its words."""
 
     SECTION = "service"
@@ -22,7 +22,7 @@ class Service(StrEnum):
     TIMEOUT = auto()
 
 
-class Access(StrEnum):
+class AccessSection(StrEnum):
     """The section of readers as tests, and the words of one test."""
 
     SECTION = "access"

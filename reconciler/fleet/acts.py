@@ -15,11 +15,11 @@ from typing import Any, Final
 from sqlalchemy import Connection, func, or_, select, update
 
 from reconciler.errors import Refused, StalePlan, UsageError
-from reconciler.fleet.approvals import LACKING, NEEDED, REJECTED, Decision, Verdict, folded
-from reconciler.fleet.model import Approval, Change, Mode
+from reconciler.fleet.approvals import LACKING, NEEDED, REJECTED, ApprovalVerdict, Decision, folded
+from reconciler.fleet.model import Approval, ChangeClass, Mode
 from reconciler.fleet.people import Person, Role
 from reconciler.fleet.store import approvals, audit, projects, quarantines
-from reconciler.fleet.store.projects import Row
+from reconciler.fleet.store.projects import ProjectRow
 from reconciler.fleet.store.schema import projects as table
 from reconciler.fleet.verdicts import Judged, of_plan
 
@@ -42,10 +42,10 @@ class Decided:
     """What a decision leads to. `changes`: the classes that this person approved; `judged`: the plan, this decision included."""
 
     judged: Judged
-    changes: frozenset[Change] = frozenset()
+    changes: frozenset[ChangeClass] = frozenset()
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ApprovalVerdict:
         return self.judged.verdict
 
 
@@ -89,7 +89,7 @@ def plan(connection: Connection, person: Person, name: str) -> Judged:
 
 
 def approve(
-    connection: Connection, person: Person, name: str, *, digest: str, changes: Collection[Change] | None = None
+    connection: Connection, person: Person, name: str, *, digest: str, changes: Collection[ChangeClass] | None = None
 ) -> Decided:  # fmt: skip
     """Approve classes of the plan with a digest, by default all that need somebody. If nothing is missing then, the project is due at once.
 
@@ -110,7 +110,7 @@ def reject(connection: Connection, person: Person, name: str, *, digest: str, re
     return _decided(connection, person, row, "reject", frozenset(), reason)
 
 
-def _rows(connection: Connection, person: Person, names: Sequence[str], role: Role) -> list[Row]:
+def _rows(connection: Connection, person: Person, names: Sequence[str], role: Role) -> list[ProjectRow]:
     """The projects with these names, all of which this person may act on."""
     from reconciler.text.suggest import did_you_mean
 
@@ -140,7 +140,7 @@ def _article(role: Role) -> str:
     return f"{'an' if role.value[0] in 'aeiou' else 'a'} {role.value}"
 
 
-def _judged(connection: Connection, row: Row, *, lock: bool = False) -> Judged:
+def _judged(connection: Connection, row: ProjectRow, *, lock: bool = False) -> Judged:
     current = approvals.plan_of(connection, row.id, lock=lock)
     if current is None or current.digest is None:
         watched = row.project.mode is Mode.WATCH
@@ -150,7 +150,7 @@ def _judged(connection: Connection, row: Row, *, lock: bool = False) -> Judged:
     return of_plan(connection, row, current)
 
 
-def _current(connection: Connection, row: Row, digest: str) -> Judged:
+def _current(connection: Connection, row: ProjectRow, digest: str) -> Judged:
     """The plan with a digest, which nobody replaces before the end of the transaction."""
     current = _judged(connection, row, lock=True)
     if row.project.mode is not Mode.APPLY:
@@ -165,7 +165,7 @@ def _current(connection: Connection, row: Row, digest: str) -> Judged:
     return current
 
 
-def _counted(current: Judged, person: Person, row: Row, asked: Collection[Change] | None) -> Iterable[Change]:
+def _counted(current: Judged, person: Person, row: ProjectRow, asked: Collection[ChangeClass] | None) -> Iterable[ChangeClass]:
     """The classes for which an approval of this person counts. Raises where there are none, or where one that was asked for is not."""
     name, rules = row.project.name, current.rules
     needing = {change for change in current.plan.changes if NEEDED[rules.get(change, Approval.TWO)]}
@@ -188,7 +188,7 @@ def _counted(current: Judged, person: Person, row: Row, asked: Collection[Change
 
 
 def _decided(
-    connection: Connection, person: Person, row: Row, action: str, changes: frozenset[Change], reason: str = ""
+    connection: Connection, person: Person, row: ProjectRow, action: str, changes: frozenset[ChangeClass], reason: str = ""
 ) -> Decided:  # fmt: skip
     """Write what a decision changed for everybody who looks, and make the project due where nothing is missing."""
     current = _judged(connection, row)
@@ -208,5 +208,5 @@ def _reason(text: str) -> str:
     return text.strip()[:REASON_MAX]
 
 
-def _log(connection: Connection, person: Person, action: str, rows: Iterable[Row], details: Mapping[str, Any] | None = None) -> None:
-    audit.write(connection, *(audit.Line(person.name, action, row.project.name, row.project.tenant, details or {}) for row in rows))
+def _log(connection: Connection, person: Person, action: str, rows: Iterable[ProjectRow], details: Mapping[str, Any] | None = None) -> None:
+    audit.write(connection, *(audit.AuditRecord(person.name, action, row.project.name, row.project.tenant, details or {}) for row in rows))

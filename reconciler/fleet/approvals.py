@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from reconciler.fleet.model import Approval, Change
+from reconciler.fleet.model import Approval, ChangeClass
 
 NEEDED: Final = {Approval.AUTO: 0, Approval.ONE: 1, Approval.TWO: 2}
 _CREATE: Final = {"create", "adopt", "restore"}
@@ -26,18 +26,18 @@ class Decision:
 
     person: str
     digest: str
-    changes: frozenset[Change] = frozenset()
+    changes: frozenset[ChangeClass] = frozenset()
     approves: bool = True
     reason: str = ""
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ApprovalVerdict:
     """Whether a plan may be applied. `lacking`: how many people must still approve each class; `people`: who approved it, and counts;
     `rejected`: rejections that stand."""
 
-    lacking: Mapping[Change, int]
-    people: Mapping[Change, tuple[str, ...]]
+    lacking: Mapping[ChangeClass, int]
+    people: Mapping[ChangeClass, tuple[str, ...]]
     rejected: tuple[Decision, ...] = ()
 
     @property
@@ -53,31 +53,31 @@ class Verdict:
             return None
         return LACKING + ", ".join(self._lacks(change, number) for change, number in self.lacking.items())
 
-    def _lacks(self, change: Change, number: int) -> str:
+    def _lacks(self, change: ChangeClass, number: int) -> str:
         people = ", ".join(self.people.get(change, ()))
         return f"{change.value} ({number} more, approved by {people})" if people else f"{change.value} ({number})"
 
 
-def classes(plan: Mapping[str, Any]) -> frozenset[Change]:
+def classes(plan: Mapping[str, Any]) -> frozenset[ChangeClass]:
     """The classes of change in the document of a plan. What is none of the harmless ones is an update at least."""
     found = {change for entry in plan["changes"] for change in _classes(entry)}
     if any(exposure["asked"] for exposure in plan["exposures"]):
-        found.add(Change.EXPOSURE)
+        found.add(ChangeClass.EXPOSURE)
     return frozenset(found)
 
 
-def _classes(entry: Mapping[str, Any]) -> Iterable[Change]:
+def _classes(entry: Mapping[str, Any]) -> Iterable[ChangeClass]:
     actions = set(entry["actions"])
     if actions & _REPLACE:
-        yield Change.REPLACE
+        yield ChangeClass.REPLACE
     if actions & _DELETE:
-        yield Change.DELETE
+        yield ChangeClass.DELETE
     if actions & _CREATE:
-        yield Change.CREATE
+        yield ChangeClass.CREATE
     if "move" in actions:
-        yield Change.ORDER if _stays(entry["place"]) else Change.UPDATE
+        yield ChangeClass.ORDER if _stays(entry["place"]) else ChangeClass.UPDATE
     if "update" in actions or not actions <= {*_REPLACE, *_DELETE, *_CREATE, "move"}:
-        yield Change.TITLES if entry["fields"] and all(field["name"] == "title" for field in entry["fields"]) else Change.UPDATE
+        yield ChangeClass.TITLES if entry["fields"] and all(field["name"] == "title" for field in entry["fields"]) else ChangeClass.UPDATE
 
 
 def _stays(place: Mapping[str, Any] | None) -> bool:
@@ -86,15 +86,20 @@ def _stays(place: Mapping[str, Any] | None) -> bool:
 
 
 def judged(
-    changes: Collection[Change], rules: Mapping[Change, Approval], decisions: Iterable[Decision], *, digest: str, authors: Collection[str]
-) -> Verdict:
+    changes: Collection[ChangeClass],
+    rules: Mapping[ChangeClass, Approval],
+    decisions: Iterable[Decision],
+    *,
+    digest: str,
+    authors: Collection[str],
+) -> ApprovalVerdict:
     """What people's decisions, oldest first, say of the plan with a digest. Decisions on other plans say nothing.
 
     An approval is good for one apply. A person counts once. Authors do not count where two people are needed. A rejection outweighs
     approvals until the person who rejected the plan approves it.
     """
     names: dict[str, str] = {}
-    approved: dict[str, set[Change]] = {}
+    approved: dict[str, set[ChangeClass]] = {}
     rejected: dict[str, Decision] = {}
     for decision in decisions:
         if decision.digest != digest:
@@ -120,12 +125,17 @@ def judged(
             people[change] = tuple(names[key] for key in counted)
         if len(counted) < NEEDED[rule]:
             lacking[change] = NEEDED[rule] - len(counted)
-    return Verdict(lacking, people, tuple(rejected.values()))
+    return ApprovalVerdict(lacking, people, tuple(rejected.values()))
 
 
 def missing(
-    changes: Collection[Change], rules: Mapping[Change, Approval], decisions: Iterable[Decision], *, digest: str, authors: Collection[str]
-) -> Mapping[Change, int]:
+    changes: Collection[ChangeClass],
+    rules: Mapping[ChangeClass, Approval],
+    decisions: Iterable[Decision],
+    *,
+    digest: str,
+    authors: Collection[str],
+) -> Mapping[ChangeClass, int]:
     """How many people must still approve each class of a plan."""
     return judged(changes, rules, decisions, digest=digest, authors=authors).lacking
 

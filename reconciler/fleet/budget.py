@@ -24,7 +24,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Budget:
+class TokenBudget:
     """The limits of a token, by their size; `methods`: which of them a method counts for; `way`: the requests under way: the time and the
     method of each, by its ticket."""
 
@@ -35,7 +35,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Report:
+class BudgetReport:
     """What an answer said. `size`: of the limit that counted it, None where none was named; `left` of it for `reset` seconds."""
 
     size: int | None = None
@@ -44,7 +44,7 @@ class Report:
     refused: bool = False
 
 
-def take(budget: Budget, method: str, ticket: str, now: float) -> tuple[Budget, float]:
+def take(budget: TokenBudget, method: str, ticket: str, now: float) -> tuple[TokenBudget, float]:
     """The budget after a request is taken, and 0; or as it was, and the seconds to wait."""
     budget = _expired(budget, now)
     size = budget.methods.get(method)
@@ -61,7 +61,7 @@ def take(budget: Budget, method: str, ticket: str, now: float) -> tuple[Budget, 
     return _sent(replace(budget, limits=limits), ticket, method, now), 0.0
 
 
-def report(budget: Budget, ticket: str, answer: Report | None, now: float) -> Budget:
+def report(budget: TokenBudget, ticket: str, answer: BudgetReport | None, now: float) -> TokenBudget:
     """The budget after an answer; None where none came, or said nothing."""
     if ticket not in budget.way:  # given up already
         return budget
@@ -86,14 +86,14 @@ def report(budget: Budget, ticket: str, answer: Report | None, now: float) -> Bu
     return replace(budget, limits={**budget.limits, answer.size: Limit(max(0, left), resets_at)})
 
 
-def held_until(budget: Budget, now: float) -> float | None:
+def held_until(budget: TokenBudget, now: float) -> float | None:
     """Until when nothing can be read with this token; None where something can."""
     size = budget.methods.get("GET")
     limit = budget.limits.get(size) if size is not None else None
     return limit.resets_at if limit is not None and limit.left == 0 and limit.resets_at > now else None
 
 
-def _expired(budget: Budget, now: float) -> Budget:
+def _expired(budget: TokenBudget, now: float) -> TokenBudget:
     """Without requests that nobody will report about, and with the limits that were reset unknown again. What is further away than it can
     be was written before the clock was set back."""
     way = {ticket: (at, method) for ticket, (at, method) in budget.way.items() if abs(now - at) < WAY_MAX}
@@ -104,16 +104,16 @@ def _expired(budget: Budget, now: float) -> Budget:
     return replace(budget, way=way, limits=limits)
 
 
-def _sent(budget: Budget, ticket: str, method: str, now: float) -> Budget:
+def _sent(budget: TokenBudget, ticket: str, method: str, now: float) -> TokenBudget:
     return replace(budget, way={**budget.way, ticket: (now, method)})
 
 
-def _under_way(budget: Budget, size: int) -> int:
+def _under_way(budget: TokenBudget, size: int) -> int:
     """Requests under way that count for a limit, or may."""
     return sum(budget.methods.get(method, size) == size and method not in budget.unlimited for _, method in budget.way.values())
 
 
-def as_data(budget: Budget) -> dict[str, Any]:
+def as_data(budget: TokenBudget) -> dict[str, Any]:
     return {
         "limits": {str(size): [limit.left, limit.resets_at] for size, limit in budget.limits.items()},
         "methods": dict(budget.methods),
@@ -122,8 +122,8 @@ def as_data(budget: Budget) -> dict[str, Any]:
     }
 
 
-def of_data(data: Mapping[str, Any]) -> Budget:
-    return Budget(
+def of_data(data: Mapping[str, Any]) -> TokenBudget:
+    return TokenBudget(
         {int(size): Limit(left, resets_at) for size, (left, resets_at) in data["limits"].items()},
         data["methods"],
         {ticket: (at, method) for ticket, (at, method) in data["way"].items()},

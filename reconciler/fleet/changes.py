@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from reconciler.fleet.model import Project, as_data
+from reconciler.fleet.model import FleetProject, as_data
 
 VANISH_SHARE: Final = 0.2  # of what a generator, or the list, had; more may not vanish at once without consent
 VANISH_FREE: Final = 1  # so many may always
@@ -20,12 +20,12 @@ VANISH_FREE: Final = 1  # so many may always
 class Stored:
     """A project as the database has it."""
 
-    project: Project
+    project: FleetProject
     orphaned: bool = False
 
 
 @dataclass(frozen=True)
-class Difference:
+class ProjectDifference:
     """One key of a project that would change, as JSON values."""
 
     key: str
@@ -38,8 +38,8 @@ class Changes:
     """What would change, by the names of projects. `returning`: orphaned ones that are declared again. `total`: how many are declared.
     `shrinking`: a sentence for each origin of which so much vanishes that it is probably a mistake."""
 
-    appearing: tuple[Project, ...] = ()
-    changing: Mapping[str, tuple[Difference, ...]] = field(default_factory=dict)
+    appearing: tuple[FleetProject, ...] = ()
+    changing: Mapping[str, tuple[ProjectDifference, ...]] = field(default_factory=dict)
     returning: tuple[str, ...] = ()
     vanishing: tuple[str, ...] = ()
     orphaned: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Changes:
         return bool(self.appearing or self.changing or self.returning or self.vanishing)
 
 
-def changes(declared: Mapping[str, Project], stored: Mapping[str, Stored]) -> Changes:
+def changes(declared: Mapping[str, FleetProject], stored: Mapping[str, Stored]) -> Changes:
     """What makes the stored fleet the declared one."""
     active = {name for name, one in stored.items() if not one.orphaned}
     changing = {}
@@ -80,7 +80,7 @@ def _shrinking(vanishing: Sequence[str], origins: Mapping[str, str]) -> Iterator
             yield f"{where} no longer yields {number} of {before[origin]} projects"
 
 
-def differences(before: Project, after: Project) -> tuple[Difference, ...]:
+def differences(before: FleetProject, after: FleetProject) -> tuple[ProjectDifference, ...]:
     """The keys in which two versions of a project differ."""
     old, new = as_data(before), as_data(after)
-    return tuple(Difference(key, old[key], new[key]) for key in new if old[key] != new[key] and key != "origin")
+    return tuple(ProjectDifference(key, old[key], new[key]) for key in new if old[key] != new[key] and key != "origin")

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from reconciler.fleet import health as healths
-from reconciler.fleet.health import Health
-from reconciler.fleet.status import Facts, Follower, of_data, status
-from reconciler.fleet.store.projects import Row
+from reconciler.fleet.health import ProjectHealth
+from reconciler.fleet.status import Follower, ProjectFacts, of_data, status
+from reconciler.fleet.store.projects import ProjectRow
 
 
-def follower(row: Row) -> Follower:
+def follower(row: ProjectRow) -> Follower:
     """A project as waves see it."""
     facts = facts_of(row)
     commit = facts.reading.commit if facts.reading is not None else None
     return Follower(row.project.name, row.project.wave, status(facts, row.now).word, health_of(row), commit, row.well_since)
 
 
-def health_of(row: Row) -> Health:
+def health_of(row: ProjectRow) -> ProjectHealth:
     """The health of a project at the database's time."""
     checked = healths.of_data(row.health) if row.health is not None else None
     return healths.health(checked, row.health_at, row.now, every=row.project.every, soon=row.soon)
 
 
-def facts_of(row: Row) -> Facts:
+def facts_of(row: ProjectRow) -> ProjectFacts:
     reading = of_data(row.reading) if row.reading is not None else None
-    return Facts(row.project.every, reading, row.read_at, row.error)
+    return ProjectFacts(row.project.every, reading, row.read_at, row.error)

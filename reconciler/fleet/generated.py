@@ -10,14 +10,14 @@ from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Map, Problems
 from reconciler.errors import ConfigError
 from reconciler.fleet.declared.project import duplicates, over, project
 from reconciler.fleet.declared.template import filled
-from reconciler.fleet.model import Fleet, Generator, Project
+from reconciler.fleet.model import Fleet, FleetProject, Generator
 
 Listing = Mapping[int, Sequence[Mapping[str, str]]]
 """What each generator that reads something lists, by its number."""
 ELEMENTS_MAX: Final = 100_000
 
 
-def generated(fleet: Fleet, listing: Listing) -> dict[str, Project]:
+def generated(fleet: Fleet, listing: Listing) -> dict[str, FleetProject]:
     """Every project of a fleet by its name, in the order of the file. Raises `ConfigError`."""
     problems, made = Problems([]), list(fleet.projects)
     try:
@@ -31,7 +31,7 @@ def generated(fleet: Fleet, listing: Listing) -> dict[str, Project]:
     return {one.name: one for one in made}
 
 
-def _projects(fleet: Fleet, generator: Generator, elements: Sequence[Mapping[str, str]], problems: Problems) -> list[Project]:
+def _projects(fleet: Fleet, generator: Generator, elements: Sequence[Mapping[str, str]], problems: Problems) -> list[FleetProject]:
     made = []
     for element in elements[:ELEMENTS_MAX]:
         node = filled(generator.template, element, problems)
@@ -46,10 +46,10 @@ def _defaults(fleet: Fleet, generator: Generator, element: Mapping[str, str]) ->
     """The defaults of the file; those of `directories` know the repository and the path too."""
     if generator.repository is None:
         return fleet.defaults
-    from reconciler.config.source.nodes import Entry, Scalar
+    from reconciler.config.source.nodes import MapEntry, Scalar
 
     at = generator.at
     parts = {"git": generator.repository.git, "ref": generator.repository.ref, "path": element.get("path", ".")}
-    source = Map(at, {key: Entry(key, at, Scalar(at, text, False)) for key, text in parts.items() if text != "HEAD"})
+    source = Map(at, {key: MapEntry(key, at, Scalar(at, text, False)) for key, text in parts.items() if text != "HEAD"})
     entries = dict(fleet.defaults.entries) if fleet.defaults is not None else {}
-    return Map(at, {**entries, "source": Entry("source", at, source)})
+    return Map(at, {**entries, "source": MapEntry("source", at, source)})

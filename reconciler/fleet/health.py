@@ -35,7 +35,7 @@ PASSING: Final = frozenset({HealthWord.HEALTHY, HealthWord.WARNING})
 
 
 @dataclass(frozen=True)
-class Checked:
+class HealthReading:
     """What a reading says of health. `unread`: what is not known. `more`: how many concerns were not kept."""
 
     concerns: tuple[Concern, ...] = ()
@@ -44,7 +44,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Health:
+class ProjectHealth:
     """`broken`: concerns of now; `ending`: of the next days, the first one first. `sentences`: why it is not Healthy."""
 
     word: HealthWord
@@ -53,10 +53,10 @@ class Health:
     sentences: tuple[str, ...] = ()
 
 
-def health(checked: Checked | None, at: datetime | None, now: datetime, *, every: int, soon: int = SOON_DEFAULT) -> Health:
+def health(checked: HealthReading | None, at: datetime | None, now: datetime, *, every: int, soon: int = SOON_DEFAULT) -> ProjectHealth:
     """The health at a time. `at`: of the reading. `every`: seconds from one run to the next; `soon`: before the end of something."""
     if checked is None or at is None:
-        return Health(HealthWord.UNKNOWN, sentences=("its health was never read",))
+        return ProjectHealth(HealthWord.UNKNOWN, sentences=("its health was never read",))
     today = now.date()
     broken = tuple(concern for concern in checked.concerns if concern.until is None or concern.until < today)
     horizon = today + timedelta(seconds=soon)
@@ -66,7 +66,7 @@ def health(checked: Checked | None, at: datetime | None, now: datetime, *, every
     word = HealthWord.BROKEN if broken else HealthWord.UNKNOWN if unread else HealthWord.WARNING if ending else HealthWord.HEALTHY
     shown = [*sentences[: len(broken)], *unread, *sentences[len(broken) :]]
     more = [f"and {checked.more:,} more concerns"] if checked.more else []
-    return Health(word, broken, ending, (*shown, *more))
+    return ProjectHealth(word, broken, ending, (*shown, *more))
 
 
 def sentence_of(concern: Concern, today: date) -> str:
@@ -87,24 +87,24 @@ def shortened(sentences: Iterable[str]) -> tuple[str, ...]:
     return every if rest <= 1 else (*every[:SHOWN_MAX], f"and {rest} more")
 
 
-def of_document(document: Mapping[str, Any]) -> Checked:
+def of_document(document: Mapping[str, Any]) -> HealthReading:
     """What a run wrote of the health that it read."""
     concerns = sorted((_concern(data) for data in document["concerns"]), key=lambda concern: concern.until or date.min)
     kept = tuple(concerns[:CONCERNS_MAX])
-    return Checked(kept, tuple(document["unread"][:UNREAD_MAX]), len(concerns) - len(kept))
+    return HealthReading(kept, tuple(document["unread"][:UNREAD_MAX]), len(concerns) - len(kept))
 
 
-def as_data(checked: Checked) -> dict[str, Any]:
+def as_data(checked: HealthReading) -> dict[str, Any]:
     """As JSON, as it is stored and as a run writes it."""
     return {"concerns": [concern_data(concern) for concern in checked.concerns], "unread": list(checked.unread), "more": checked.more}
 
 
-def of_data(data: Mapping[str, Any]) -> Checked:
+def of_data(data: Mapping[str, Any]) -> HealthReading:
     known = {sort.value for sort in Sort}
     concerns = tuple(_concern(concern) for concern in data["concerns"] if concern["sort"] in known)
     others = sorted({concern["sort"] for concern in data["concerns"]} - known)
     newer = (f"a newer version of Reconciler found concerns of the sort {', '.join(others)}",) if others else ()
-    return Checked(concerns, (*data["unread"], *newer), data["more"])
+    return HealthReading(concerns, (*data["unread"], *newer), data["more"])
 
 
 def concern_data(concern: Concern) -> dict[str, Any]:

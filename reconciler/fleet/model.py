@@ -23,7 +23,7 @@ class Mode(StrEnum):
     APPLY = "apply"  # applies what needs no approval
 
 
-class Change(StrEnum):
+class ChangeClass(StrEnum):
     """A class of change that an approval is about."""
 
     TITLES = "titles"
@@ -43,14 +43,14 @@ class Approval(StrEnum):
     TWO = "two"
 
 
-APPROVALS_DEFAULT: Final[Mapping[Change, Approval]] = {
-    Change.TITLES: Approval.AUTO,
-    Change.ORDER: Approval.AUTO,
-    Change.UPDATE: Approval.AUTO,
-    Change.CREATE: Approval.ONE,
-    Change.DELETE: Approval.TWO,
-    Change.REPLACE: Approval.TWO,
-    Change.EXPOSURE: Approval.TWO,
+APPROVALS_DEFAULT: Final[Mapping[ChangeClass, Approval]] = {
+    ChangeClass.TITLES: Approval.AUTO,
+    ChangeClass.ORDER: Approval.AUTO,
+    ChangeClass.UPDATE: Approval.AUTO,
+    ChangeClass.CREATE: Approval.ONE,
+    ChangeClass.DELETE: Approval.TWO,
+    ChangeClass.REPLACE: Approval.TWO,
+    ChangeClass.EXPOSURE: Approval.TWO,
 }
 
 
@@ -67,7 +67,7 @@ class Event(StrEnum):
 
 
 @dataclass(frozen=True)
-class Reference:
+class SecretReference:
     """Where a secret is: the name of an environment variable, or the path of a file. Never the secret."""
 
     kind: Literal["env", "file"]
@@ -77,7 +77,7 @@ class Reference:
         return f"{self.kind}:{self.name}"
 
     @classmethod
-    def of(cls, text: str) -> Reference:
+    def of(cls, text: str) -> SecretReference:
         """The reference that `str` gave."""
         kind, _, name = text.partition(":")
         return cls("env" if kind == "env" else "file", name)
@@ -103,25 +103,25 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Project:
+class FleetProject:
     """One project of the fleet. `every`: seconds from one run to the next. `state`: None for the fleet's own database. `origin`: the
     generator that it comes from, "" for none. `sops`: variables of the environment of the sops command. `at`: its place in fleet.yaml."""
 
     name: str
     source: Repository
     base_url: str
-    token: Reference
-    state: Reference | None = None
+    token: SecretReference
+    state: SecretReference | None = None
     environment: str | None = None
     every: int = EVERY_DEFAULT
     mode: Mode = Mode.WATCH
     revert_drift: bool = False
     windows: tuple[Window, ...] = ()
-    approvals: Mapping[Change, Approval] = field(default_factory=lambda: APPROVALS_DEFAULT)
+    approvals: Mapping[ChangeClass, Approval] = field(default_factory=lambda: APPROVALS_DEFAULT)
     tenant: str = TENANT_DEFAULT
     vars: Mapping[str, str] = field(default_factory=dict)
-    secret_vars: Mapping[str, Reference] = field(default_factory=dict)
-    sops: Mapping[str, Reference] = field(default_factory=dict)
+    secret_vars: Mapping[str, SecretReference] = field(default_factory=dict)
+    sops: Mapping[str, SecretReference] = field(default_factory=dict)
     wave: int = 0
     origin: str = ""
     at: Source = field(default=Source("fleet.yaml", 0, 0), compare=False)
@@ -141,7 +141,7 @@ class Generator:
     template: Map
     elements: tuple[Mapping[str, str], ...] = ()
     repository: Repository | None = None
-    token: Reference | None = None
+    token: SecretReference | None = None
     base_url: str | None = None
     match: str = "*"
 
@@ -155,14 +155,14 @@ class Fleet:
     """A fleet file. `defaults`: the map that every project and template extends. `settings`: what it says of people, as JSON: references,
     never secrets."""
 
-    projects: tuple[Project, ...]
+    projects: tuple[FleetProject, ...]
     generators: tuple[Generator, ...]
     defaults: Map | None = None
     soak: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def as_data(project: Project) -> dict[str, Any]:
+def as_data(project: FleetProject) -> dict[str, Any]:
     """A project as JSON, as it is stored and compared."""
     return {
         "name": project.name,
@@ -188,14 +188,14 @@ def as_data(project: Project) -> dict[str, Any]:
     }
 
 
-def of_data(data: Mapping[str, Any]) -> Project:
+def of_data(data: Mapping[str, Any]) -> FleetProject:
     """The project of that JSON."""
-    return Project(
+    return FleetProject(
         name=data["name"],
         source=Repository(**data["source"]),
         base_url=data["baseUrl"],
-        token=Reference.of(data["token"]),
-        state=Reference.of(data["state"]) if data["state"] is not None else None,
+        token=SecretReference.of(data["token"]),
+        state=SecretReference.of(data["state"]) if data["state"] is not None else None,
         environment=data["environment"],
         every=data["every"],
         mode=Mode(data["mode"]),
@@ -204,11 +204,11 @@ def of_data(data: Mapping[str, Any]) -> Project:
             Window(tuple(window["days"]), time.fromisoformat(window["opens"]), time.fromisoformat(window["closes"]), window["zone"])
             for window in data["windows"]
         ),
-        approvals={Change(change): Approval(approval) for change, approval in data["approvals"].items()},
+        approvals={ChangeClass(change): Approval(approval) for change, approval in data["approvals"].items()},
         tenant=data["tenant"],
         vars=data["vars"],
-        secret_vars={name: Reference.of(secret) for name, secret in data.get("secretVars", {}).items()},
-        sops={name: Reference.of(secret) for name, secret in data.get("sops", {}).items()},
+        secret_vars={name: SecretReference.of(secret) for name, secret in data.get("secretVars", {}).items()},
+        sops={name: SecretReference.of(secret) for name, secret in data.get("sops", {}).items()},
         wave=data["wave"],
         origin=data["origin"],
     )

@@ -40,7 +40,7 @@ class Person:
 
 
 @dataclass(frozen=True)
-class Rule:
+class RoleRule:
     """Whoever has a value of the claim has a role in these tenants."""
 
     value: str
@@ -48,7 +48,7 @@ class Rule:
     tenants: tuple[str, ...] = (ALL,)
 
 
-def granted(rules: Iterable[Rule], values: Collection[str]) -> dict[str, Role]:
+def granted(rules: Iterable[RoleRule], values: Collection[str]) -> dict[str, Role]:
     """The roles that the values of a claim give: the highest in each tenant."""
     roles: dict[str, Role] = {}
     for rule in rules:

@@ -10,11 +10,11 @@ from typing import Any
 from reconciler.fleet.acts import Decided
 from reconciler.fleet.changes import Changes
 from reconciler.fleet.facts import facts_of, health_of
-from reconciler.fleet.health import Health, HealthWord, shortened
+from reconciler.fleet.health import HealthWord, ProjectHealth, shortened
 from reconciler.fleet.model import Approval
-from reconciler.fleet.status import Status, Word, lasting, status
-from reconciler.fleet.store.audit import Line
-from reconciler.fleet.store.projects import Row
+from reconciler.fleet.status import ProjectStatus, StatusWord, lasting, status
+from reconciler.fleet.store.audit import AuditRecord
+from reconciler.fleet.store.projects import ProjectRow
 from reconciler.fleet.verdicts import Judged
 from reconciler.model import Concern
 from reconciler.report.schemas.fleet import (
@@ -87,12 +87,14 @@ def _value(value: Any) -> str:
     return "none" if value is None else value if isinstance(value, str) else as_json(value)
 
 
-def status_of(row: Row) -> Status:
+def status_of(row: ProjectRow) -> ProjectStatus:
     """The status of a project at the database's time."""
     return status(facts_of(row), row.now)
 
 
-def status_document(rows: Sequence[Row], workers: int, now: datetime, judged: Mapping[int, Judged] | None = None) -> FleetStatusDocument:
+def status_document(
+    rows: Sequence[ProjectRow], workers: int, now: datetime, judged: Mapping[int, Judged] | None = None
+) -> FleetStatusDocument:
     """What `fleet status` shows, as JSON. `judged`: the plans that people decide on, by the ids of their projects."""
     projects = [_project(row, (judged or {}).get(row.id)) for row in rows]
     return {"format": "reconciler.fleet-status/1", "at": utc_text(now), "workers": workers, "projects": projects}
@@ -142,7 +144,7 @@ def needs_text(judged: Judged) -> str:
     return "".join(f"{terminal(line)}\n" for line in [head, *lines, *([f"{verdict[:1].upper()}{verdict[1:]}."] if verdict else [])])
 
 
-def _project(row: Row, judged: Judged | None) -> FleetProjectData:
+def _project(row: ProjectRow, judged: Judged | None) -> FleetProjectData:
     made, facts, well = status_of(row), facts_of(row), health_of(row)
     reading = facts.reading
     return {
@@ -200,7 +202,7 @@ def _concern(concern: Concern) -> FleetConcernData:
     }
 
 
-def status_text(rows: Sequence[Row], workers: int, *, width: int) -> str:
+def status_text(rows: Sequence[ProjectRow], workers: int, *, width: int) -> str:
     """The same for a screen: a table, and a line that sums up."""
     if not rows:
         return "The fleet has no projects.\n"
@@ -212,7 +214,7 @@ def status_text(rows: Sequence[Row], workers: int, *, width: int) -> str:
         words = ("orphaned", "-") if row.orphaned else (made.word.value, well.word.value)
         lines.append((row.project.name, *words, age, coverage, "; ".join(_why(row, made, well)) or "-"))
     statuses = Counter(status_of(row).word for row in rows if not row.orphaned)
-    parts = [f"{statuses[word]} {word.value}" for word in (Word.SYNCED, Word.OUT_OF_SYNC, Word.UNKNOWN) if statuses[word]]
+    parts = [f"{statuses[word]} {word.value}" for word in (StatusWord.SYNCED, StatusWord.OUT_OF_SYNC, StatusWord.UNKNOWN) if statuses[word]]
     orphaned = sum(row.orphaned for row in rows)
     parts += [f"{orphaned} orphaned"] if orphaned else []
     healths = Counter(health_of(row).word for row in rows if not row.orphaned)
@@ -220,7 +222,7 @@ def status_text(rows: Sequence[Row], workers: int, *, width: int) -> str:
     return f"{table(lines, width=width)}\n{', '.join(parts)}. {count(workers, 'worker')} alive.\n"
 
 
-def _why(row: Row, made: Status, well: Health) -> Iterator[str]:
+def _why(row: ProjectRow, made: ProjectStatus, well: ProjectHealth) -> Iterator[str]:
     if row.recovering and not row.orphaned:
         yield "recovering: the last run was lost with its worker"
     if row.is_paused:
@@ -230,11 +232,11 @@ def _why(row: Row, made: Status, well: Health) -> Iterator[str]:
         yield from made.causes
         if row.waits:
             yield row.waits
-        if made.word is not Word.UNKNOWN or well.word is not HealthWord.UNKNOWN:  # else the same is said twice
+        if made.word is not StatusWord.UNKNOWN or well.word is not HealthWord.UNKNOWN:  # else the same is said twice
             yield from shortened(well.sentences)
 
 
-def audit_document(line: Line) -> FleetAuditLine:
+def audit_document(line: AuditRecord) -> FleetAuditLine:
     """A line of the audit log, as JSON."""
     return {
         "format": "reconciler.fleet-audit/1",
@@ -248,7 +250,7 @@ def audit_document(line: Line) -> FleetAuditLine:
     }
 
 
-def audit_text(line: Line) -> str:
+def audit_text(line: AuditRecord) -> str:
     """The same for a screen."""
     about = ", ".join(f"{name}: {_value(value)}" for name, value in line.details.items() if value not in (None, "", []))
     words = [utc_text(line.at) if line.at is not None else "", line.person, line.action, line.project or ""]

@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from reconciler.fleet.health import PASSING, Health
+from reconciler.fleet.health import PASSING, ProjectHealth
 from reconciler.fleet.schedule import stale_after
 
 
-class Word(StrEnum):
+class StatusWord(StrEnum):
     """What people see; the worst first."""
 
     UNKNOWN = "Unknown"
@@ -86,17 +86,17 @@ def of_data(data: Mapping[str, Any]) -> Reading:
 
 
 @dataclass(frozen=True)
-class Status:
+class ProjectStatus:
     """A word, and the sentences that explain it. `age`: of the reading."""
 
-    word: Word
+    word: StatusWord
     causes: tuple[str, ...]
     age: timedelta | None
     coverage: float | None
 
 
 @dataclass(frozen=True)
-class Facts:
+class ProjectFacts:
     """What is stored of a project. `every`: seconds from one run to the next; `error`: why the last run gave no reading, None if it did."""
 
     every: int
@@ -105,20 +105,20 @@ class Facts:
     error: str | None = None
 
 
-def status(facts: Facts, now: datetime) -> Status:
+def status(facts: ProjectFacts, now: datetime) -> ProjectStatus:
     """The status of a project at a time."""
     reading, failed = facts.reading, (f"the last run failed: {facts.error}",) if facts.error else ()
     if reading is None or facts.read_at is None:
-        return Status(Word.UNKNOWN, failed or ("it was never read",), None, None)
+        return ProjectStatus(StatusWord.UNKNOWN, failed or ("it was never read",), None, None)
     age = max(timedelta(), now - facts.read_at)
     if age > stale_after(facts.every):
-        return Status(Word.UNKNOWN, (f"the last reading is {lasting(age)} old", *failed), age, reading.coverage)
+        return ProjectStatus(StatusWord.UNKNOWN, (f"the last reading is {lasting(age)} old", *failed), age, reading.coverage)
     if not reading.is_whole:
-        return Status(Word.UNKNOWN, (*_unknown(reading), *failed), age, reading.coverage)
+        return ProjectStatus(StatusWord.UNKNOWN, (*_unknown(reading), *failed), age, reading.coverage)
     different = tuple(_different(reading))
-    word = Word.OUT_OF_SYNC if different else Word.SYNCED
+    word = StatusWord.OUT_OF_SYNC if different else StatusWord.SYNCED
     refused = (f"the plan is refused: {reading.refused}",) if reading.refused else ()
-    return Status(word, (*different, *refused, *failed), age, reading.coverage)
+    return ProjectStatus(word, (*different, *refused, *failed), age, reading.coverage)
 
 
 def _unknown(reading: Reading) -> Sequence[str]:
@@ -164,8 +164,8 @@ class Follower:
 
     name: str
     wave: int
-    word: Word
-    health: Health
+    word: StatusWord
+    health: ProjectHealth
     commit: str | None
     well_since: datetime | None
 
@@ -175,7 +175,7 @@ def wave_before(wave: int, commit: str, others: Sequence[Follower], soak: timede
     for other in sorted(others, key=lambda other: (other.wave, other.name)):
         if other.wave >= wave:
             continue
-        if other.word is not Word.SYNCED:
+        if other.word is not StatusWord.SYNCED:
             return f"wave {other.wave} is not Synced: {other.name} is {other.word}"
         if other.commit != commit:
             return f"wave {other.wave} is not at this commit yet: {other.name}"

@@ -7,29 +7,29 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from reconciler.fleet.approvals import Decision, Verdict, judged
-from reconciler.fleet.model import Approval, Change, Mode
+from reconciler.fleet.approvals import ApprovalVerdict, Decision, judged
+from reconciler.fleet.model import Approval, ChangeClass, Mode
 from reconciler.fleet.store import approvals
-from reconciler.fleet.store.projects import Row
+from reconciler.fleet.store.projects import ProjectRow
 
 
 @dataclass(frozen=True)
 class Judged:
     """A plan, the rules of its project, and what people decided so far, oldest first."""
 
-    plan: approvals.Plan
-    verdict: Verdict
-    rules: Mapping[Change, Approval]
+    plan: approvals.StoredPlan
+    verdict: ApprovalVerdict
+    rules: Mapping[ChangeClass, Approval]
     decisions: tuple[Decision, ...]
 
 
-def of_plan(connection: Connection, row: Row, plan: approvals.Plan) -> Judged:
+def of_plan(connection: Connection, row: ProjectRow, plan: approvals.StoredPlan) -> Judged:
     """What people decided on a plan of a project."""
     made = approvals.decisions(connection, [(row.id, plan.digest or "")]).get(row.id, [])
     return _judged(row, plan, made)
 
 
-def of_projects(connection: Connection, rows: Sequence[Row]) -> dict[int, Judged]:
+def of_projects(connection: Connection, rows: Sequence[ProjectRow]) -> dict[int, Judged]:
     """The plans of those of the projects that wait for people or were decided on, by the ids of the projects, without their documents."""
     applied = {row.id: row for row in rows if row.project.mode is Mode.APPLY and not row.orphaned}
     plans = approvals.heads(connection, list(applied))
@@ -38,7 +38,7 @@ def of_projects(connection: Connection, rows: Sequence[Row]) -> dict[int, Judged
     return {id: one for id, one in judged.items() if any(decision.person for decision in one.decisions) or not one.verdict.allows}
 
 
-def _judged(row: Row, plan: approvals.Plan, made: Sequence[Decision]) -> Judged:
+def _judged(row: ProjectRow, plan: approvals.StoredPlan, made: Sequence[Decision]) -> Judged:
     rules = row.project.approvals
     verdict = judged(plan.changes, rules, made, digest=plan.digest or "", authors=plan.authors)
     return Judged(plan, verdict, rules, tuple(made))

@@ -18,9 +18,9 @@ from reconciler.fleet.engine.queue import opened, prepare
 from reconciler.fleet.notices.deliver import deliver
 from reconciler.fleet.refresh.refresh import refresh
 from reconciler.fleet.runs import announce, spans
-from reconciler.fleet.runs.result import Result
-from reconciler.fleet.runs.work import Place, work
-from reconciler.fleet.store import Database, admission, budgets, runs
+from reconciler.fleet.runs.result import RunResult
+from reconciler.fleet.runs.work import Workplace, work
+from reconciler.fleet.store import FleetDatabase, admission, budgets, runs
 
 ADMIT_SECONDS: Final = 0.5
 END_SECONDS: Final = 15.0
@@ -37,7 +37,7 @@ def _nothing(*words: object, **facts: object) -> None:
 
 
 @dataclass(frozen=True)
-class Settings:
+class WorkerSettings:
     """`patience`: seconds after which this worker is taken for dead if it says nothing. `data`: where it keeps repositories."""
 
     concurrency: int = 4
@@ -45,12 +45,14 @@ class Settings:
     data: Path = Path()
 
 
-def ready(database: Database) -> None:
+def ready(database: FleetDatabase) -> None:
     """Create the tables of the fleet and of the queue, or bring them to today's version."""
     database.prepare(prepare)
 
 
-async def serve(database: Database, settings: Settings, say: Callable[[str], None], log: Callable[..., object] = _nothing) -> None:
+async def serve(
+    database: FleetDatabase, settings: WorkerSettings, say: Callable[[str], None], log: Callable[..., object] = _nothing
+) -> None:
     """Work until this is cancelled. A database that cannot be reached is tried again; runs under way end or are recovered.
 
     `log`: called with a sentence and facts at the end of each run.
@@ -75,11 +77,11 @@ async def serve(database: Database, settings: Settings, say: Callable[[str], Non
 class _Worker:
     """One life of a worker, from its registration until its database is gone."""
 
-    def __init__(self, database: Database, settings: Settings, say: Callable[[str], None], log: Callable[..., object]) -> None:
+    def __init__(self, database: FleetDatabase, settings: WorkerSettings, say: Callable[[str], None], log: Callable[..., object]) -> None:
         self.database, self.settings, self.say, self.log = database, settings, say, log
-        self.place = Place(database, settings.data / "repositories", settings.data)
+        self.place = Workplace(database, settings.data / "repositories", settings.data)
         self.id = 0
-        self.tasks: dict[int, asyncio.Task[Result]] = {}
+        self.tasks: dict[int, asyncio.Task[RunResult]] = {}
 
     async def serve(self) -> None:
         settings = self.settings
@@ -124,7 +126,7 @@ class _Worker:
     async def _run(self, run: int) -> None:
         """One job of the queue."""
 
-        def begin() -> runs.Begun | None:
+        def begin() -> runs.BegunRun | None:
             with self.database.transaction() as connection:
                 return runs.begin(connection, run, self.id)
 

@@ -10,10 +10,10 @@ from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any, Final
 
-from reconciler.forges.port import Clock, ForgeError, NotAllowed, understood
+from reconciler.forges.port import BlockingClock, ForgeError, NotAllowed, understood
 from reconciler.forges.talk import OK, Talk
 from reconciler.report.comment.part import Dialect
-from reconciler.report.comment.upkeep import Known
+from reconciler.report.comment.upkeep import OurComment
 
 DIALECT: Final = Dialect(32_700, html=False)  # Bitbucket refuses 32,768 characters and more
 APP: Final = "app_user"
@@ -24,22 +24,22 @@ class Bitbucket:
 
     name, dialect, hider, turns = "Bitbucket", DIALECT, None, None
 
-    def __init__(self, api: str, repository: str, number: int, *, token: str, clock: Clock) -> None:
+    def __init__(self, api: str, repository: str, number: int, *, token: str, clock: BlockingClock) -> None:
         basic = f"Basic {b64encode(token.encode()).decode()}" if ":" in token else f"Bearer {token}"
         self._talk = Talk(self.name, api, {"Authorization": basic}, token=token, clock=clock)
         self._at = f"/repositories/{repository}/pullrequests/{number}/comments"
         self._user: str | None = None
 
     @understood
-    def comments(self) -> Sequence[Known]:
+    def comments(self) -> Sequence[OurComment]:
         """All of them, of at most 10,000 comments of everybody."""
         user = self._me()
-        own: list[Known] = []
+        own: list[OurComment] = []
         path = f"{self._at}?pagelen=100"
         for _ in range(100):
             page = self._talk.read("GET", path).data
             own += [
-                Known(item["id"], item["content"]["raw"])
+                OurComment(item["id"], item["content"]["raw"])
                 for item in page["values"]
                 if not item.get("deleted") and _is_own(item.get("user") or {}, user)
             ]

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from reconciler.forges.port import Busy, Clock, ForgeError, NotAllowed, Taken, understood
+from reconciler.forges.port import BlockingClock, Busy, ForgeError, NotAllowed, Taken, understood
 from reconciler.forges.talk import OK, Talk, message
 from reconciler.report.comment.part import Dialect
-from reconciler.report.comment.upkeep import Known
+from reconciler.report.comment.upkeep import OurComment
 
 DIALECT: Final = Dialect(65_500)  # GitHub refuses more than 65,536 characters
 REACTION: Final = "eyes"
@@ -38,7 +38,7 @@ class GitHub:
 
     name, dialect = "GitHub", DIALECT
 
-    def __init__(self, api: str, graphql: str, repository: str, number: int, *, token: str, clock: Clock) -> None:
+    def __init__(self, api: str, graphql: str, repository: str, number: int, *, token: str, clock: BlockingClock) -> None:
         headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
         self._talk = Talk(self.name, api, headers, token=token, clock=clock)
         self._graphql = graphql
@@ -48,9 +48,9 @@ class GitHub:
         self.hider = self.turns = self
 
     @understood
-    def comments(self) -> Sequence[Known]:
+    def comments(self) -> Sequence[OurComment]:
         """All of them, of at most 10,000 comments of everybody."""
-        own: list[Known] = []
+        own: list[OurComment] = []
         after = None
         for _ in range(100):
             variables = {"owner": self._owner, "name": self._name, "number": self._number, "after": after}
@@ -62,7 +62,7 @@ class GitHub:
             for node in filter(None, listed["nodes"]):
                 if _is_own(node, viewer):
                     self._nodes[node["databaseId"]] = node["id"]
-                    own.append(Known(node["databaseId"], node["body"], bool(node["isMinimized"])))
+                    own.append(OurComment(node["databaseId"], node["body"], bool(node["isMinimized"])))
             if not listed["pageInfo"]["hasNextPage"]:
                 return own
             after = listed["pageInfo"]["endCursor"]

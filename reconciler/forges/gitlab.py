@@ -11,10 +11,10 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
 
-from reconciler.forges.port import Busy, Clock, ForgeError, Taken, understood
+from reconciler.forges.port import BlockingClock, Busy, ForgeError, Taken, understood
 from reconciler.forges.talk import OK, Reply, Talk
 from reconciler.report.comment.part import Dialect
-from reconciler.report.comment.upkeep import Known
+from reconciler.report.comment.upkeep import OurComment
 
 DIALECT: Final = Dialect(999_900)  # GitLab refuses more than 1,000,000 characters
 EMOJI: Final = "eyes"
@@ -25,18 +25,18 @@ class GitLab:
 
     name, dialect, hider = "GitLab", DIALECT, None
 
-    def __init__(self, api: str, project: str, number: int, *, token: str, clock: Clock) -> None:
+    def __init__(self, api: str, project: str, number: int, *, token: str, clock: BlockingClock) -> None:
         self._talk = Talk(self.name, api, {"PRIVATE-TOKEN": token}, token=token, clock=clock)
         self._at = f"/projects/{quote(project, safe='')}/merge_requests/{number}"
         self._user: int | None = None
         self.turns = self
 
     @understood
-    def comments(self) -> Sequence[Known]:
+    def comments(self) -> Sequence[OurComment]:
         """All of them, of at most 10,000 notes of everybody."""
         user = self._me()
         items = self._listed("notes", {"sort": "asc", "order_by": "created_at"})
-        return [Known(note["id"], note["body"]) for note in items if note["author"]["id"] == user and not note.get("system")]
+        return [OurComment(note["id"], note["body"]) for note in items if note["author"]["id"] == user and not note.get("system")]
 
     def _me(self) -> int:
         if self._user is None:

@@ -11,10 +11,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reconciler.forges.port import Clock, Forge, ForgeError, TryAgain
+from reconciler.forges.port import BlockingClock, Forge, ForgeError, TryAgain
 from reconciler.forges.turn import Turn, turn
-from reconciler.report.comment.part import Part
-from reconciler.report.comment.upkeep import Create, Delete, Hide, Known, Mode, Reveal, Step, Update, Upkeep, numbered, upkeep
+from reconciler.report.comment.part import CommentPart
+from reconciler.report.comment.upkeep import (
+    CommentMode,
+    CreateComment,
+    DeleteComment,
+    Hide,
+    OurComment,
+    Reveal,
+    Step,
+    UpdateComment,
+    Upkeep,
+    numbered,
+    upkeep,
+)
 
 ROUNDS: Final = 20
 FRESH: Final = 5.0  # seconds from the beginning of a reading in which its result is written, or twice as long as the reading took
@@ -23,32 +35,32 @@ UNSEEN: Final = 3  # readings in which a comment that was just created may be mi
 
 
 @dataclass(frozen=True)
-class Kept:
+class UpkeepResult:
     """How it ended. `writes`: how many. `superseded`, `short`: as in `Upkeep`."""
 
     writes: int
-    superseded: tuple[Part, ...]
+    superseded: tuple[CommentPart, ...]
     short: int
 
 
-def keep(forge: Forge, mine: Sequence[Part], mode: Mode, clock: Clock) -> Kept:
+def keep(forge: Forge, mine: Sequence[CommentPart], mode: CommentMode, clock: BlockingClock) -> UpkeepResult:
     """Bring the parts of a job where they belong. Raises `ForgeError`, and `TooLong` of the comment's body."""
     known = forge.comments()
     due = upkeep(known, numbered(known, mine), mode)
     if not due.steps:
-        return Kept(0, due.superseded, due.short)
+        return UpkeepResult(0, due.superseded, due.short)
     with turn(forge, clock) as own:
         return _Keeping(forge, mine, mode, clock, own).run()
 
 
 class _Keeping:
-    def __init__(self, forge: Forge, mine: Sequence[Part], mode: Mode, clock: Clock, own: Turn) -> None:
+    def __init__(self, forge: Forge, mine: Sequence[CommentPart], mode: CommentMode, clock: BlockingClock, own: Turn) -> None:
         self.forge, self.mine, self.mode, self.clock, self.turn = forge, mine, mode, clock, own
         self.tried = self.writes = 0
         self.created: dict[int, int] = {}  # a comment of this job that no reading showed yet, and in how many it was missing
         self.began = self.took = 0.0  # the last reading
 
-    def run(self) -> Kept:
+    def run(self) -> UpkeepResult:
         settled = False
         trouble: ForgeError | None = None
         for number in range(ROUNDS):
@@ -58,7 +70,7 @@ class _Keeping:
             due = upkeep(known, self.mine, self.mode, written=self.writes > 0)
             if not due.steps:
                 if self.turn.exclusive or settled or not self.tried:
-                    return Kept(self.writes, due.superseded, due.short)
+                    return UpkeepResult(self.writes, due.superseded, due.short)
                 settled = True
                 self.clock.sleep(max(SETTLED, 2 * self.took + SETTLED - FRESH) + FRESH * self.clock.chance())
                 continue
@@ -72,7 +84,7 @@ class _Keeping:
         hint = "Run it again, or use --separate so that each project has a comment of its own."
         raise ForgeError(trouble.message if trouble else "other jobs keep writing the comment", id="RC-comment-contended", hint=hint)
 
-    def _read(self) -> Sequence[Known]:
+    def _read(self) -> Sequence[OurComment]:
         """The comments; those that this job has just created are waited for."""
         while True:
             self.began = self.clock.monotonic()
@@ -94,11 +106,11 @@ class _Keeping:
 
     def _step(self, step: Step) -> None:
         match step:
-            case Create(body):
+            case CreateComment(body):
                 self.created[self.forge.create(body)] = 0
-            case Update(id, body):
+            case UpdateComment(id, body):
                 self.forge.update(id, body)
-            case Delete(id):
+            case DeleteComment(id):
                 self.forge.delete(id)
             case Hide(id) | Reveal(id):
                 if self.forge.hider is not None:

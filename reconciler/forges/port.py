@@ -11,7 +11,7 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from reconciler.errors import ReconcilerError
 from reconciler.report.comment.part import Dialect
-from reconciler.report.comment.upkeep import Known
+from reconciler.report.comment.upkeep import OurComment
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -75,7 +75,7 @@ class Forge(Protocol):
     def turns(self) -> Turns | None:
         """What gives turns; None where nothing can."""
 
-    def comments(self) -> Sequence[Known]:
+    def comments(self) -> Sequence[OurComment]:
         """All of them."""
 
     def create(self, body: str) -> int:
@@ -101,7 +101,7 @@ def understood(method: Callable[P, T]) -> Callable[P, T]:
     return reading
 
 
-class Clock(Protocol):
+class BlockingClock(Protocol):
     """Time and chance."""
 
     def monotonic(self) -> float:
@@ -117,7 +117,7 @@ class Clock(Protocol):
         """A number in [0, 1)."""
 
 
-class SystemClock:
+class MachineClock:
     """Those of the machine."""
 
     def monotonic(self) -> float:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from reconciler import __version__
-from reconciler.forges.port import Clock, ForgeError, NotAllowed, TryAgain
+from reconciler.forges.port import BlockingClock, ForgeError, NotAllowed, TryAgain
 from reconciler.text.escape import terminal
 from reconciler.text.redact import Mask
 
@@ -48,7 +48,7 @@ class Reply:
 class Talk:
     """Requests to one forge. `name`: in messages."""
 
-    def __init__(self, name: str, base: str, headers: Mapping[str, str], *, token: str, clock: Clock) -> None:
+    def __init__(self, name: str, base: str, headers: Mapping[str, str], *, token: str, clock: BlockingClock) -> None:
         self.name, self._base, self._clock, self._waited = name, base.rstrip("/"), clock, 0.0
         self._mask = Mask({token, *token.split(":")})
         common = {"User-Agent": f"reconciler/{__version__}", "Accept": "application/json"}

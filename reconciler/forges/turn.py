@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
-from reconciler.forges.port import Busy, Clock, Forge, ForgeError, Taken, TryAgain, Turns
+from reconciler.forges.port import BlockingClock, Busy, Forge, ForgeError, Taken, TryAgain, Turns
 
 EXPIRY: Final = 60.0  # seconds after which a turn is taken away from whoever has it
 MARGIN: Final = 25.0  # seconds before that in which its owner relies on it no longer; more than a request takes
@@ -18,7 +18,7 @@ PATIENCE: Final = 120.0  # seconds of waiting for a turn; after that it is done 
 class Turn:
     """`since`: when it began; None where there is none."""
 
-    clock: Clock
+    clock: BlockingClock
     since: float | None
 
     @property
@@ -28,7 +28,7 @@ class Turn:
 
 
 @contextmanager
-def turn(forge: Forge, clock: Clock) -> Iterator[Turn]:
+def turn(forge: Forge, clock: BlockingClock) -> Iterator[Turn]:
     """Wait for a turn, and end it."""
     turns = forge.turns
     taken = _taken(turns, clock) if turns is not None else None
@@ -40,7 +40,7 @@ def turn(forge: Forge, clock: Clock) -> Iterator[Turn]:
                 turns.free(taken[0].id)
 
 
-def _taken(turns: Turns, clock: Clock) -> tuple[Taken, float] | None:
+def _taken(turns: Turns, clock: BlockingClock) -> tuple[Taken, float] | None:
     """What was taken and when it was asked for."""
     ends, pause = clock.monotonic() + PATIENCE, 0.3
     while clock.monotonic() < ends:

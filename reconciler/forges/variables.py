@@ -1,6 +1,6 @@
 """What the CI of a forge says of its job: the names of its variables, and of the fields of GitHub's event, are only here.
 
-In: the environment, and the file that it names. Out: `Facts`. Forbidden: requests, and deciding what follows from a fact.
+In: the environment, and the file that it names. Out: `PipelineFacts`. Forbidden: requests, and deciding what follows from a fact.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _REF: Final = re.compile(r"refs/pull/(\d+)/")
 
 
 @dataclass(frozen=True)
-class Facts:
+class PipelineFacts:
     """Texts and numbers; "" and 0 where the CI says nothing.
 
     `event`: why the job runs. `commit`: what is checked out. `head`: the last commit of the pull request; `base`: the commit that it is
@@ -65,12 +65,12 @@ def event(environ: Mapping[str, str]) -> Mapping[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def facts(forge: str, environ: Mapping[str, str], started: Mapping[str, Any]) -> Facts:
+def facts(forge: str, environ: Mapping[str, str], started: Mapping[str, Any]) -> PipelineFacts:
     """What is known of the job. `started`: the event of GitHub."""
     return {"github": _github, "gitlab": _gitlab, "bitbucket": _bitbucket}[forge](environ, started)
 
 
-def _github(environ: Mapping[str, str], started: Mapping[str, Any]) -> Facts:
+def _github(environ: Mapping[str, str], started: Mapping[str, Any]) -> PipelineFacts:
     server, repository = environ.get("GITHUB_SERVER_URL", "https://github.com"), environ.get("GITHUB_REPOSITORY", "")
     run, attempt = _number(environ.get("GITHUB_RUN_ID")), _number(environ.get("GITHUB_RUN_ATTEMPT"))
     pull, began = _part(started, "pull_request"), _part(started, "workflow_run")
@@ -80,7 +80,7 @@ def _github(environ: Mapping[str, str], started: Mapping[str, Any]) -> Facts:
     ref = _REF.match(environ.get("GITHUB_REF", ""))
     head, base = _part(pull, "head"), _part(pull, "base")
     source, target = _text(_part(head, "repo"), "full_name"), _text(_part(base, "repo"), "full_name") or repository
-    return Facts(
+    return PipelineFacts(
         event=environ.get("GITHUB_EVENT_NAME", ""),
         commit=environ.get("GITHUB_SHA", ""),
         head=_text(head, "sha") or _text(began, "head_sha"),
@@ -99,9 +99,9 @@ def _github(environ: Mapping[str, str], started: Mapping[str, Any]) -> Facts:
     )
 
 
-def _gitlab(environ: Mapping[str, str], _: Mapping[str, Any]) -> Facts:
+def _gitlab(environ: Mapping[str, str], _: Mapping[str, Any]) -> PipelineFacts:
     source, target = environ.get("CI_MERGE_REQUEST_SOURCE_PROJECT_ID", ""), environ.get("CI_MERGE_REQUEST_PROJECT_ID", "")
-    return Facts(
+    return PipelineFacts(
         event=environ.get("CI_PIPELINE_SOURCE", ""),
         commit=environ.get("CI_COMMIT_SHA", ""),
         head=environ.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", ""),
@@ -120,9 +120,9 @@ def _gitlab(environ: Mapping[str, str], _: Mapping[str, Any]) -> Facts:
     )
 
 
-def _bitbucket(environ: Mapping[str, str], _: Mapping[str, Any]) -> Facts:
+def _bitbucket(environ: Mapping[str, str], _: Mapping[str, Any]) -> PipelineFacts:
     repository, build = environ.get("BITBUCKET_REPO_FULL_NAME", ""), _number(environ.get("BITBUCKET_BUILD_NUMBER"))
-    return Facts(
+    return PipelineFacts(
         commit=environ.get("BITBUCKET_COMMIT", ""),
         repository=repository,
         pull=_number(environ.get("BITBUCKET_PR_ID")),

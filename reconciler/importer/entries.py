@@ -11,53 +11,53 @@ from collections.abc import Iterator
 from typing import Any
 
 from reconciler.address import bare
-from reconciler.importer.gather import Gathered, Ref, Thing, tag
+from reconciler.importer.gather import Gathered, GatheredObject, Ref, tag
 from reconciler.importer.values import Unwritable, nothing, usual, written
-from reconciler.resource import UNSET, Field, Kind, Role
+from reconciler.resource import UNSET, Field, FieldRole, Kind
 from reconciler.text.suggest import a
-from reconciler.yamltext.emit import Items, Line, Words
+from reconciler.yamltext.emit import EmittedEntry, EmittedList, EmittedMap
 
 SHOWN_MAX = 60  # characters of a value in a comment
 
 
-class Writer:
+class EntryWriter:
     """Writes the things that were gathered. `elsewhere`: what is written in the place of a list that is split into files."""
 
     def __init__(self, gathered: Gathered) -> None:
         self.all = gathered
-        self.elsewhere: dict[tuple[Ref, str], Line] = {}
+        self.elsewhere: dict[tuple[Ref, str], EmittedEntry] = {}
         self._flags = _flags(gathered)
 
-    def entry(self, thing: Thing, *, without: frozenset[str] = frozenset()) -> Line:
+    def entry(self, thing: GatheredObject, *, without: frozenset[str] = frozenset()) -> EmittedEntry:
         """An entry of a map: its key and what is said of it; `without` are the sections below it that stand elsewhere."""
         kind = thing.kind
         words, comments = self._fields(thing)
         bare = kind.place.bare_is
         below = self._below(thing, without)
         if bare is not None and [one.key for one in words] == [bare] and not below:
-            return Line(thing.key, words[0].value, comments)
-        return Line(thing.key, Words([*words, *below], open=kind.within is None), comments)
+            return EmittedEntry(thing.key, words[0].value, comments)
+        return EmittedEntry(thing.key, EmittedMap([*words, *below], open=kind.within is None), comments)
 
-    def node(self, thing: Thing) -> Line:
+    def node(self, thing: GatheredObject) -> EmittedEntry:
         """An item of an ordered list."""
         place = thing.kind.place
         words, comments = self._fields(thing)
         below = self._below(thing, frozenset())
         if place.bare_is is not None and not below and [one.key for one in words] == [place.bare_is] and isinstance(words[0].value, str):
-            return Line(None, words[0].value, comments)
-        return Line(None, Words([*words, *below]), comments)
+            return EmittedEntry(None, words[0].value, comments)
+        return EmittedEntry(None, EmittedMap([*words, *below]), comments)
 
-    def section(self, kind: Kind, name: str, things: list[Thing], missed: list[str]) -> Line:
+    def section(self, kind: Kind, name: str, things: list[GatheredObject], missed: list[str]) -> EmittedEntry:
         """A map or a list of things, under its name; what is missing in it is said above."""
         comments = tuple(dict.fromkeys((*missed, *self._unread(things))))
         if kind.place.value_is is not None:
             words, more = self._fields(things[0])
-            return Line(name, words[0].value, (*comments, *more))
+            return EmittedEntry(name, words[0].value, (*comments, *more))
         if kind.place.in_list:
-            return Line(name, Items([self.node(one) for one in things]), comments)
-        return Line(name, Words([self.entry(one) for one in things], open=True), comments)
+            return EmittedEntry(name, EmittedList([self.node(one) for one in things]), comments)
+        return EmittedEntry(name, EmittedMap([self.entry(one) for one in things], open=True), comments)
 
-    def sections(self, thing: Thing) -> list[tuple[str, Kind, list[Thing], list[str]]]:
+    def sections(self, thing: GatheredObject) -> list[tuple[str, Kind, list[GatheredObject], list[str]]]:
         """What stands in a thing and is not declared yet, by section: the kind of the first, the things, what is missing."""
         kinds = self.all.kinds
         names = kinds.sections(thing.kind.name) | {name: some[0] for name, some in kinds.lists(thing.kind.name).items()}
@@ -67,34 +67,34 @@ class Writer:
             for name, kind in names.items()
         ]
 
-    def _below(self, thing: Thing, without: frozenset[str]) -> list[Line]:
+    def _below(self, thing: GatheredObject, without: frozenset[str]) -> list[EmittedEntry]:
         found = []
         for name, kind, things, missed in self.sections(thing):
             if name not in without and (things or (missed and not kind.one_per)):
                 line = self.elsewhere.get((thing.ref, name)) or self.section(kind, name, things, missed)
-                found.append(line if things else Line(name, [] if kind.place.in_list else {}, line.comments))
+                found.append(line if things else EmittedEntry(name, [] if kind.place.in_list else {}, line.comments))
         return found
 
     # -- fields ------------------------------------------------------------------------------------------------------------------------
 
-    def _fields(self, thing: Thing) -> tuple[list[Line], tuple[str, ...]]:
+    def _fields(self, thing: GatheredObject) -> tuple[list[EmittedEntry], tuple[str, ...]]:
         """The words of a thing, its place in the YAML first; and what is to be said above it."""
         kind, place, comments = thing.kind, thing.kind.place, []
         first = tag(kind)
         patched = self.all.patched(thing.address) if thing.address is not None else {}
-        words: list[Line] = []
+        words: list[EmittedEntry] = []
         if place.tag is not None:
             if first is None:
-                words.append(Line(place.tag, thing.key))
+                words.append(EmittedEntry(place.tag, thing.key))
             else:
                 named = self._value(thing, first)
-                words.append(Line(place.tag, named))
+                words.append(EmittedEntry(place.tag, named))
                 if named != thing.key:
-                    words.append(Line("key", thing.key))
+                    words.append(EmittedEntry("key", thing.key))
         if self.all.needs_id(thing):
-            words.append(Line("id", bare(thing.one.id)))
+            words.append(EmittedEntry("id", bare(thing.one.id)))
         for name, one in kind.fields.items():
-            if one.role is not Role.VALUE or one is first or name not in self.all.shapes[kind.name].readers:
+            if one.role is not FieldRole.VALUE or one is first or name not in self.all.shapes[kind.name].readers:
                 continue
             value = thing.one.values.get(name, UNSET)
             if value is UNSET or (usual(one, value, thing.one.raw) and not one.required):
@@ -113,11 +113,11 @@ class Writer:
                     comments.append(f"{name} is {_cut(one.shown(value))}, which is left as it is: {error}")
                 continue
             if not nothing(said) or one.required:
-                words.append(Line(name, said))
-        words += [Line(flag, True) for flag in self._flags.get(thing.ref, ())]
+                words.append(EmittedEntry(name, said))
+        words += [EmittedEntry(flag, True) for flag in self._flags.get(thing.ref, ())]
         return words, tuple(comments)
 
-    def _value(self, thing: Thing, one: Field) -> Any:
+    def _value(self, thing: GatheredObject, one: Field) -> Any:
         return written(
             self.all.shapes[thing.kind.name].readers[one.name],
             thing.one.values.get(one.name, UNSET),
@@ -125,20 +125,20 @@ class Writer:
             lambda kind, key: self.all.id_of(thing, kind, key),
         )
 
-    def _unread(self, things: list[Thing]) -> list[str]:
+    def _unread(self, things: list[GatheredObject]) -> list[str]:
         """What the service never shows of these things."""
         kinds = dict.fromkeys(thing.kind for thing in things)
         return [
             f"{name} of {a(kind.name)} was not written: the service does not show it"
             for kind in kinds
             for name, one in kind.fields.items()
-            if one.role is Role.VALUE and not one.readable
+            if one.role is FieldRole.VALUE and not one.readable
         ]
 
 
 def _flags(gathered: Gathered) -> dict[Ref, list[str]]:
     """The flags to write: where a parent has a choice, and has chosen one."""
-    choices: dict[tuple[Ref, str], list[Thing]] = defaultdict(list)
+    choices: dict[tuple[Ref, str], list[GatheredObject]] = defaultdict(list)
     for thing in gathered.things.values():
         for flag in gathered.kinds.flags(thing.kind.name):
             chooser = gathered.kinds.chooser(thing.kind.name, flag, _around(thing))
@@ -152,7 +152,7 @@ def _flags(gathered: Gathered) -> dict[Ref, list[str]]:
     return found
 
 
-def _around(thing: Thing) -> Iterator[tuple[str, Thing]]:
+def _around(thing: GatheredObject) -> Iterator[tuple[str, GatheredObject]]:
     """What a thing is written in, the nearest first, each with its kind."""
     host = thing.host
     while host is not None:

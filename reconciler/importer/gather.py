@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import Any
 
 from reconciler.address import Address, bare, is_key
-from reconciler.config.resources.shapes import Shape, shapes
+from reconciler.config.resources.shapes import KindShape, shapes
 from reconciler.config.source.nodes import lifted
-from reconciler.config.values import INVALID, Reader
+from reconciler.config.values import INVALID, FieldReader
 from reconciler.importer.excluded import removed_by
 from reconciler.importer.keys import free
 from reconciler.importer.values import Unwritable, spelled, written
@@ -29,7 +29,7 @@ Ref = tuple[str, str]
 
 
 @dataclass(eq=False)
-class Thing:
+class GatheredObject:
     """One object and where it goes: `host` is what it stands in in the YAML, `section` the name of that map or list.
 
     `declared`: the project has it already. `missed`: what stands in it and is not written, by section, as sentences.
@@ -37,11 +37,11 @@ class Thing:
 
     kind: Kind
     one: Observed
-    host: Thing | None
+    host: GatheredObject | None
     section: str
     address: Address | None = None
     declared: bool = False
-    below: dict[str, list[Thing]] = field(default_factory=lambda: defaultdict(list))
+    below: dict[str, list[GatheredObject]] = field(default_factory=lambda: defaultdict(list))
     missed: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     @property
@@ -74,9 +74,9 @@ class Gathered:
     ) -> None:
         self.patches = patches
         self.kinds, self.actual, self.known = kinds, actual, known
-        self.shapes: Mapping[str, Shape] = shapes(kinds)
-        self.things: dict[Ref, Thing] = {}
-        self.roots: list[Thing] = []
+        self.shapes: Mapping[str, KindShape] = shapes(kinds)
+        self.things: dict[Ref, GatheredObject] = {}
+        self.roots: list[GatheredObject] = []
         self._taken: dict[tuple[Address | None, str], set[str]] = defaultdict(set)
         for address in keys:
             self._taken[(address.container, kinds.of(address).name)].add(address.key)
@@ -102,7 +102,7 @@ class Gathered:
         patch = next((patch for patch in self.patches if patch.removes(address)), None)
         return removed_by(address, patch.source) if patch is not None else None
 
-    def reference(self, thing: Thing, kind: str, id: str) -> Any:
+    def reference(self, thing: GatheredObject, kind: str, id: str) -> Any:
         """A reference to an object, as it is written on a thing."""
         address = self.address(kind, self.kinds[kind].identity(id, {**thing.one.within, thing.kind.name: thing.one.id}))
         removed = self._removed(address)
@@ -112,7 +112,7 @@ class Gathered:
             return {"id": id}
         return address.key
 
-    def id_of(self, thing: Thing, kind: str, key: str) -> str | None:
+    def id_of(self, thing: GatheredObject, kind: str, key: str) -> str | None:
         """The id that a bare key on a thing means."""
         address = self._named(thing.address, kind, key) if thing.address is not None else None
         id = self._ids.get((kind, address)) if address is not None else None
@@ -133,7 +133,7 @@ class Gathered:
             for one in sorted(found, key=self._age):
                 container = self.things.get((kind.within, one.within.get(kind.within, ""))) if kind.within is not None else None
                 if kind.within is None or container is not None:
-                    self.things[(kind.name, one.id)] = Thing(kind, one, container, kind.place.section_in(kind.within))
+                    self.things[(kind.name, one.id)] = GatheredObject(kind, one, container, kind.place.section_in(kind.within))
         for thing in list(self.things.values()):
             self._host(thing)
         for thing in list(self.things.values()):
@@ -143,7 +143,7 @@ class Gathered:
         """The older ones first; those of one moment as a listing has them."""
         return str(one.raw.get("createdAt", "")), self._order.get((one.kind, one.id), 0), one.id
 
-    def _host(self, thing: Thing) -> None:
+    def _host(self, thing: GatheredObject) -> None:
         """Find the node that an object stands in."""
         inside = thing.kind.inside
         stands = thing.one.values.get(inside.name) if inside is not None else None
@@ -155,7 +155,7 @@ class Gathered:
         else:
             thing.host, thing.section = node, thing.kind.place.section_in(node.kind.name)
 
-    def _possible(self, thing: Thing) -> None:
+    def _possible(self, thing: GatheredObject) -> None:
         """Leave out what lacks something that must be written."""
         if thing.ref not in self.things or thing.ref in self.known:
             return
@@ -177,7 +177,7 @@ class Gathered:
                 self._leave(thing, str(error))
                 return
 
-    def _leave(self, thing: Thing, why: str) -> None:
+    def _leave(self, thing: GatheredObject, why: str) -> None:
         """Leave an object out, and what stands in it; said where it would have stood."""
         if thing.ref not in self.things:
             return
@@ -191,7 +191,7 @@ class Gathered:
 
     def _alone(self) -> None:
         """A list of nodes that stand only beside their own kind holds nothing else."""
-        lists: dict[tuple[Ref, str], list[Thing]] = defaultdict(list)
+        lists: dict[tuple[Ref, str], list[GatheredObject]] = defaultdict(list)
         for thing in self.things.values():
             if thing.host is not None and thing.kind.place.in_list:
                 lists[(thing.host.ref, thing.section)].append(thing)
@@ -209,7 +209,7 @@ class Gathered:
             for thing in [one for one in self.things.values() if one.kind is kind]:
                 self._call(thing)
 
-    def _call(self, thing: Thing) -> None:
+    def _call(self, thing: GatheredObject) -> None:
         if thing.ref not in self.things:
             return
         kind = thing.kind
@@ -244,15 +244,15 @@ class Gathered:
             return
         self._ids[(kind.name, thing.address)] = thing.one.id
 
-    def _settled(self, thing: Thing) -> str | None:
+    def _settled(self, thing: GatheredObject) -> str | None:
         """The key that a field gives, spelled as the configuration settles it; None where it cannot be one."""
-        reader: Reader | None = self.shapes[thing.kind.name].key_reader
+        reader: FieldReader | None = self.shapes[thing.kind.name].key_reader
         assert reader is not None
         value = thing.one.values.get(reader.field.name)
         read = reader.read(lifted(value, Source("", 0)), lambda at, message, *, id: None) if isinstance(value, str) else INVALID
         return read if isinstance(read, str) else None
 
-    def _new(self, thing: Thing, container: Thing | None, taken: set[str]) -> str:
+    def _new(self, thing: GatheredObject, container: GatheredObject | None, taken: set[str]) -> str:
         host = thing.host if thing.host is not None and thing.host is not container else None
         around = title(thing.host.one) if thing.host is not None and host is not None else ""
         first = tag(thing.kind)
@@ -275,19 +275,19 @@ class Gathered:
                 if any(one.kind.place.in_list for one in some):
                     thing.below[section] = sorted(some, key=self._position)
 
-    def _position(self, thing: Thing) -> tuple[float, tuple[str, int, str]]:
+    def _position(self, thing: GatheredObject) -> tuple[float, tuple[str, int, str]]:
         """Its place in the listing; of what no listing ranks, the place of the first that stands in it and is ranked beside it."""
         ranks = [one.one.rank for one in self._within(thing) if one is thing or _ranked_widely(one.kind)]
         return min((float(rank) for rank in ranks if rank is not None), default=float("inf")), self._age(thing.one)
 
-    def _within(self, thing: Thing) -> Iterator[Thing]:
+    def _within(self, thing: GatheredObject) -> Iterator[GatheredObject]:
         yield thing
         for other in thing.below.get(thing.section, ()):
             yield from self._within(other)
 
     # -- what tells them apart -----------------------------------------------------------------------------------------------------
 
-    def needs_id(self, thing: Thing) -> bool:
+    def needs_id(self, thing: GatheredObject) -> bool:
         """Whether its natural key does not name it: there is none, it is copied rather than made, or another has the same."""
         kind = thing.kind
         create = kind.api.get("create")

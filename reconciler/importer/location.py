@@ -12,14 +12,14 @@ from typing import Any, Final
 import yaml
 
 from reconciler.model import Source
-from reconciler.yamltext.emit import STEP, Line, closed, entry, item, scalar
+from reconciler.yamltext.emit import STEP, EmittedEntry, closed, entry, item, scalar
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BLOCKS: Final = ("|", ">")
 
 
 @dataclass(frozen=True)
-class Spot:
+class YamlSpot:
     """One entry of a map or item of a list: the container, its place there, and what stands there."""
 
     holder: yaml.CollectionNode
@@ -27,7 +27,7 @@ class Spot:
     node: yaml.Node
 
 
-class Page:
+class EditedFile:
     """One file: its nodes by place, and the edits to it so far."""
 
     def __init__(self, text: str) -> None:
@@ -36,7 +36,7 @@ class Page:
         self._starts = [0]
         for line in self.text.splitlines(keepends=True):
             self._starts.append(self._starts[-1] + len(line))
-        self._spots: dict[tuple[int, int], Spot] = {}
+        self._spots: dict[tuple[int, int], YamlSpot] = {}
         self._edits: list[tuple[int, int, str]] = []
         if self.top is not None:
             self._walk(self.top)
@@ -44,22 +44,22 @@ class Page:
     def _walk(self, node: yaml.Node) -> None:
         if isinstance(node, yaml.MappingNode):
             for index, (key, value) in enumerate(node.value):
-                self._spots.setdefault(_start(key), Spot(node, index, value))
+                self._spots.setdefault(_start(key), YamlSpot(node, index, value))
                 self._walk(value)
         elif isinstance(node, yaml.SequenceNode):
             for index, value in enumerate(node.value):
                 for start in {_start(value), *(_start(key) for key, _ in (value.value if isinstance(value, yaml.MappingNode) else ()))}:
-                    self._spots[start] = Spot(node, index, value)
+                    self._spots[start] = YamlSpot(node, index, value)
                 for _, inner in value.value if isinstance(value, yaml.MappingNode) else ():
                     self._walk(inner)
 
-    def spot(self, source: Source) -> Spot | None:
+    def spot(self, source: Source) -> YamlSpot | None:
         """What stands at a place; of a node in a list, the whole of it."""
         return self._spots.get((source.line - 1, source.column - 1))
 
     # -- edits -------------------------------------------------------------------------------------------------------------------------
 
-    def add(self, holder: yaml.Node, lines: list[Line], *, after: int | None = None) -> None:
+    def add(self, holder: yaml.Node, lines: list[EmittedEntry], *, after: int | None = None) -> None:
         """Put entries or items into a map or list: after that index, at the end where None, at the beginning where -1."""
         assert isinstance(holder, yaml.CollectionNode)
         keyed = isinstance(holder, yaml.MappingNode)
@@ -76,7 +76,7 @@ class Page:
         at = self._line(self._last(_value(holder, index)) + 1)
         self._edit(at, 0, text if at == 0 or self.text[at - 1] == "\n" else f"\n{text}")
 
-    def _add_closed(self, holder: yaml.CollectionNode, lines: list[Line], after: int | None, keyed: bool) -> None:
+    def _add_closed(self, holder: yaml.CollectionNode, lines: list[EmittedEntry], after: int | None, keyed: bool) -> None:
         texts = [f"{scalar(one.key or '')}: {closed(one.value)}" if keyed else closed(one.value) for one in lines]
         index = len(holder.value) - 1 if after is None else after
         if not holder.value:
@@ -86,7 +86,7 @@ class Page:
         else:
             self._edit(self._offset(_value(holder, index).end_mark), 0, "".join(f", {one}" for one in texts))
 
-    def open_up(self, spot: Spot, lines: list[Line], *, keyed: bool) -> None:
+    def open_up(self, spot: YamlSpot, lines: list[EmittedEntry], *, keyed: bool) -> None:
         """Fill an empty map or list (`{}`, `[]`) with entries or items on lines of their own."""
         if spot.holder.flow_style:
             self._add_closed(spot.node, lines, None, keyed)  # type: ignore[arg-type]
@@ -153,15 +153,15 @@ def _start(node: yaml.Node) -> tuple[int, int]:
     return node.start_mark.line, node.start_mark.column
 
 
-def key_of(node: yaml.Node | None, name: str) -> Spot | None:
+def key_of(node: yaml.Node | None, name: str) -> YamlSpot | None:
     """What stands behind a key of a map; None where there is none."""
     if isinstance(node, yaml.MappingNode):
         for index, (key, value) in enumerate(node.value):
             if key.value == name:
-                return Spot(node, index, value)
+                return YamlSpot(node, index, value)
     return None
 
 
-def pages(texts: Mapping[str, str]) -> dict[str, Page]:
+def pages(texts: Mapping[str, str]) -> dict[str, EditedFile]:
     """The files by name."""
-    return {name: Page(text) for name, text in texts.items()}
+    return {name: EditedFile(text) for name, text in texts.items()}

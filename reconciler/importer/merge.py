@@ -10,19 +10,19 @@ import yaml
 from reconciler.address import Address
 from reconciler.config.source.split import INCLUDE
 from reconciler.errors import Refused
-from reconciler.importer.entries import Writer
+from reconciler.importer.entries import EntryWriter
 from reconciler.importer.excluded import excluded_objects, removed_by
-from reconciler.importer.gather import Gathered, Thing
-from reconciler.importer.location import Page, Spot, key_of, pages
-from reconciler.importer.project import Written, apart, missing, modeline, parts, unread
+from reconciler.importer.gather import Gathered, GatheredObject
+from reconciler.importer.location import EditedFile, YamlSpot, key_of, pages
+from reconciler.importer.project import ImportedProject, apart, missing, modeline, parts, unread
 from reconciler.model import Actual, Declared, Desired, State
 from reconciler.model.desired import Generation
 from reconciler.plan import match
 from reconciler.resource import Kind, Kinds
-from reconciler.yamltext.emit import Line, document
+from reconciler.yamltext.emit import EmittedEntry, document
 
 
-def into(kinds: Kinds, actual: Actual, desired: Desired, state: State, texts: Mapping[str, str], *, schema: str) -> Written:
+def into(kinds: Kinds, actual: Actual, desired: Desired, state: State, texts: Mapping[str, str], *, schema: str) -> ImportedProject:
     """The files that change or are new. `texts`: every file of the project, the project file first.
 
     Raises `Refused` where it is not clear which object a declared address is.
@@ -37,7 +37,7 @@ def into(kinds: Kinds, actual: Actual, desired: Desired, state: State, texts: Ma
     known |= excluded_objects(kinds, desired, state, actual, found)
     declared |= {address: excluded.declared for address, excluded in desired.excluded.items()}
     gathered = Gathered(kinds, actual, known, keys=frozenset(declared), patches=desired.patches)
-    adding = _Adding(Writer(gathered), declared, pages(texts), next(iter(texts)), schema)
+    adding = _Adding(EntryWriter(gathered), declared, pages(texts), next(iter(texts)), schema)
     left: list[str] = []
     for thing in list(gathered.things.values()):
         made = desired.generated.get(thing.address) if thing.address is not None else None
@@ -48,7 +48,7 @@ def into(kinds: Kinds, actual: Actual, desired: Desired, state: State, texts: Ma
         elif thing.declared:
             adding.to(thing)
     left += _ids_of(gathered, desired.environment)
-    return Written(adding.files(texts), (*unread(actual), *missing(gathered), *left))
+    return ImportedProject(adding.files(texts), (*unread(actual), *missing(gathered), *left))
 
 
 def _ids_of(gathered: Gathered, environment: str | None) -> list[str]:
@@ -62,7 +62,7 @@ def _ids_of(gathered: Gathered, environment: str | None) -> list[str]:
     return [f"{address} was written with its id in {environment}; {way}" for address in new]
 
 
-def _excluded(thing: Thing, desired: Desired) -> list[str]:
+def _excluded(thing: GatheredObject, desired: Desired) -> list[str]:
     """What is said of an object that a patch removes; nothing of what it contains."""
     assert thing.address is not None
     thing.missed.clear()
@@ -71,7 +71,7 @@ def _excluded(thing: Thing, desired: Desired) -> list[str]:
     return [f"not written: {thing.name}: {removed_by(thing.address, desired.excluded[thing.address].source)}"]
 
 
-def _left(thing: Thing, made: Generation) -> list[str]:
+def _left(thing: GatheredObject, made: Generation) -> list[str]:
     """What is not written into a resource that `forEach` makes: it would be written into all that come from the same lines."""
     return [
         f"not written: {one.name}: {thing.address} is generated; change {made}"
@@ -84,7 +84,9 @@ def _left(thing: Thing, made: Generation) -> list[str]:
 class _Adding:
     """What is added, to which file."""
 
-    def __init__(self, writer: Writer, declared: Mapping[Address, Declared], pages: Mapping[str, Page], top: str, schema: str) -> None:
+    def __init__(
+        self, writer: EntryWriter, declared: Mapping[Address, Declared], pages: Mapping[str, EditedFile], top: str, schema: str
+    ) -> None:
         self.writer, self.declared, self.pages, self.top, self.schema = writer, declared, pages, top, schema
         self.new: dict[str, str] = {}
         self.parts: dict[str, str] = {}
@@ -96,7 +98,7 @@ class _Adding:
         changed = {name: page.edited() for name, page in self.pages.items()}
         return {**{name: text for name, text in changed.items() if text != texts[name].removeprefix("\ufeff")}, **self.new, **self.parts}
 
-    def to(self, thing: Thing) -> None:
+    def to(self, thing: GatheredObject) -> None:
         """Add what stands in a declared thing and is not declared."""
         sections = {name: (kind, things) for name, kind, things, _ in self.writer.sections(thing) if things}
         if thing.host is None:
@@ -115,10 +117,10 @@ class _Adding:
         for name, (kind, things) in sections.items():
             self._section(thing, name, kind, things)
 
-    def _holds(self, thing: Thing, name: str) -> bool:
+    def _holds(self, thing: GatheredObject, name: str) -> bool:
         return any(one.declared for one in thing.below.get(name, ())) or self._empty(thing, name) is not None
 
-    def _section(self, thing: Thing, name: str, kind: Kind, things: list[Thing]) -> None:
+    def _section(self, thing: GatheredObject, name: str, kind: Kind, things: list[GatheredObject]) -> None:
         """Add to one map or list, which may be missing."""
         keyed = not kind.place.in_list
         beside = [one for one in thing.below.get(name, ()) if one.declared]
@@ -151,14 +153,14 @@ class _Adding:
         assert own is not None
         page.add(own.node, [self.writer.elsewhere.get((thing.ref, name)) or self.writer.section(kind, name, things, [])])
 
-    def _spot(self, thing: Thing) -> tuple[Page, Spot] | None:
+    def _spot(self, thing: GatheredObject) -> tuple[EditedFile, YamlSpot] | None:
         """Where a declared thing is written."""
         assert thing.address is not None
         source = self.declared[thing.address].source
         spot = self.pages[source.file].spot(source)
         return (self.pages[source.file], spot) if spot is not None else None
 
-    def _part(self, thing: Thing, name: str, spot: Spot, *, keyed: bool) -> tuple[Page, Spot]:
+    def _part(self, thing: GatheredObject, name: str, spot: YamlSpot, *, keyed: bool) -> tuple[EditedFile, YamlSpot]:
         """Where something can be added to a map or list that is split into files, none of which declares anything."""
         files = key_of(spot.node, INCLUDE)
         assert files is not None
@@ -174,7 +176,7 @@ class _Adding:
             hint=f'Replace the whole file by "{name}: {"{}" if keyed else "[]"}" and run the command again.',
         )
 
-    def _empty(self, thing: Thing, name: str) -> tuple[Page, Spot] | None:
+    def _empty(self, thing: GatheredObject, name: str) -> tuple[EditedFile, YamlSpot] | None:
         """The section where it is written and holds nothing; None where it is not written."""
         assert thing.address is not None
         source = self.declared[thing.address].source
@@ -205,12 +207,14 @@ class _Adding:
         assert page.top is not None
         spot = key_of(page.top, "include")
         patterns = [one.value for one in spot.node.value] if spot is not None and isinstance(spot.node, yaml.SequenceNode) else []
-        lines = [Line(None, path) for path in self.new if not any(fnmatchcase(path, pattern) for pattern in patterns)]
+        lines = [EmittedEntry(None, path) for path in self.new if not any(fnmatchcase(path, pattern) for pattern in patterns)]
         if not lines:
             return
         if spot is None:
             project = key_of(page.top, "project")
-            page.add(page.top, [Line("include", [one.value for one in lines])], after=project.index if project is not None else None)
+            page.add(
+                page.top, [EmittedEntry("include", [one.value for one in lines])], after=project.index if project is not None else None
+            )
         elif patterns:
             page.add(spot.node, lines)
         else:

@@ -18,7 +18,7 @@ from reconciler.model.codec import title
 from reconciler.plan.siblings.moves import moves
 from reconciler.plan.siblings.positions import standing
 from reconciler.resource import Kind, Kinds
-from reconciler.yamltext.cursor import Tracked
+from reconciler.yamltext.cursor import MarkedText
 from reconciler.yamltext.move import Host, Moving
 from reconciler.yamltext.trail import entry
 from reconciler.yamltext.tree import parse
@@ -52,7 +52,7 @@ class Moves:
         state: State,
         actual: Actual,
         ids: Mapping[Address, str],
-        files: dict[str, Tracked],
+        files: dict[str, MarkedText],
         excluded: Mapping[tuple[str, str], Address],
     ) -> None:
         self.kinds, self.desired, self.files, self.excluded = kinds, desired, files, excluded

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from reconciler.config.source.split import INCLUDE
-from reconciler.importer.entries import Writer
-from reconciler.importer.gather import Thing
-from reconciler.yamltext.emit import Items, Line, Words
+from reconciler.importer.entries import EntryWriter
+from reconciler.importer.gather import GatheredObject
+from reconciler.yamltext.emit import EmittedEntry, EmittedList, EmittedMap
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,15 @@ class Limits:
 LIMITS: Final = Limits()
 
 
-class Parts:
+class RootFiles:
     """The files of one root. `taken`: paths that others have."""
 
-    def __init__(self, writer: Writer, limits: Limits, taken: Collection[str] = ()) -> None:
+    def __init__(self, writer: EntryWriter, limits: Limits, taken: Collection[str] = ()) -> None:
         self.writer, self.limits = writer, limits
-        self.files: dict[str, Words] = {}
+        self.files: dict[str, EmittedMap] = {}
         self._paths = {path.lower() for path in taken}  # some file systems do not tell upper from lower case
 
-    def split(self, host: Thing, section: str, folder: str) -> None:
+    def split(self, host: GatheredObject, section: str, folder: str) -> None:
         """Split a list of what is not declared yet into files, if it is that long; the writer writes their names in its place."""
         things = [one for one in host.below.get(section, ()) if not one.declared]
         if sum(size(thing) for thing in things) <= (self.limits.nodes if host.host is None else self.limits.file):
@@ -46,13 +46,13 @@ class Parts:
             path = self._free(f"{folder}/{name}")
             for inner in self.writer.all.kinds.lists(first.kind.name) if len(group) == 1 else ():
                 self.split(first, inner, f"{folder}/{name}")
-            self.files[path] = Words([Line(section, Items([self.writer.node(one) for one in group]))], open=True)
+            self.files[path] = EmittedMap([EmittedEntry(section, EmittedList([self.writer.node(one) for one in group]))], open=True)
             names.append(path)
-        self.writer.elsewhere[(host.ref, section)] = Line(section, Words([Line(INCLUDE, names)], open=True))
+        self.writer.elsewhere[(host.ref, section)] = EmittedEntry(section, EmittedMap([EmittedEntry(INCLUDE, names)], open=True))
 
-    def _groups(self, things: list[Thing]) -> Iterator[list[Thing]]:
+    def _groups(self, things: list[GatheredObject]) -> Iterator[list[GatheredObject]]:
         """What goes to one file: a node that contains others, or as many as follow each other and contain nothing."""
-        group: list[Thing] = []
+        group: list[GatheredObject] = []
         for thing in things:
             if self._holds(thing) or len(group) >= self.limits.file:
                 if group:
@@ -65,7 +65,7 @@ class Parts:
         if group:
             yield group
 
-    def _holds(self, thing: Thing) -> bool:
+    def _holds(self, thing: GatheredObject) -> bool:
         return bool(self.writer.all.kinds.lists(thing.kind.name))
 
     def _free(self, path: str) -> str:
@@ -77,6 +77,6 @@ class Parts:
         return found
 
 
-def size(thing: Thing) -> int:
+def size(thing: GatheredObject) -> int:
     """How many nodes a node is, with all that it contains."""
     return 1 + sum(size(one) for some in thing.below.values() for one in some)

@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.config.words import TOP
-from reconciler.importer.entries import Writer
-from reconciler.importer.gather import Gathered, Thing
-from reconciler.importer.parts import LIMITS, Limits, Parts
+from reconciler.importer.entries import EntryWriter
+from reconciler.importer.gather import Gathered, GatheredObject
+from reconciler.importer.parts import LIMITS, Limits, RootFiles
 from reconciler.model import Actual
 from reconciler.resource import Kinds
 from reconciler.yamltext import key_order
-from reconciler.yamltext.emit import Line, Words, document
+from reconciler.yamltext.emit import EmittedEntry, EmittedMap, document
 from reconciler.yamltext.format import layout
 
 MODELINE = "yaml-language-server: $schema={schema}"
@@ -20,48 +20,48 @@ PROJECT_FILE = "reconciler.yaml"
 
 
 @dataclass(frozen=True)
-class Written:
+class ImportedProject:
     """`files`: relative path to text. `missing`: sentences about what was seen and is not written, or could not be seen."""
 
     files: Mapping[str, str]
     missing: tuple[str, ...]
 
 
-def project(kinds: Kinds, actual: Actual, *, service: Mapping[str, object], schema: str, limits: Limits = LIMITS) -> Written:
+def project(kinds: Kinds, actual: Actual, *, service: Mapping[str, object], schema: str, limits: Limits = LIMITS) -> ImportedProject:
     """The files of a new project that holds everything in `actual`.
 
     The first root's key is the project's name. `service`: the words of that section. `schema`: where editors find it. `limits`: when
     an ordered list is split into files.
     """
     gathered = Gathered(kinds, actual, {})
-    writer = Writer(gathered)
+    writer = EntryWriter(gathered)
     unseen = unread(actual)
     several = len(gathered.roots) > 1
-    files: dict[str, Words] = {}
-    split: dict[str, Words] = {}
-    tops: list[Line] = []
+    files: dict[str, EmittedMap] = {}
+    split: dict[str, EmittedMap] = {}
+    tops: list[EmittedEntry] = []
     for root in gathered.roots:
         split |= parts(writer, root, several, limits)
         beside, rest = apart(writer, root, several)
         files |= beside
         entry = writer.entry(root, without=rest)
-        tops.append(Line(root.kind.place.section_in(None), Words([entry], open=True)))
+        tops.append(EmittedEntry(root.kind.place.section_in(None), EmittedMap([entry], open=True)))
     key = gathered.roots[0].key if gathered.roots else "docs"
-    words = Words([Line("version", 1), Line("project", key)])
+    words = EmittedMap([EmittedEntry("version", 1), EmittedEntry("project", key)])
     if service:
-        words.lines.append(Line("service", Words([Line(one, value) for one, value in service.items()], open=True)))
+        words.lines.append(EmittedEntry("service", EmittedMap([EmittedEntry(one, value) for one, value in service.items()], open=True)))
     if files:
-        words.lines.append(Line("include", _patterns(files)))
-    merged: dict[str, Words] = {}
+        words.lines.append(EmittedEntry("include", _patterns(files)))
+    merged: dict[str, EmittedMap] = {}
     for line in tops:
-        merged.setdefault(line.key or "", Words(open=True)).lines.extend(line.value.lines)
-    words.lines += [Line(section, value) for section, value in merged.items()]
+        merged.setdefault(line.key or "", EmittedMap(open=True)).lines.extend(line.value.lines)
+    words.lines += [EmittedEntry(section, value) for section, value in merged.items()]
     head = [modeline(PROJECT_FILE, schema), *(f"Not seen: {one}" for one in unseen)]
     texts = {PROJECT_FILE: document(words, head=head)}
     for path, some in (files | split).items():
         texts[path] = document(some, head=[modeline(path, schema)])
     shape = key_order.document(kinds, TOP)
-    return Written({path: layout(text, shape) for path, text in texts.items()}, (*unseen, *missing(gathered)))
+    return ImportedProject({path: layout(text, shape) for path, text in texts.items()}, (*unseen, *missing(gathered)))
 
 
 def modeline(path: str, schema: str) -> str:
@@ -69,20 +69,22 @@ def modeline(path: str, schema: str) -> str:
     return MODELINE.format(schema="../" * path.count("/") + schema)
 
 
-def parts(writer: Writer, root: Thing, several: bool, limits: Limits = LIMITS, *, taken: Collection[str] = ()) -> dict[str, Words]:
+def parts(
+    writer: EntryWriter, root: GatheredObject, several: bool, limits: Limits = LIMITS, *, taken: Collection[str] = ()
+) -> dict[str, EmittedMap]:
     """The files of the ordered lists of a root that are too long for one, where nothing in the list is declared yet."""
-    found = Parts(writer, limits, taken)
+    found = RootFiles(writer, limits, taken)
     for section, kind, _, _ in writer.sections(root):
         if kind.place.in_list and not any(one.declared for one in root.below.get(section, ())):
             found.split(root, section, f"{root.key}/{section}" if several else section)
     return found.files
 
 
-def apart(writer: Writer, root: Thing, several: bool) -> tuple[dict[str, Words], frozenset[str]]:
+def apart(writer: EntryWriter, root: GatheredObject, several: bool) -> tuple[dict[str, EmittedMap], frozenset[str]]:
     """The files that hold parts of a root, and the names of these parts: each list, and each entry that things stand in."""
     kinds = writer.all.kinds
-    whose = [Line(root.kind.name, root.key)] if several else []
-    files: dict[str, Words] = {}
+    whose = [EmittedEntry(root.kind.name, root.key)] if several else []
+    files: dict[str, EmittedMap] = {}
     names = set()
     folder = f"{root.key}/" if several else ""
     for section, kind, things, missed in writer.sections(root):
@@ -90,12 +92,12 @@ def apart(writer: Writer, root: Thing, several: bool) -> tuple[dict[str, Words],
             continue
         if kind.place.in_list:
             if things or missed:
-                files[f"{folder}{section}.yaml"] = Words([*whose, writer.section(kind, section, things, missed)], open=True)
+                files[f"{folder}{section}.yaml"] = EmittedMap([*whose, writer.section(kind, section, things, missed)], open=True)
             names.add(section)
         elif things and (kinds.sections(kind.name) or kinds.lists(kind.name)):
             for index, thing in enumerate(things):
                 line = writer.section(kind, section, [thing], missed if index == 0 else [])
-                files[f"{folder}{section}/{thing.key}.yaml"] = Words([*whose, line], open=True)
+                files[f"{folder}{section}/{thing.key}.yaml"] = EmittedMap([*whose, line], open=True)
             names.add(section)
     return files, frozenset(names)
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, NotRequired, Required, Union, get_args
 import typing_extensions
 
 from reconciler.config.source.nodes import lifted
-from reconciler.config.values import INVALID, Reader
+from reconciler.config.values import INVALID, FieldReader
 from reconciler.model import Source
 from reconciler.resource import UNSET, Field, Foreign, Named, Spelled, To
 
@@ -28,7 +28,7 @@ class Unwritable(Exception):
     """The value has no written form; `str(error)` says why."""
 
 
-def written(reader: Reader, value: Any, name: Name, id_of: Callable[[str, str], str | None]) -> Any:
+def written(reader: FieldReader, value: Any, name: Name, id_of: Callable[[str, str], str | None]) -> Any:
     """What is written for a field's value in the request form. Raises `Unwritable`.
 
     `id_of(kind, key)` is the id behind a bare key, None where there is none.

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from reconciler.resource import UNSET, Wire
+from reconciler.resource import UNSET, WireForm
 
 
 def _paragraph(line: str) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def _checked(value: Any) -> Any:
 
 RichText = Annotated[
     Any,
-    Wire(body=_body, show=_shown),
+    WireForm(body=_body, show=_shown),
     BeforeValidator(_checked),
     WithJsonSchema(
         {

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJs
 from pydantic_core import PydanticCustomError
 
 from reconciler.address import Address
-from reconciler.resource import UNSET, Exposes, Grant, Spelled, To, Wire
+from reconciler.resource import UNSET, Exposes, Grant, Spelled, To, WireForm
 from reconciler.resource.audience import MEMBERS, MEMBERS_THROUGH
 from reconciler.resource.conditions import UNSIGNED
 
@@ -27,13 +27,13 @@ def _null_to_guest(value: Any) -> Any:
 
 MemberRole = Annotated[
     Literal["admin", "create", "review", "edit", "comment", "read", "guest"],
-    Wire(body=_guest_to_null, show=_null_to_guest),
+    WireForm(body=_guest_to_null, show=_null_to_guest),
 ]
 """A role; the service spells guest `null`."""
 
 Level = Annotated[
     Literal["admin", "create", "review", "edit", "comment", "read", "guest", "inherit"],
-    Wire(body=_guest_to_null, show=_null_to_guest),
+    WireForm(body=_guest_to_null, show=_null_to_guest),
 ]
 """What members may do with something; `inherit`: as with what contains it."""
 
@@ -75,7 +75,7 @@ def _unchanged(value: Any) -> Any:
     return value
 
 
-BLANK_IS_NULL = Wire(body=_blank_to_null, show=_unchanged)
+BLANK_IS_NULL = WireForm(body=_blank_to_null, show=_unchanged)
 """Of a text that `null` clears: the service may show nothing as an empty text."""
 
 URI_MAX: Final = 2048
@@ -200,5 +200,5 @@ def _lower(value: Any) -> Any:
     return value.lower() if isinstance(value, str) else value
 
 
-Email = Annotated[str, AfterValidator(_lower), Wire(body=_lower, show=_lower), Field(examples=["ada@acme.example"])]
+Email = Annotated[str, AfterValidator(_lower), WireForm(body=_lower, show=_lower), Field(examples=["ada@acme.example"])]
 """An e-mail address; upper and lower case are the same."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from annotated_types import Len
 from pydantic import Field
 
-from reconciler.resource import PUT, Api, One, Permission, Resource, Single, field, one_per
+from reconciler.resource import PUT, One, Permission, Resource, SingleValue, Verbs, field, one_per
 from reconciler.resource.conditions import UNSIGNED
 
 _CLAIM = {"type": "boolean", "description": "Tries what is new"}
@@ -25,7 +25,7 @@ def _claims(values: Mapping[str, Any]) -> Mapping[str, Any]:
 class AdaptiveSchema(
     Resource,
     kind="adaptive-schema",
-    place=Single("adaptiveSchema", value_is="jsonSchema"),
+    place=SingleValue("adaptiveSchema", value_is="jsonSchema"),
     object="site-adaptive-schema",
     permission=Permission("createContent", of="organization"),
     claims=_claims,
@@ -33,7 +33,7 @@ class AdaptiveSchema(
     """The attributes of visitors that conditions may name: a JSON Schema, draft-07."""
 
     reads = (One("/orgs/{organization}/sites/{site}/adaptive-schema"),)
-    api = Api(
+    api = Verbs(
         create=PUT("/orgs/{organization}/sites/{site}/adaptive-schema", upsert=True),
         update=PUT("/orgs/{organization}/sites/{site}/adaptive-schema"),
     )

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from reconciler.kinds._rich_text import RichText, written_instructions
-from reconciler.resource import PUT, Api, One, Permission, Resource, Single, field, one_per
+from reconciler.resource import PUT, One, Permission, Resource, SingleValue, Verbs, field, one_per
 
 
 class AgentInstructions(
     Resource,
     kind="agent-instructions",
-    place=Single("agentInstructions", value_is="instructions"),
+    place=SingleValue("agentInstructions", value_is="instructions"),
     permission=Permission("admin", of="organization"),
 ):
     """Instructions for agents of the organization: a text, or a rich document in the form of the service."""
 
     reads = (One("/orgs/{organization}/agent-instructions"),)
-    api = Api(
+    api = Verbs(
         create=PUT("/orgs/{organization}/agent-instructions", upsert=True),
         update=PUT("/orgs/{organization}/agent-instructions"),
     )

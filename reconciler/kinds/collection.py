@@ -11,15 +11,15 @@ from reconciler.resource import (
     DELETE,
     PATCH,
     POST,
-    Api,
     Audience,
     Exposes,
     Listing,
-    Node,
+    ListItem,
     One,
     Permission,
     Resource,
-    Wire,
+    Verbs,
+    WireForm,
     field,
     inside,
     within,
@@ -38,7 +38,7 @@ def _blank_to_null(value: Any) -> Any:
 class Collection(
     Resource,
     kind="collection",
-    place=Node("collection", {"organization": "content", "collection": "content"}),
+    place=ListItem("collection", {"organization": "content", "collection": "content"}),
     seeds="collections",
     protected=True,
     permission=Permission("create"),
@@ -48,7 +48,7 @@ class Collection(
     """A group of spaces and of other collections."""
 
     reads = (Listing("/orgs/{organization}/collections"), One("/collections/{id}"))
-    api = Api(
+    api = Verbs(
         create=POST("/orgs/{organization}/collections", marker="title"),
         update=PATCH("/collections/{id}"),
         move=POST("/collections/{id}/move", anchors=NODES),
@@ -59,7 +59,7 @@ class Collection(
     organization = within("organization", on="transfer")
     parent = inside("collection", on=("create", "move"), key=True)
     title: Annotated[str, Len(0, 50)] = field("The name.", key=True, required=True)
-    description: Annotated[Annotated[str, Len(0, 100)] | None, Wire(body=_null_to_blank, show=_blank_to_null)] = field(
+    description: Annotated[Annotated[str, Len(0, 100)] | None, WireForm(body=_null_to_blank, show=_blank_to_null)] = field(
         "A one-line description.", on="update", clear=True, initial=""
     )
     defaultLevel: Level = field(

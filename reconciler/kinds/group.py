@@ -7,13 +7,13 @@ from typing import Annotated
 from annotated_types import Len
 
 from reconciler.kinds._values import Icon
-from reconciler.resource import DELETE, PATCH, POST, Api, Listing, Node, Permission, Resource, field, inside, within
+from reconciler.resource import DELETE, PATCH, POST, Listing, ListItem, Permission, Resource, Verbs, field, inside, within
 
 
 class Group(
     Resource,
     kind="group",
-    place=Node("group", {"site": "structure", "group": "structure"}),
+    place=ListItem("group", {"site": "structure", "group": "structure"}),
     object="site-section-group",
     replaceable=True,
     permission=Permission("createContent", of="organization"),
@@ -21,7 +21,7 @@ class Group(
     """A group of sections or of other groups."""
 
     reads = (Listing("/orgs/{organization}/sites/{site}/section-groups"),)
-    api = Api(
+    api = Verbs(
         create=POST("/orgs/{organization}/sites/{site}/section-groups", marker="title"),
         update=PATCH("/orgs/{organization}/sites/{site}/section-groups/{id}"),
         move=POST(

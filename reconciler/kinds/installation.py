@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from reconciler.address import Address
-from reconciler.resource import POST, UNSET, Api, Keyed, Listing, Permission, Resource, To, field, output, within
+from reconciler.resource import POST, UNSET, Keyed, Listing, Permission, Resource, To, Verbs, field, output, within
 
 
 def _integration(raw: Mapping[str, Any]) -> Any:
@@ -28,7 +28,7 @@ class Installation(
     """An integration that is installed. It is created once: the service cannot configure or remove it."""
 
     reads = (Listing("/integrations/{integration}/installations", each="integration"),)
-    api = Api(create=POST("/integrations/{integration}/installations", upsert=True))
+    api = Verbs(create=POST("/integrations/{integration}/installations", upsert=True))
 
     organization = within("organization", on="create")
     integration: Annotated[Address, To("integration", anywhere=True)] = field(

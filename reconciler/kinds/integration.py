@@ -12,7 +12,6 @@ from reconciler.kinds._values import Uri
 from reconciler.resource import (
     DELETE,
     POST,
-    Api,
     Audience,
     Exposes,
     Grant,
@@ -21,6 +20,7 @@ from reconciler.resource import (
     One,
     Permission,
     Resource,
+    Verbs,
     field,
     output,
     within,
@@ -56,7 +56,7 @@ class Integration(
     """A program that an organization publishes. Each publication is a new version, which replaces the last one."""
 
     reads = (Listing("/integrations"), One("/integrations/{name}"))
-    api = Api(
+    api = Verbs(
         create=POST("/integrations/{name}", upsert=True, whole=("script",)),
         update=POST("/integrations/{name}", whole=("script",)),
         delete=DELETE("/integrations/{name}"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reconciler.kinds._values import Email, MemberRole
-from reconciler.resource import DELETE, PATCH, POST, Api, Exposes, Keyed, Listing, One, Permission, Resource, field, within
+from reconciler.resource import DELETE, PATCH, POST, Exposes, Keyed, Listing, One, Permission, Resource, Verbs, field, within
 
 
 class Member(
@@ -19,7 +19,7 @@ class Member(
     """A person in an organization, known by e-mail."""
 
     reads = (Listing("/orgs/{organization}/members"), One("/orgs/{organization}/members/{id}"))
-    api = Api(
+    api = Verbs(
         update=PATCH("/orgs/{organization}/members/{id}"),
         enroll=POST("/orgs/{organization}/members/{id}/sso"),
         delete=DELETE("/orgs/{organization}/members/{id}"),

@@ -16,7 +16,6 @@ from reconciler.resource import (
     PATCH,
     PUT,
     UNSET,
-    Api,
     Audience,
     Exposes,
     Grant,
@@ -24,9 +23,10 @@ from reconciler.resource import (
     Listing,
     One,
     Permission,
-    Published,
+    ProcessingField,
+    PublishedField,
     Resource,
-    Work,
+    Verbs,
     field,
     within,
 )
@@ -60,16 +60,16 @@ class OpenApi(
     place=Keyed("openapi", key_is="slug"),
     seeds="openapi",
     object="openapi-spec",
-    published=Published("urls.published", unless=("visibility", "private")),
+    published=PublishedField("urls.published", unless=("visibility", "private")),
     permission=Permission("edit"),
     create_permission=Permission("createOpenAPISpec", of="organization"),
-    work=Work("processingState", done=("complete",), changed_at="updatedAt", error="lastProcessErrorCode"),
+    work=ProcessingField("processingState", done=("complete",), changed_at="updatedAt", error="lastProcessErrorCode"),
     audience=Audience.by("visibility", {"public": Grant(ANYONE)}, otherwise=Grant(MEMBERS, of="organization")),
 ):
     """An OpenAPI document that the service fetches and shows."""
 
     reads = (Listing("/orgs/{organization}/openapi"), One("/orgs/{organization}/openapi/{slug}"))
-    api = Api(
+    api = Verbs(
         create=PUT("/orgs/{organization}/openapi/{slug}", upsert=True),
         update=PATCH("/orgs/{organization}/openapi/{slug}"),
         refresh=PUT("/orgs/{organization}/openapi/{slug}"),  # starts processing again even with the same URL: only on change

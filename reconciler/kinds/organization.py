@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from reconciler.address import Address
 from reconciler.kinds._values import LOOSER, ROLES, MemberRole, MergeRules, Uri
-from reconciler.resource import PATCH, UNSET, Api, Exposes, Keyed, Listing, One, Permission, Resource, Spelled, To, field
+from reconciler.resource import PATCH, UNSET, Exposes, Keyed, Listing, One, Permission, Resource, Spelled, To, Verbs, field
 
 _SITE: TypeAdapter[Any] = TypeAdapter(Annotated[Address, To("site")])
 
@@ -64,7 +64,7 @@ class Organization(
     """The account that contains members, teams, content and sites."""
 
     reads = (Listing("/orgs"), One("/orgs/{id}"))
-    api = Api(update=PATCH("/orgs/{id}"))
+    api = Verbs(update=PATCH("/orgs/{id}"))
 
     title: Annotated[str, Len(2, 255)] = field("The name.")
     emailDomains: frozenset[str] = field(

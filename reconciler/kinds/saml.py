@@ -14,7 +14,6 @@ from reconciler.resource import (
     PATCH,
     POST,
     UNSET,
-    Api,
     Exposes,
     Keyed,
     Listing,
@@ -23,6 +22,7 @@ from reconciler.resource import (
     Permission,
     Resource,
     To,
+    Verbs,
     field,
     within,
 )
@@ -55,7 +55,7 @@ class Saml(
     """An identity provider that members sign in with."""
 
     reads = (Listing("/orgs/{organization}/saml"), One("/orgs/{organization}/saml/{id}"))
-    api = Api(
+    api = Verbs(
         create=POST("/orgs/{organization}/saml"),
         update=PATCH("/orgs/{organization}/saml/{id}"),
         delete=DELETE("/orgs/{organization}/saml/{id}"),

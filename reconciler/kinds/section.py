@@ -11,14 +11,14 @@ from reconciler.resource import (
     DELETE,
     PATCH,
     POST,
-    Api,
     Audience,
     Derived,
     Listing,
-    Node,
+    ListItem,
     Permission,
-    Published,
+    PublishedField,
     Resource,
+    Verbs,
     choice,
     field,
     first,
@@ -30,16 +30,16 @@ from reconciler.resource import (
 class Section(
     Resource,
     kind="section",
-    place=Node("section", {"site": "structure", "group": "structure"}),
+    place=ListItem("section", {"site": "structure", "group": "structure"}),
     object="site-section",
-    published=Published("urls.published"),
+    published=PublishedField("urls.published"),
     permission=Permission("createContent", of="organization"),
     audience=Audience(gates=("condition",), condition=visitor_condition, inherits=("site",)),
 ):
     """A part of a site, shown as a tab; its variants are site spaces."""
 
     reads = (Listing("/orgs/{organization}/sites/{site}/sections", ordered=True),)
-    api = Api(
+    api = Verbs(
         create=POST(
             "/orgs/{organization}/sites/{site}/sections",
             brings={"site-space": "siteSpaces"},

@@ -11,15 +11,15 @@ from reconciler.resource import (
     DELETE,
     PATCH,
     POST,
-    Api,
     Audience,
     Exposes,
     Grant,
     Keyed,
     Listing,
     Permission,
-    Published,
+    PublishedField,
     Resource,
+    Verbs,
     field,
     within,
 )
@@ -36,14 +36,14 @@ class ShareLink(
     Resource,
     kind="share-link",
     place=Keyed("shareLinks", bare="name"),
-    published=Published("urls.published", unless=("active", False), secret=True),
+    published=PublishedField("urls.published", unless=("active", False), secret=True),
     permission=Permission("createContent", of="organization"),
     audience=Audience(gates=("active",), grants=_holders, opens="site", unread=LINK_HOLDERS),
 ):
     """A secret URL of a site. The secret itself is never shown or kept."""
 
     reads = (Listing("/orgs/{organization}/sites/{site}/share-links"),)
-    api = Api(
+    api = Verbs(
         create=POST("/orgs/{organization}/sites/{site}/share-links", marker="name"),
         update=PATCH("/orgs/{organization}/sites/{site}/share-links/{id}"),
         delete=DELETE("/orgs/{organization}/sites/{site}/share-links/{id}"),

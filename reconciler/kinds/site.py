@@ -14,18 +14,18 @@ from reconciler.resource import (
     PATCH,
     POST,
     UNSET,
-    Api,
     Audience,
     Derived,
     Exposes,
-    Finding,
     Grant,
     Keyed,
     Listing,
+    Lookup,
     One,
     Permission,
-    Published,
+    PublishedField,
     Resource,
+    Verbs,
     choice,
     field,
     within,
@@ -80,7 +80,7 @@ class Site(
     place=Keyed("sites"),
     seeds="sites",
     protected=True,
-    published=Published("urls.published", unless=("published", False)),
+    published=PublishedField("urls.published", unless=("published", False)),
     permission=Permission("createContent", of="organization"),
     audience=Audience(
         gates=("visibility", "published", "agentsContext", "adaptiveContent"),
@@ -95,9 +95,9 @@ class Site(
     reads = (
         Listing("/orgs/{organization}/sites"),
         One("/orgs/{organization}/sites/{id}"),
-        Finding("/orgs/{organization}/sites", by="space", query="space"),
+        Lookup("/orgs/{organization}/sites", by="space", query="space"),
     )
-    api = Api(
+    api = Verbs(
         create=POST("/orgs/{organization}/sites"),
         update=PATCH("/orgs/{organization}/sites/{id}"),
         publish=POST("/orgs/{organization}/sites/{id}/publish"),

@@ -12,16 +12,16 @@ from reconciler.resource import (
     PATCH,
     POST,
     UNSET,
-    Api,
     Audience,
     Derived,
     Listing,
+    ListItem,
     Missed,
-    Node,
     Permission,
-    Published,
+    PublishedField,
     Resource,
     To,
+    Verbs,
     field,
     inside,
     within,
@@ -37,16 +37,16 @@ def _space(raw: Mapping[str, Any]) -> Any:
 class SiteSpace(
     Resource,
     kind="site-space",
-    place=Node("space", {"site": "structure", "section": "spaces"}, bare=True, alone=True),
+    place=ListItem("space", {"site": "structure", "section": "spaces"}, bare=True, alone=True),
     replaceable=True,
-    published=Published("urls.published"),
+    published=PublishedField("urls.published"),
     permission=Permission("createContent", of="organization"),
     audience=Audience(gates=("condition",), condition=visitor_condition, inherits=("section", "site"), shows=("space",)),
 ):
     """A space in a site."""
 
     reads = (Listing("/orgs/{organization}/sites/{site}/site-spaces", ordered=True),)
-    api = Api(
+    api = Verbs(
         create=POST("/orgs/{organization}/sites/{site}/site-spaces"),
         update=PATCH("/orgs/{organization}/sites/{site}/site-spaces/{id}"),
         move=POST(

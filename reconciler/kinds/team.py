@@ -7,7 +7,7 @@ from typing import Annotated
 from annotated_types import Len
 
 from reconciler.address import Address
-from reconciler.resource import DELETE, PATCH, PUT, Api, Keyed, Listing, Missed, One, Permission, Resource, To, field, within
+from reconciler.resource import DELETE, PATCH, PUT, Keyed, Listing, Missed, One, Permission, Resource, To, Verbs, field, within
 
 
 class Team(
@@ -21,7 +21,7 @@ class Team(
     """A group of organization members. The service only shows how many members a team has."""
 
     reads = (Listing("/orgs/{organization}/teams"), One("/orgs/{organization}/teams/{id}"))
-    api = Api(
+    api = Verbs(
         create=PUT("/orgs/{organization}/teams", marker="title"),  # PUT, not POST; each call makes another team
         update=PATCH("/orgs/{organization}/teams/{id}"),
         delete=DELETE("/orgs/{organization}/teams/{id}"),

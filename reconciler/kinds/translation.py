@@ -9,7 +9,22 @@ from typing_extensions import TypedDict
 from reconciler.address import Address
 from reconciler.kinds._rich_text import RichText, written_instructions
 from reconciler.kinds._values import Language
-from reconciler.resource import DELETE, POST, PUT, Api, Keyed, Listing, One, Permission, Resource, To, Work, field, output, within
+from reconciler.resource import (
+    DELETE,
+    POST,
+    PUT,
+    Keyed,
+    Listing,
+    One,
+    Permission,
+    ProcessingField,
+    Resource,
+    To,
+    Verbs,
+    field,
+    output,
+    within,
+)
 
 
 class Source(TypedDict):
@@ -24,14 +39,14 @@ class Translation(
     kind="translation",
     place=Keyed("translations"),
     replaceable=True,
-    work=Work("status", done=("completed",), changed_at="updatedAt"),
+    work=ProcessingField("status", done=("completed",), changed_at="updatedAt"),
     permission=Permission("edit"),
     create_permission=Permission("createContent", of="organization"),
 ):
     """A translation of a space. The service creates the space with the result at the first run, and writes it again at each other one."""
 
     reads = (Listing("/orgs/{organization}/translations"), One("/orgs/{organization}/translations/{id}"))
-    api = Api(
+    api = Verbs(
         create=POST("/orgs/{organization}/translations"),
         update=PUT("/orgs/{organization}/translations/{id}"),
         delete=DELETE("/orgs/{organization}/translations/{id}"),

@@ -6,8 +6,8 @@ at is declared (`choice`, `derived`, `key`, `expires`, `whom`, `missed`).
 
 from __future__ import annotations
 
-from reconciler.lint.facts import Facts
+from reconciler.lint.facts import LintFacts
 from reconciler.lint.fixes import Fixed, fixed, with_edits
 from reconciler.lint.rules import findings
 
-__all__ = ["Facts", "Fixed", "findings", "fixed", "with_edits"]
+__all__ = ["Fixed", "LintFacts", "findings", "fixed", "with_edits"]

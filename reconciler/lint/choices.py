@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.lint.facts import Facts, finding
+from reconciler.lint.facts import LintFacts, finding
 from reconciler.model import Finding
-from reconciler.resource import Field, Role
+from reconciler.resource import Field, FieldRole
 
 
-def _choices(facts: Facts, kind: str) -> list[Field]:
-    return [field for field in facts.kinds[kind].fields.values() if field.role is Role.CHOICE]
+def _choices(facts: LintFacts, kind: str) -> list[Field]:
+    return [field for field in facts.kinds[kind].fields.values() if field.role is FieldRole.CHOICE]
 
 
-def nothing_to_show(facts: Facts) -> Iterator[Finding]:
+def nothing_to_show(facts: LintFacts) -> Iterator[Finding]:
     """A new container without any part, or one whose list is written and empty. Of an existing one the parts may be unmanaged."""
     for declared in facts.resources:
         fields = _choices(facts, declared.kind)
@@ -25,7 +25,7 @@ def nothing_to_show(facts: Facts) -> Iterator[Finding]:
             yield finding("nothing-to-show", f"it contains no {parts}, so readers find nothing", declared, remedy=f"declare a {kinds[0]}")
 
 
-def no_default(facts: Facts) -> Iterator[Finding]:
+def no_default(facts: LintFacts) -> Iterator[Finding]:
     """Several parts, and none of them is the default."""
     for declared in facts.resources:
         for field in _choices(facts, declared.kind):

@@ -15,7 +15,7 @@ from reconciler.resource import Field, Kinds
 
 
 @dataclass(frozen=True)
-class Facts:
+class LintFacts:
     """`unused`: what is declared and has no effect, by name, and where. `state`: None where there is none, or none was asked for."""
 
     kinds: Kinds

@@ -14,7 +14,7 @@ from reconciler.model import Edit, Finding, Fix, Source
 from reconciler.yamltext.cursor import index
 from reconciler.yamltext.entries import Edits, ends
 from reconciler.yamltext.errors import Untouchable
-from reconciler.yamltext.trail import Step, alone, begin, end
+from reconciler.yamltext.trail import TrailStep, alone, begin, end
 from reconciler.yamltext.tree import Node, parse
 
 Path = tuple[str | int, ...]
@@ -132,7 +132,7 @@ def _without(text: str, path: Path) -> str:
     return edits.done()
 
 
-def _without_item(text: str, step: Step) -> str:
+def _without_item(text: str, step: TrailStep) -> str:
     """The text without one of several items of a list."""
     if not step.holder.flow:
         return text[: begin(text, step.child)] + text[end(text, step.child) :]
@@ -144,10 +144,10 @@ def _without_item(text: str, step: Step) -> str:
     return text[:start] + text[stop:]
 
 
-def _steps(root: Node, path: Path) -> list[Step]:
+def _steps(root: Node, path: Path) -> list[TrailStep]:
     steps, node = [], root
     for part in path:
         child = next(child for number, child in enumerate(node.children) if (child.key.text if child.key is not None else number) == part)
-        steps.append(Step(node, child))
+        steps.append(TrailStep(node, child))
         node = child.value
     return steps

@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.address import Address
-from reconciler.lint.facts import Facts
+from reconciler.lint.facts import LintFacts
 from reconciler.model import RULES, Finding, Fix, Source, cause_of_rule
 from reconciler.plan.matching.renames import follow
 
 REMOVE = "remove the line"
 
 
-def unused_variable(facts: Facts) -> Iterator[Finding]:
+def unused_variable(facts: LintFacts) -> Iterator[Finding]:
     yield from _unused(facts, "unused-variable", "vars.", "no expression uses it")
 
 
-def unused_default(facts: Facts) -> Iterator[Finding]:
+def unused_default(facts: LintFacts) -> Iterator[Finding]:
     yield from _unused(facts, "unused-default", "defaults.", "no resource takes it: each writes a value of its own, or there is none")
 
 
-def _unused(facts: Facts, rule: str, prefix: str, message: str) -> Iterator[Finding]:
+def _unused(facts: LintFacts, rule: str, prefix: str, message: str) -> Iterator[Finding]:
     for name, source in facts.unused.items():
         if name.startswith(prefix):
             yield Finding(cause_of_rule(rule), RULES[rule].severity, message, name, source, "remove it", Fix(f"remove {name}", (source,)))
 
 
-def previously_done(facts: Facts) -> Iterator[Finding]:
+def previously_done(facts: LintFacts) -> Iterator[Finding]:
     done = _done(facts)
     for declared in facts.resources:
         for old, source in declared.lines.items():
@@ -34,14 +34,14 @@ def previously_done(facts: Facts) -> Iterator[Finding]:
                 yield _renamed(facts, "previously-done", old, declared.address, source)
 
 
-def moved_done(facts: Facts) -> Iterator[Finding]:
+def moved_done(facts: LintFacts) -> Iterator[Finding]:
     done = _done(facts)
     for move in facts.desired.moved:
         if (move.old, move.new) in done:
             yield _renamed(facts, "moved-done", move.old, move.new, move.source)
 
 
-def _renamed(facts: Facts, rule: str, old: Address, new: Address, source: Source) -> Finding:
+def _renamed(facts: LintFacts, rule: str, old: Address, new: Address, source: Source) -> Finding:
     environment = facts.desired.environment
     where = f" in environment {environment}" if environment is not None else ""
     remedy = REMOVE if environment is None else "remove the line once the rename was applied in every environment"
@@ -49,7 +49,7 @@ def _renamed(facts: Facts, rule: str, old: Address, new: Address, source: Source
     return Finding(cause_of_rule(rule), RULES[rule].severity, f"the rename from {old} was applied{where}", str(new), source, remedy, fix)
 
 
-def _done(facts: Facts) -> frozenset[tuple[Address, Address]]:
+def _done(facts: LintFacts) -> frozenset[tuple[Address, Address]]:
     """The renames of the YAML, former address and today's, that the state has carried out."""
     state = facts.state
     lines = [(old, declared.address) for declared in facts.resources for old in declared.previously]

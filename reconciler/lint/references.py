@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.address import Address
-from reconciler.lint.facts import Facts, addresses, finding
+from reconciler.lint.facts import LintFacts, addresses, finding
 from reconciler.model import Finding
 from reconciler.resource import Missed
 
 
-def missed(facts: Facts) -> Iterator[Finding]:
+def missed(facts: LintFacts) -> Iterator[Finding]:
     """What `missed` of a declaration asks for.
 
     Only where a container has anything that could refer: an organization without sites publishes nothing, so none of its spaces is on a
@@ -29,7 +29,7 @@ def missed(facts: Facts) -> Iterator[Finding]:
         yield from _missed(facts, word, named, scopes)
 
 
-def _missed(facts: Facts, word: Missed, named: set[Address], scopes: set[Address]) -> Iterator[Finding]:
+def _missed(facts: LintFacts, word: Missed, named: set[Address], scopes: set[Address]) -> Iterator[Finding]:
     for declared in facts.resources:
         if declared.kind != word.kind or declared.address in named or declared.address in facts.copied:
             continue

@@ -7,14 +7,14 @@ from typing import Final
 
 from reconciler.address import Address, Glob
 from reconciler.lint.choices import no_default, nothing_to_show
-from reconciler.lint.facts import Facts
+from reconciler.lint.facts import LintFacts
 from reconciler.lint.leftovers import moved_done, previously_done, unused_default, unused_variable
 from reconciler.lint.references import missed
 from reconciler.lint.siblings import duplicate_title, suffixed_path
 from reconciler.lint.values import certificate_expires, vague_name
 from reconciler.model import RULES, Finding, Fix, Ignore, Source, cause_of_rule
 
-RUN: Final[tuple[Callable[[Facts], Iterator[Finding]], ...]] = (
+RUN: Final[tuple[Callable[[LintFacts], Iterator[Finding]], ...]] = (
     unused_variable, unused_default, nothing_to_show, no_default, duplicate_title, suffixed_path, certificate_expires, vague_name, missed,
     previously_done, moved_done,
 )  # fmt: skip
@@ -22,7 +22,7 @@ RUN: Final[tuple[Callable[[Facts], Iterator[Finding]], ...]] = (
 _NOWHERE: Final = Source("", 0, 0)
 
 
-def findings(facts: Facts) -> tuple[Finding, ...]:
+def findings(facts: LintFacts) -> tuple[Finding, ...]:
     """What the rules find, without what the project accepts, by place."""
     accepted = _Accepted(facts.ignores)
     left = [finding for rule in RUN for finding in rule(facts) if not accepted.has(finding)]
@@ -53,7 +53,7 @@ class _Accepted:
                 accepted = True
         return accepted
 
-    def unused(self, facts: Facts) -> Iterator[Finding]:
+    def unused(self, facts: LintFacts) -> Iterator[Finding]:
         """A finding for each entry that matched nothing, of the rules that could be run."""
         for rule in RULES:
             entries = self.by_cause[cause_of_rule(rule)]
@@ -71,6 +71,6 @@ class _Accepted:
                     if not self.has(unused):
                         yield unused
 
-    def _elsewhere(self, facts: Facts, glob: Glob | None) -> bool:
+    def _elsewhere(self, facts: LintFacts, glob: Glob | None) -> bool:
         """Whether a pattern matches what this environment removes, and others have."""
         return glob is not None and any(glob.matches(address) for address in facts.desired.excluded)

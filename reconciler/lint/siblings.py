@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.lint.facts import Facts, finding, level
+from reconciler.lint.facts import LintFacts, finding, level
 from reconciler.model import Declared, Finding
-from reconciler.resource import Field, Kind, Role
+from reconciler.resource import Field, FieldRole, Kind
 
 
-def duplicate_title(facts: Facts) -> Iterator[Finding]:
+def duplicate_title(facts: LintFacts) -> Iterator[Finding]:
     """The natural key of a sibling: people see two that look the same, and an object that exists cannot be told from the other one."""
     first: dict[tuple[Any, ...], Declared] = {}
     names = {name: _titles(kind) for name, kind in facts.kinds.items()}
@@ -34,11 +34,11 @@ def _titles(kind: Kind) -> list[str]:
     return [
         field.name
         for field in kind.keys
-        if field.role is Role.VALUE and field.refers is None and not field.sensitive and field.name != kind.place.key_is
+        if field.role is FieldRole.VALUE and field.refers is None and not field.sensitive and field.name != kind.place.key_is
     ]
 
 
-def suffixed_path(facts: Facts) -> Iterator[Finding]:
+def suffixed_path(facts: LintFacts) -> Iterator[Finding]:
     """A derived value that a sibling has already: the service would add a number to it."""
     derived = {name: _derived(kind) for name, kind in facts.kinds.items()}
     groups: dict[tuple[Any, ...], list[tuple[Declared, Field]]] = defaultdict(list)
@@ -65,7 +65,7 @@ def _derived(kind: Kind) -> list[Field]:
     return [field for field in kind.fields.values() if field.unique and field.derived is not None]
 
 
-def _plain(facts: Facts, declared: Declared, field: Field) -> str:
+def _plain(facts: LintFacts, declared: Declared, field: Field) -> str:
     """What the service derives, as far as the files say what from; "" where they do not."""
     derived = field.derived
     assert derived is not None

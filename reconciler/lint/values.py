@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from reconciler.lint.facts import Facts, finding
+from reconciler.lint.facts import LintFacts, finding
 from reconciler.model import Finding, Severity
 from reconciler.text.certificate import expiry
 
@@ -23,7 +23,7 @@ _NOTHING: Final = frozenset(_PLAIN.split())
 """Words that say nothing about who somebody is."""
 
 
-def certificate_expires(facts: Facts) -> Iterator[Finding]:
+def certificate_expires(facts: LintFacts) -> Iterator[Finding]:
     """A certificate that expires within 30 days, or has expired."""
     fields = {name: [field.name for field in kind.fields.values() if field.expires == "certificate"] for name, kind in facts.kinds.items()}
     for declared in facts.resources:
@@ -39,7 +39,7 @@ def certificate_expires(facts: Facts) -> Iterator[Finding]:
             yield replace(found, severity=Severity.ERROR) if gone else found
 
 
-def vague_name(facts: Facts) -> Iterator[Finding]:
+def vague_name(facts: LintFacts) -> Iterator[Finding]:
     """A name that should say who something is for, and consists of words that say nothing."""
     fields = {name: [field.name for field in kind.fields.values() if field.whom] for name, kind in facts.kinds.items()}
     for declared in facts.resources:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from reconciler.model.access import AccessTest, Demand, NamedReader, Pattern, ReaderSort
     from reconciler.model.actual import Actual, Observed, Unknown
     from reconciler.model.consent import Consent
-    from reconciler.model.desired import Declared, Desired, Expected, Guards, Moved, Removed, Rules
-    from reconciler.model.history import Entry, Run, RunStatus, Turn, What
-    from reconciler.model.outcome import Edited, Outcome, Result, Status, Withheld
+    from reconciler.model.desired import Declared, Desired, ExpectedValue, Guards, Moved, Removed, Rules
+    from reconciler.model.history import JournalEntry, RecordedRun, RunStatus, StateChange, What
+    from reconciler.model.outcome import Edited, Outcome, StepResult, StepStatus, Withheld
     from reconciler.model.plan import (
         Action,
         Allowance,
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
         Change,
         Delta,
         Exposure,
-        Forbidden,
+        ForbiddenRequest,
         Forecast,
         Memory,
         Plan,
-        Spot,
+        SiblingSpot,
         Step,
         Unmanaged,
         waiting,
     )
     from reconciler.model.policy import Exemption, Policies, Policy
     from reconciler.model.source import Source
-    from reconciler.model.state import Before, Binding, Intent, Origin, Place, State, Stood
-    from reconciler.model.violation import RULES, Concern, Edit, Finding, Fix, Ignore, Rule, Severity, Sort, Violation, cause_of_rule
+    from reconciler.model.state import Before, Binding, Intent, Origin, SiblingPlace, State, Stood
+    from reconciler.model.violation import RULES, Concern, Edit, Finding, Fix, Ignore, LintRule, Severity, Sort, Violation, cause_of_rule
 
 __all__ = [
     "RULES",
@@ -61,17 +61,18 @@ __all__ = [
     "Desired",
     "Edit",
     "Edited",
-    "Entry",
     "Exemption",
-    "Expected",
+    "ExpectedValue",
     "Exposure",
     "Finding",
     "Fix",
-    "Forbidden",
+    "ForbiddenRequest",
     "Forecast",
     "Guards",
     "Ignore",
     "Intent",
+    "JournalEntry",
+    "LintRule",
     "Memory",
     "Moved",
     "NamedReader",
@@ -79,26 +80,25 @@ __all__ = [
     "Origin",
     "Outcome",
     "Pattern",
-    "Place",
     "Plan",
     "Policies",
     "Policy",
     "ReaderSort",
+    "RecordedRun",
     "Removed",
-    "Result",
-    "Rule",
     "Rules",
-    "Run",
     "RunStatus",
     "Severity",
+    "SiblingPlace",
+    "SiblingSpot",
     "Sort",
     "Source",
-    "Spot",
     "State",
-    "Status",
+    "StateChange",
     "Step",
+    "StepResult",
+    "StepStatus",
     "Stood",
-    "Turn",
     "Unknown",
     "Unmanaged",
     "Violation",
@@ -115,15 +115,16 @@ if not TYPE_CHECKING:
             "access": "AccessTest Demand NamedReader Pattern ReaderSort",
             "actual": "Actual Observed Unknown",
             "consent": "Consent",
-            "desired": "Declared Desired Expected Guards Moved Removed Rules",
-            "history": "Entry Run RunStatus Turn What",
-            "outcome": "Edited Outcome Result Status Withheld",
+            "desired": "Declared Desired ExpectedValue Guards Moved Removed Rules",
+            "history": "JournalEntry RecordedRun RunStatus StateChange What",
+            "outcome": "Edited Outcome StepResult StepStatus Withheld",
             "plan": (
-                "Action Allowance Blocked BrokenUrl Cause Change Delta Exposure Forbidden Forecast Memory Plan Spot Step Unmanaged waiting"
+                "Action Allowance Blocked BrokenUrl Cause Change Delta Exposure ForbiddenRequest Forecast Memory Plan SiblingSpot Step "
+                "Unmanaged waiting"
             ),
             "policy": "Exemption Policies Policy",
             "source": "Source",
-            "state": "Before Binding Intent Origin Place State Stood",
-            "violation": "RULES Concern Edit Finding Fix Ignore Rule Severity Sort Violation cause_of_rule",
+            "state": "Before Binding Intent Origin SiblingPlace State Stood",
+            "violation": "RULES Concern Edit Finding Fix Ignore LintRule Severity Sort Violation cause_of_rule",
         },
     )

@@ -13,7 +13,7 @@ from reconciler.model.source import Source
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedValue:
     """A value that the YAML asserts of what the service derives, and where."""
 
     value: str
@@ -45,7 +45,7 @@ class Declared:
     adopt: bool = True
     implied: bool = False
     aside: frozenset[str] = frozenset()
-    expected: Mapping[str, Expected] = field(default_factory=dict)
+    expected: Mapping[str, ExpectedValue] = field(default_factory=dict)
     lines: Mapping[Address, Source] = field(default_factory=dict)
 
 

@@ -31,7 +31,7 @@ class What(StrEnum):
 
 
 @dataclass(frozen=True)
-class Turn:
+class StateChange:
     """One change of the state without a request. `address`: where it is bound after it, or was before a forget; `id`: the object's.
 
     `old`: the address it had before a rename, None otherwise.
@@ -45,7 +45,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Run:
+class RecordedRun:
     """One run that held the lease. `ended` and `exit_code` are None where it is running or was killed. `did`: requests done, by verb.
 
     `undone`: requests that failed or are in doubt, by how they ended. `turned`: changes of the state without a request, by what they were.
@@ -76,7 +76,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Entry:
+class JournalEntry:
     """One request of the journal and how it ended.
 
     `status`: done, failed, in-doubt, not-sent or recovered. `bound`: the ids its answer bound, by address; `forgotten`: addresses let go.

@@ -11,7 +11,7 @@ from reconciler.address import Address
 from reconciler.model.plan import Plan, Step
 
 
-class Status(StrEnum):
+class StepStatus(StrEnum):
     """How a step ended; `stale`: it was not sent, because somebody changed meanwhile what it was to write."""
 
     DONE = "done"
@@ -22,11 +22,11 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
-class Result:
+class StepResult:
     """One step's end; `error` is a sentence, None where it is done. `id`: of the cause, where that is not the status alone."""
 
     step: Step
-    status: Status
+    status: StepStatus
     error: str | None = None
     id: str | None = field(default=None, kw_only=True)
 
@@ -71,7 +71,7 @@ class Outcome:
 
     run: str
     plan: Plan
-    results: tuple[Result, ...] = ()
+    results: tuple[StepResult, ...] = ()
     requests: int = 0
     leftover: tuple[Address, ...] = ()
     notes: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ class Outcome:
     @property
     def went_through(self) -> bool:
         """Whether every step was done and nothing stopped the run."""
-        return self.stopped is None and all(result.status is Status.DONE for result in self.results)
+        return self.stopped is None and all(result.status is StepStatus.DONE for result in self.results)
 
-    def count(self, status: Status) -> int:
+    def count(self, status: StepStatus) -> int:
         return sum(1 for result in self.results if result.status is status)

@@ -13,7 +13,7 @@ from reconciler.model.actual import Unknown
 from reconciler.model.consent import Consent
 from reconciler.model.desired import Rules
 from reconciler.model.source import Source
-from reconciler.model.state import Before, Binding, Place
+from reconciler.model.state import Before, Binding, SiblingPlace
 from reconciler.model.violation import Violation
 from reconciler.resource import UNSET
 
@@ -60,7 +60,7 @@ class Delta:
 
 
 @dataclass(frozen=True)
-class Spot:
+class SiblingSpot:
     """A place among siblings: the parent's address (None at the root) and the previous managed sibling's (None for the first)."""
 
     parent: Address | None
@@ -79,8 +79,8 @@ class Change:
     kind: str
     actions: tuple[Action, ...]
     fields: tuple[Delta, ...] = ()
-    before: Spot | None = None
-    after: Spot | None = None
+    before: SiblingSpot | None = None
+    after: SiblingSpot | None = None
     reason: str = ""
     source: Source | None = None
     id: str | None = None
@@ -208,7 +208,7 @@ class BrokenUrl:
 
 
 @dataclass(frozen=True)
-class Forbidden:
+class ForbiddenRequest:
     """A request that the service will refuse, by what it says of the token: the permission `flag` of the object `of` is false."""
 
     address: Address
@@ -273,17 +273,17 @@ class Plan:
     in_doubt: tuple[Address, ...] = ()
     blocked: tuple[Blocked, ...] = ()
     deferred: Mapping[Address, str] = field(default_factory=dict)
-    places: Mapping[Address, Place] = field(default_factory=dict)
+    places: Mapping[Address, SiblingPlace] = field(default_factory=dict)
     memory: Memory = Memory()
     exposures: tuple[Exposure, ...] = ()
     consents: tuple[Consent, ...] = ()
     broken: tuple[BrokenUrl, ...] = ()
-    forbidden: tuple[Forbidden, ...] = ()
+    forbidden: tuple[ForbiddenRequest, ...] = ()
     notes: tuple[str, ...] = ()
     managed: int = 0
     outside: int | None = None
     differing: Mapping[Address, tuple[Delta, ...]] = field(default_factory=dict)
-    strayed: Mapping[Address, tuple[Spot, Spot]] = field(default_factory=dict)
+    strayed: Mapping[Address, tuple[SiblingSpot, SiblingSpot]] = field(default_factory=dict)
     questions: frozenset[tuple[str, str]] = frozenset()
     lists: frozenset[tuple[str, str]] = frozenset()
     violations: tuple[Violation, ...] = ()

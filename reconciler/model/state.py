@@ -22,7 +22,7 @@ class Origin(StrEnum):
 
 
 @dataclass(frozen=True)
-class Place:
+class SiblingPlace:
     """Where a sibling was last put: `parent` is the address it stood under, `index` its place among the managed siblings, from 0."""
 
     parent: str
@@ -40,7 +40,7 @@ class Binding:
     sent: Mapping[str, Any] = field(default_factory=dict)
     seen: Mapping[str, Any] = field(default_factory=dict)
     protected: bool = False
-    place: Place | None = None
+    place: SiblingPlace | None = None
 
 
 @dataclass(frozen=True)

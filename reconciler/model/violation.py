@@ -132,7 +132,7 @@ class Ignore:
     source: Source
 
 
-class Rule(NamedTuple):
+class LintRule(NamedTuple):
     """What is known of a lint rule without running it. `of_state`: it needs a state."""
 
     severity: Severity
@@ -140,20 +140,20 @@ class Rule(NamedTuple):
     of_state: bool = False
 
 
-RULES: Final[Mapping[str, Rule]] = {
-    "unused-variable": Rule(Severity.WARNING, "A variable that no expression uses."),
-    "unused-default": Rule(Severity.WARNING, "A value in defaults that no resource takes."),
-    "nothing-to-show": Rule(Severity.WARNING, "A container of which readers see one part first, and that has none."),
-    "no-default": Rule(Severity.WARNING, "Several parts of which readers see one first, and none is the default."),
-    "duplicate-title": Rule(Severity.WARNING, "Siblings that nobody can tell apart."),
-    "suffixed-path": Rule(Severity.WARNING, "A derived path that a sibling has: it would get a suffix."),
-    "certificate-expires": Rule(Severity.WARNING, "A certificate that expires within 30 days; an error once it has expired."),
-    "vague-name": Rule(Severity.WARNING, "A name that should say who something is for, and does not."),
-    "space-on-no-site": Rule(Severity.WARNING, "A space that no site shows."),
-    "member-in-no-team": Rule(Severity.WARNING, "A member who is in no team."),
-    "previously-done": Rule(Severity.WARNING, "A key in previously that has had its effect.", of_state=True),
-    "moved-done": Rule(Severity.WARNING, "An entry of moved that has had its effect.", of_state=True),
-    "unused-ignore": Rule(Severity.WARNING, "An entry of lint.ignore that matches no finding."),
+RULES: Final[Mapping[str, LintRule]] = {
+    "unused-variable": LintRule(Severity.WARNING, "A variable that no expression uses."),
+    "unused-default": LintRule(Severity.WARNING, "A value in defaults that no resource takes."),
+    "nothing-to-show": LintRule(Severity.WARNING, "A container of which readers see one part first, and that has none."),
+    "no-default": LintRule(Severity.WARNING, "Several parts of which readers see one first, and none is the default."),
+    "duplicate-title": LintRule(Severity.WARNING, "Siblings that nobody can tell apart."),
+    "suffixed-path": LintRule(Severity.WARNING, "A derived path that a sibling has: it would get a suffix."),
+    "certificate-expires": LintRule(Severity.WARNING, "A certificate that expires within 30 days; an error once it has expired."),
+    "vague-name": LintRule(Severity.WARNING, "A name that should say who something is for, and does not."),
+    "space-on-no-site": LintRule(Severity.WARNING, "A space that no site shows."),
+    "member-in-no-team": LintRule(Severity.WARNING, "A member who is in no team."),
+    "previously-done": LintRule(Severity.WARNING, "A key in previously that has had its effect.", of_state=True),
+    "moved-done": LintRule(Severity.WARNING, "An entry of moved that has had its effect.", of_state=True),
+    "unused-ignore": LintRule(Severity.WARNING, "An entry of lint.ignore that matches no finding."),
 }
 """Every rule by name. What a declaration asks for (`missed`) has its name here too."""
 

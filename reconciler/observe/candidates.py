@@ -16,7 +16,7 @@ from reconciler.errors import Rejected, ServiceError
 from reconciler.model import Actual, Desired, Intent
 from reconciler.model.codec import is_kind, observed, path_ids
 from reconciler.observe.privileged import reaches_all
-from reconciler.resource import Kind, Kinds, Listing, Role, placeholders
+from reconciler.resource import FieldRole, Kind, Kinds, Listing, placeholders
 
 DATE_STEP: Final = 1.0  # seconds; a Date header is cut to whole ones
 
@@ -70,7 +70,7 @@ class Landing:
         if original is None:  # it was made in this run, or stands outside the project: its copy is looked for at the lister's
             original = observed(self.kinds, kind, {"id": source}, within=self._outer())
         inside = kind.inside
-        stands = original.values.get(inside.name) if inside is not None and inside.role is Role.INSIDE else None
+        stands = original.values.get(inside.name) if inside is not None and inside.role is FieldRole.INSIDE else None
         paths = []
         for reading in kind.listings:
             if reading.each is not None and stands and inside is not None and reading.each == inside.to:

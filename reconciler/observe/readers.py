@@ -15,7 +15,7 @@ from reconciler.errors import ServiceError
 from reconciler.model import Actual, Observed, Plan
 from reconciler.model.codec import is_kind
 from reconciler.observe.readings import Readings
-from reconciler.resource import Finding, Kind, Kinds, placeholders
+from reconciler.resource import Kind, Kinds, Lookup, placeholders
 
 Key = tuple[str, str]
 """An object: its kind and its id."""
@@ -73,7 +73,7 @@ class _Leading(Readings):
                 if observed is not None and reading.by == key[0]:
                     yield self._find(kind, reading, observed)
 
-    async def _find(self, kind: Kind, reading: Finding, shown: Observed) -> None:
+    async def _find(self, kind: Kind, reading: Lookup, shown: Observed) -> None:
         path = encode(reading.path, {name: shown.within[name] for name in placeholders(reading.path)})
         try:
             pages = await self.reader.list(path, {reading.query: shown.id})

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from reconciler.address import bare
 from reconciler.client import Answer, Reader, encode
-from reconciler.client import Listing as Pages
+from reconciler.client import WholeList as Pages
 from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.model import Actual, Observed, Unknown
 from reconciler.model.codec import is_kind, observed
@@ -23,7 +23,7 @@ CORRECT_IT: Final = "If not, correct service.baseUrl, --base-url or RECONCILER_B
 
 
 @dataclass(frozen=True)
-class Listed:
+class EndedListing:
     """A listing that ended: how it was asked, the ids it showed, and when it ended (monotonic seconds)."""
 
     reading: Listing
@@ -39,7 +39,7 @@ class Readings:
     def __init__(self, reader: Reader, kinds: Kinds) -> None:
         self.reader, self.kinds = reader, kinds
         self._objects: dict[str, dict[str, Observed]] = {name: {} for name in kinds}
-        self._listed: dict[tuple[str, str], Listed] = {}
+        self._listed: dict[tuple[str, str], EndedListing] = {}
         self._absent: set[tuple[str, str]] = set()
         self._elsewhere: dict[tuple[str, str], str] = {}
         self._unknown: set[Unknown] = set()
@@ -181,7 +181,7 @@ class Readings:
             self.doubt(kind, scope, f"GET {path} is incomplete")
         elif scope is not None:
             ids = frozenset(kind.identity(kind.own_id(raw), within) for raw in raws)
-            self._listed[(kind.name, scope)] = Listed(reading, path, holes, ids, self.reader.clock.monotonic())
+            self._listed[(kind.name, scope)] = EndedListing(reading, path, holes, ids, self.reader.clock.monotonic())
 
     async def _list_until_one_ends(self, kind: Kind, reading: Listing, asked: Mapping[str, Mapping[str, str]], scope: str) -> None:
         """Read lists of which each shows everything until one comes to its end; what failed before is then no doubt."""

@@ -6,21 +6,21 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Action, Actual, Blocked, Cause, Change, Delta, Desired, Spot, State, Unmanaged
+from reconciler.model import Action, Actual, Blocked, Cause, Change, Delta, Desired, SiblingSpot, State, Unmanaged
 from reconciler.model.codec import title
 from reconciler.plan.decisions import Draft, Removal, actions
 from reconciler.plan.derived import Derivation
-from reconciler.plan.drafts.diff import Difference
+from reconciler.plan.drafts.diff import FieldDifference
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.results import results
 from reconciler.plan.memory import is_protected
 from reconciler.plan.names import Names, named
-from reconciler.plan.siblings.rows import Row
-from reconciler.resource import UNSET, Kinds, Role
+from reconciler.plan.siblings.rows import SiblingRow
+from reconciler.resource import UNSET, FieldRole, Kinds
 
 
 def changes(
-    desired: Desired, mine: Mapping[Address, Draft], rows: Collection[Row], names: Names, derived: Mapping[Address, Derivation] = {}
+    desired: Desired, mine: Mapping[Address, Draft], rows: Collection[SiblingRow], names: Names, derived: Mapping[Address, Derivation] = {}
 ) -> list[Change]:
     moved = {move.item: row for row in rows for move in row.moving()}
     found = []
@@ -74,12 +74,12 @@ def differing(mine: Mapping[Address, Draft], names: Names) -> dict[Address, tupl
     }
 
 
-def strayed(rows: Collection[Row]) -> dict[Address, tuple[Spot, Spot]]:
+def strayed(rows: Collection[SiblingRow]) -> dict[Address, tuple[SiblingSpot, SiblingSpot]]:
     """Siblings that were moved since they were placed: where they were put, and where they stand."""
-    return {address: (Spot(row.parent, then), Spot(row.parent, now)) for row in rows for address, then, now in row.strayed}
+    return {address: (SiblingSpot(row.parent, then), SiblingSpot(row.parent, now)) for row in rows for address, then, now in row.strayed}
 
 
-def _delta(draft: Draft, one: Difference, names: Names) -> Delta:
+def _delta(draft: Draft, one: FieldDifference, names: Names) -> Delta:
     def shown(value: Any) -> Any:
         return UNSET if value is UNSET else named(one.field.shown(value), names, draft.address)
 
@@ -121,9 +121,9 @@ def _state_deltas(desired: Desired, draft: Draft, names: Names) -> list[Delta]:
     found = []
     for name in _dropped(draft):
         field = draft.kind.fields[name]
-        if field.role in (Role.SEED, Role.LOCAL, Role.FIRST) or draft.observed is None:
+        if field.role in (FieldRole.SEED, FieldRole.LOCAL, FieldRole.FIRST) or draft.observed is None:
             continue
-        memory = draft.binding.seen if field.role is Role.CHOICE and draft.binding is not None else draft.observed.values
+        memory = draft.binding.seen if field.role is FieldRole.CHOICE and draft.binding is not None else draft.observed.values
         now = memory.get(name, UNSET)
         shown = UNSET if field.sensitive or now is UNSET else named(field.shown(now), names, draft.address)
         if field.flag is None:
@@ -136,16 +136,16 @@ def _state_deltas(desired: Desired, draft: Draft, names: Names) -> list[Delta]:
     return found
 
 
-def _spots(draft: Draft, row: Row | None, names: Names) -> tuple[Spot | None, Spot | None]:
+def _spots(draft: Draft, row: SiblingRow | None, names: Names) -> tuple[SiblingSpot | None, SiblingSpot | None]:
     inside = draft.kind.inside
     held = draft.observed.values.get(inside.name) if draft.observed is not None and inside is not None else None
     here = names.get(held) if held else draft.address.container
-    after = Spot(draft.declared.parent, row.behind_then.get(draft.address) if row else None)
+    after = SiblingSpot(draft.declared.parent, row.behind_then.get(draft.address) if row else None)
     if draft.observed is None:
         return None, after
     if row is not None and draft.address not in row.present and here == after.parent:
         return None, after
-    return Spot(here, row.behind_now.get(draft.address) if row else None), after
+    return SiblingSpot(here, row.behind_now.get(draft.address) if row else None), after
 
 
 def departures(gone: Mapping[Address, Removal]) -> list[Change]:

@@ -9,7 +9,7 @@ from typing import Any, assert_never
 
 from reconciler.address import Address
 from reconciler.model import Action, Binding, Blocked, Declared, Observed
-from reconciler.plan.drafts.diff import Difference
+from reconciler.plan.drafts.diff import FieldDifference
 from reconciler.resource import Kind
 
 # -- what happens to an address -----------------------------------------------------------------------------------------------------
@@ -113,8 +113,8 @@ class Draft:
     binding: Binding | None = None
     observed: Observed | None = None
     id: str | None = None
-    differences: tuple[Difference, ...] = ()
-    deviations: tuple[Difference, ...] = ()
+    differences: tuple[FieldDifference, ...] = ()
+    deviations: tuple[FieldDifference, ...] = ()
     created_with: Address | None = None
     reason: str = ""
     until: datetime | None = None
@@ -161,7 +161,7 @@ class Draft:
         return self.intent.old if isinstance(self.intent, Replace) else None
 
     @property
-    def sendable(self) -> tuple[Difference, ...]:
+    def sendable(self) -> tuple[FieldDifference, ...]:
         """The differences that a request can correct."""
         return tuple(difference for difference in self.differences if difference.note is None) if self.differences else ()
 
@@ -169,7 +169,7 @@ class Draft:
         """The same draft, blocked. `id`: of the cause."""
         return replace(self, blocked=Blocked(self.address, reason, remedy, self.declared.source, id=id))
 
-    def without(self, difference: Difference, blocked: Blocked) -> Draft:
+    def without(self, difference: FieldDifference, blocked: Blocked) -> Draft:
         """The same draft, which no longer sends one of its differences, and why."""
         left = tuple(other for other in self.differences if other is not difference)
         return replace(self, differences=left, partly=(*self.partly, (difference.field.name, blocked)))

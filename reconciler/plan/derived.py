@@ -17,7 +17,7 @@ from reconciler.model import Actual, Observed, waiting
 from reconciler.model.codec import ids_in, title
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.world import Decisions, World
-from reconciler.resource import UNSET, Derived, Field, Foreign, Kinds, Role
+from reconciler.resource import UNSET, Derived, Field, FieldRole, Foreign, Kinds
 
 Level = tuple[str, Any, Any]
 """Where a unique value must be unique: the kind, the fixed container, and the node that replaces when it changes."""
@@ -54,7 +54,7 @@ def level(draft: Draft | Removal, *, now: bool) -> Level:
     """Where the object is now, or where it will be."""
     kind, inside = draft.kind, draft.kind.inside
     node: Any = None
-    if inside is not None and inside.role is Role.INSIDE and inside.on_change == "replace":
+    if inside is not None and inside.role is FieldRole.INSIDE and inside.on_change == "replace":
         if now and draft.moves_into is not None:
             node = draft.moves_into
         elif now:
@@ -200,7 +200,7 @@ class _Everyone:
             if all(one.derived is None for one in kind.fields.values()):
                 continue
             inside = kind.inside
-            nested = inside is not None and inside.role is Role.INSIDE and inside.on_change == "replace"
+            nested = inside is not None and inside.role is FieldRole.INSIDE and inside.on_change == "replace"
             for one in actual.objects.get(kind.name, {}).values():
                 managed = self.leaving.get((kind.name, one.id)) or self.holding.get((kind.name, one.id))
                 node = one.values.get(inside.name) if inside is not None and nested else None

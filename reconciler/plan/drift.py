@@ -13,14 +13,14 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 
 from reconciler.address import Address, Glob
-from reconciler.model import Actual, Cause, Delta, Desired, Observed, Plan, Source, Spot, State, Unknown, Unmanaged
+from reconciler.model import Actual, Cause, Delta, Desired, Observed, Plan, SiblingSpot, Source, State, Unknown, Unmanaged
 from reconciler.model.codec import title
 from reconciler.plan import Selection, match
 from reconciler.plan.drafts.restoration import last_moment, window
 from reconciler.resource import Kinds
 
 
-class Kept(StrEnum):
+class DriftWord(StrEnum):
     """What became of an object that we last wrote; the value is the word users see."""
 
     CHANGED = "changed"
@@ -39,9 +39,9 @@ class Drifted:
 
     address: Address
     kind: str
-    status: Kept
+    status: DriftWord
     fields: tuple[Delta, ...] = ()
-    place: tuple[Spot, Spot] | None = None
+    place: tuple[SiblingSpot, SiblingSpot] | None = None
     deleted_at: datetime | None = None
     left: timedelta | None = None
     until: datetime | None = None
@@ -74,7 +74,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownDrift:
     """Drift that is known and let be: of what matches, the named field (None: whatever it is), until the end of a day."""
 
     addresses: Glob
@@ -96,7 +96,7 @@ class Silenced:
 
     address: Address
     field: str | None
-    known: Known
+    known: KnownDrift
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Drift:
         """Whether there is something to judge and nothing of it can be judged: the state tracks none of it, or none of it could be read."""
         return bool(self.unjudged or self.unread) and self.judged == len(self.unread)
 
-    def count(self, status: Kept) -> int:
+    def count(self, status: DriftWord) -> int:
         """How many objects have this status."""
         return sum(one.status is status for one in self.resources)
 
@@ -162,7 +162,7 @@ def drift(
                 unjudged.append(address)
             continue
         judged += 1
-        one = Drifted(address, declared.kind, Kept.DELETED, id=binding.id, source=declared.source)
+        one = Drifted(address, declared.kind, DriftWord.DELETED, id=binding.id, source=declared.source)
         now = actual.find(declared.kind, binding.id)
         if address in doubtful:
             reason = "a request of an earlier run is in doubt; reconciler apply finds out what happened to it"
@@ -190,7 +190,7 @@ def drift(
     )
 
 
-def silence(drift: Drift, baseline: Sequence[Known], today: date) -> Drift:
+def silence(drift: Drift, baseline: Sequence[KnownDrift], today: date) -> Drift:
     """The drift without what is known; expired entries silence nothing, and that is said, as is every entry that meets nothing."""
     expired = [known for known in baseline if known.until < today]
     valid = [known for known in baseline if known.until >= today]
@@ -204,7 +204,7 @@ def silence(drift: Drift, baseline: Sequence[Known], today: date) -> Drift:
                 fields.append(delta)
             else:
                 silenced.append(Silenced(one.address, delta.name, known))
-        bare = one.status is Kept.DELETED or one.place is not None
+        bare = one.status is DriftWord.DELETED or one.place is not None
         known = next((each for each in valid if each.covers(one.address, None)), None) if bare else None
         if known is not None:
             silenced.append(Silenced(one.address, None, known))
@@ -241,7 +241,7 @@ def _changed(one: Drifted, now: Observed, plan: Plan) -> list[Drifted]:
     place = plan.strayed.get(one.address)
     if not deltas and place is None:
         return []
-    status = Kept.CHANGED if any(not delta.container for delta in deltas) else Kept.MOVED
+    status = DriftWord.CHANGED if any(not delta.container for delta in deltas) else DriftWord.MOVED
     return [Drifted(one.address, one.kind, status, deltas, place, id=one.id, title=title(now), source=one.source)]
 
 

@@ -12,7 +12,7 @@ from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.drafts.declared import parents
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.renames import Former, carried
-from reconciler.resource import UNSET, Role
+from reconciler.resource import UNSET, FieldRole
 
 
 def memory(
@@ -119,9 +119,9 @@ def _remembered(desired: Desired, draft: Draft, origin: Origin) -> Binding:
     differing = {difference.field.name for difference in draft.differences} | {name for name, _ in draft.partly}
     for name, want in draft.wants.items():
         field = draft.kind.fields[name]
-        if field.role is Role.LOCAL and want is not UNSET:
+        if field.role is FieldRole.LOCAL and want is not UNSET:
             sent[name] = want
-        if not field.compared or not field.readable or field.role is Role.CHOICE:
+        if not field.compared or not field.readable or field.role is FieldRole.CHOICE:
             continue
         now = field.remembered(draft.observed.values.get(name, UNSET), draft.id)
         if old is None and now is not UNSET:
@@ -131,7 +131,7 @@ def _remembered(desired: Desired, draft: Draft, origin: Origin) -> Binding:
             if now is not UNSET:
                 seen[name] = now
     for name, want in draft.wants.items():
-        if draft.kind.fields[name].role is Role.CHOICE and name not in differing:
+        if draft.kind.fields[name].role is FieldRole.CHOICE and name not in differing:
             sent[name] = seen[name] = want
     return Binding(
         address=draft.address,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from reconciler.address import Address, Glob
-from reconciler.model import Actual, Desired, Place, Plan, State
+from reconciler.model import Actual, Desired, Plan, SiblingPlace, State
 from reconciler.plan.access.tests import tested
 from reconciler.plan.audience.disclosure import disclosure
 from reconciler.plan.cascades import taken_along
@@ -33,7 +33,7 @@ from reconciler.plan.passes.second_run import rearrangements, second_run
 from reconciler.plan.passes.targets import targets, waits
 from reconciler.plan.selection import Selection
 from reconciler.plan.siblings.positions import stood, strangers
-from reconciler.plan.siblings.rows import Row, arrange
+from reconciler.plan.siblings.rows import SiblingRow, arrange
 from reconciler.plan.steps.schedule import requests
 from reconciler.plan.transfers.drafts import shown_where, stood_before, transferred
 from reconciler.plan.transfers.obstacles import brought_unmanaged
@@ -184,5 +184,5 @@ def _outside(world: World, decisions: Decisions, names: Names) -> int:
     return len(pending - mine.keys() - gone.keys())
 
 
-def _places(rows: Collection[Row]) -> dict[Address, Place]:
+def _places(rows: Collection[SiblingRow]) -> dict[Address, SiblingPlace]:
     return {address: place for row in rows for address, place in row.places().items()}

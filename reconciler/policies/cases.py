@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.config.policies.names import ACTIONS, GONE, KEEP
-from reconciler.config.settings import Words
-from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, plain, shown, wrong_form
+from reconciler.config.settings import KeyReader
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, plain, shown, wrong_form
 from reconciler.model import Action, Policies, Source
 from reconciler.policies.judge import judge
 from reconciler.policies.scene import Scene, Subject, Values
@@ -26,7 +26,7 @@ FORM: Final = "write {name: …, resources: [{address: …, after: {…}}], viol
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedViolation:
     """One violation that an example expects. `address`: None for any."""
 
     policy: str
@@ -44,7 +44,7 @@ class Case:
     environment: str | None
     today: date
     subjects: tuple[Subject, ...]
-    expected: tuple[Expected, ...]
+    expected: tuple[ExpectedViolation, ...]
     source: Source
 
 
@@ -62,19 +62,19 @@ def differences(policies: Policies, case: Case) -> list[str]:
         if not any(_is(expected, violation.rule, violation.address) for violation in found)
     ]
     more = [
-        f"unexpected violation of {Expected(violation.rule, violation.address)}: {violation.message}"
+        f"unexpected violation of {ExpectedViolation(violation.rule, violation.address)}: {violation.message}"
         for violation in found
         if not any(_is(expected, violation.rule, violation.address) for expected in case.expected)
     ]
     return missing + more
 
 
-def _is(expected: Expected, rule: str, address: Address | None) -> bool:
+def _is(expected: ExpectedViolation, rule: str, address: Address | None) -> bool:
     return expected.policy == rule and expected.address in (None, address)
 
 
 @dataclass
-class Reading:
+class CasesReader:
     """Reads the examples. `policies`: the ids of those that are tested."""
 
     kinds: Kinds
@@ -82,12 +82,12 @@ class Reading:
     problems: Problems
     today: date
 
-    def cases(self, entry: Entry) -> list[Case]:
+    def cases(self, entry: MapEntry) -> list[Case]:
         """Every example of a file."""
         items = self._list(entry, FORM)
         return [case for number, node in enumerate(items, 1) if (case := self._case(node, number)) is not None]
 
-    def _list(self, entry: Entry | None, form: str) -> Sequence[Node]:
+    def _list(self, entry: MapEntry | None, form: str) -> Sequence[Node]:
         if entry is None or isinstance(entry.node, List):
             return entry.node.items if entry is not None and isinstance(entry.node, List) else ()
         self.problems.add(entry.node.at, f"{entry.key} must be a list, not {described(entry.node)}; {form}", id=wrong_form(entry.node))
@@ -97,7 +97,7 @@ class Reading:
         if not isinstance(node, Map):
             self.problems.add(node.at, f"an example must be a map, not {described(node)}; {FORM}", id=wrong_form(node))
             return None
-        words = Words("an example", node.entries, self.problems)
+        words = KeyReader("an example", node.entries, self.problems)
         name, env, today = words.text("name"), words.text("env"), self._day(words)
         resources, violations = words.entry("resources"), words.entry("violations")
         words.rest()
@@ -108,7 +108,7 @@ class Reading:
         title = name[0] if name is not None else f"example {number}"
         return Case(title, env[0] if env is not None else None, today, tuple(subjects), tuple(expected), node.at)
 
-    def _day(self, words: Words) -> date:
+    def _day(self, words: KeyReader) -> date:
         found = words.text("today")
         try:
             return self.today if found is None else date.fromisoformat(found[0])
@@ -124,7 +124,7 @@ class Reading:
                 node.at, f"a resource must be a map, not {described(node)}; write {{address: …, after: {{…}}}}", id=wrong_form(node)
             )
             return None
-        words = Words("a resource", node.entries, self.problems)
+        words = KeyReader("a resource", node.entries, self.problems)
         where, parent = self._address(words, "address"), self._address(words, "parent")
         before, after = self._values(words, "before", where), self._values(words, "after", where)
         actor = words.entry("actor")
@@ -142,7 +142,7 @@ class Reading:
         flags = plain(actor.node) if actor is not None and isinstance(actor.node, Map) else {}
         return Subject(where, self.kinds.of(where).name, actions, before, after, flags, parent or where.container, node.at)
 
-    def _address(self, words: Words, key: str) -> Address | None:
+    def _address(self, words: KeyReader, key: str) -> Address | None:
         found = words.text(key)
         if found is None:
             return None
@@ -156,7 +156,7 @@ class Reading:
             return None
         return address
 
-    def _values(self, words: Words, key: str, address: Address | None) -> Values | None:
+    def _values(self, words: KeyReader, key: str, address: Address | None) -> Values | None:
         entry = words.entry(key)
         if entry is None or (isinstance(entry.node, Scalar) and entry.node.null):
             return None
@@ -171,7 +171,7 @@ class Reading:
         made: Mapping[str, Any] = plain(entry.node)
         return made
 
-    def _actions(self, words: Words) -> tuple[str, ...]:
+    def _actions(self, words: KeyReader) -> tuple[str, ...]:
         entry = words.entry("action")
         if entry is None:
             return ()
@@ -184,9 +184,9 @@ class Reading:
                 )
         return tuple(node.text for node in nodes if isinstance(node, Scalar))
 
-    def _expected(self, node: Node) -> Expected | None:
+    def _expected(self, node: Node) -> ExpectedViolation | None:
         if isinstance(node, Map):
-            words = Words("a violation", node.entries, self.problems)
+            words = KeyReader("a violation", node.entries, self.problems)
             policy, address = words.text("policy"), self._address(words, "address")
             words.rest()
         else:
@@ -201,7 +201,7 @@ class Reading:
                 policy[1], f"there is no policy {shown(policy[0])}{did_you_mean(policy[0], self.policies)}", id="RC-unknown-policy"
             )
             return None
-        return Expected(policy[0], address)
+        return ExpectedViolation(policy[0], address)
 
 
 def _actions(before: Values | None, after: Values | None) -> tuple[str, ...]:

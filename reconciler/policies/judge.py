@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 
-from reconciler.config.language.bounds import WORK, WORK_MAX, ExpressionError, Work, kind_of, known, text_of
+from reconciler.config.language.bounds import WORK, WORK_MAX, ExpressionError, Usage, kind_of, known, text_of
 from reconciler.config.language.compiler import compiled
 from reconciler.config.language.expressions import Hole, holes
 from reconciler.config.policies.expression import uses
@@ -48,7 +48,7 @@ def judge(policies: Policies, scene: Scene, *, environment: str | None, today: d
     """What the policies say of a scene. `today`: the day by which exceptions expire."""
     if not policies:
         return Judgement()
-    token = WORK.set(Work(max(WORK_LEAST, WORK_EACH * len(scene.subjects) * len(policies.rules))))
+    token = WORK.set(Usage(max(WORK_LEAST, WORK_EACH * len(scene.subjects) * len(policies.rules))))
     try:
         return _Judge(policies, scene, environment, today).judge()
     finally:

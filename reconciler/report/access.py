@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from reconciler.plan.access.review import ReaderLine, Review, Row
+from reconciler.plan.access.review import ReaderLine, Review, ReviewRow
 from reconciler.report.documents import unknown_data, violation_data
 from reconciler.report.table import UNLIMITED, table
 from reconciler.report.times import utc_text
@@ -89,9 +89,9 @@ def _lines(lines: Sequence[ReaderLine] | None) -> list[ReaderData] | None:
     return [{"reader": line.reader, "level": line.level, "path": list(line.path), "doubt": line.doubt} for line in lines]
 
 
-def by_kind(rows: Sequence[Row]) -> dict[str, list[Row]]:
+def by_kind(rows: Sequence[ReviewRow]) -> dict[str, list[ReviewRow]]:
     """The rows of each kind, in their order."""
-    result: dict[str, list[Row]] = {}
+    result: dict[str, list[ReviewRow]] = {}
     for row in rows:
         result.setdefault(row.kind, []).append(row)
     return result

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from reconciler.plan.access.review import ReaderLine, Review, Row
+from reconciler.plan.access.review import ReaderLine, Review, ReviewRow
 from reconciler.report.access import NOBODY, READ, by_kind, summary
 from reconciler.report.words import count
 from reconciler.resource.audience import ANYONE, LINK_HOLDERS, MEMBERS, VISITORS
@@ -128,7 +128,7 @@ def _unknown(review: Review) -> Iterator[str]:
         yield "</ul>"
 
 
-def _kind(kind: str, rows: Sequence[Row], review: Review) -> Iterator[str]:
+def _kind(kind: str, rows: Sequence[ReviewRow], review: Review) -> Iterator[str]:
     shown = " open" if len(rows) <= OPEN else ""
     yield f"<details{shown}><summary>{_text(kind)} ({len(rows):,})</summary>"
     yield _head(review)
@@ -141,7 +141,7 @@ def _head(review: Review) -> str:
     return f'<div class="row head"><div>object</div><div>{"can be read now by" if review.steps else "can be read by"}</div>{last}</div>'
 
 
-def _row(row: Row, review: Review) -> str:
+def _row(row: ReviewRow, review: Review) -> str:
     tag = "" if row.managed else ' <span class="tag">unmanaged</span>'
     name = f'<div><div class="name">{_text(str(row.address))}</div><div class="title">{_text(row.title)}{tag}</div></div>'
     after = ""

@@ -6,8 +6,8 @@ from datetime import tzinfo
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import Action, Cause, Change, Delta, Spot
-from reconciler.report.layout import VALUE, Page, Style
+from reconciler.model import Action, Cause, Change, Delta, SiblingSpot
+from reconciler.report.layout import VALUE, ReportPage, Style
 from reconciler.report.nested import difference_lines
 from reconciler.report.times import minute
 from reconciler.report.values import HIDDEN, shown
@@ -20,7 +20,7 @@ ALONE = (Action.RESTORE, Action.TRANSFER, Action.REPLACE, Action.DELETE, Action.
 MARKS = {Cause.YOURS: None, Cause.DRIFT: "drift", Cause.BOTH: "changed here and there"}
 
 
-def write(page: Page, change: Change) -> None:
+def write(page: ReportPage, change: Change) -> None:
     """Append one change."""
     right, style = _right(change)
     page.head(str(change.address), right, style)
@@ -73,13 +73,13 @@ def _is_container(change: Change, delta: Delta) -> bool:
     if change.before is None or change.after is None or change.before.parent == change.after.parent:
         return False
 
-    def stands(value: Any, spot: Spot) -> bool:
+    def stands(value: Any, spot: SiblingSpot) -> bool:
         return spot.parent in (None, change.address.container) if value is None else value == str(spot.parent)
 
     return stands(delta.before, change.before) and stands(delta.after, change.after)
 
 
-def _field(page: Page, change: Change, delta: Delta, column: int) -> None:
+def _field(page: ReportPage, change: Change, delta: Delta, column: int) -> None:
     born = bool({Action.CREATE, Action.REPLACE} & set(change.actions))
     mark = MARKS[delta.cause]
     remarks = [part for part in (mark, delta.note) if part]
@@ -100,7 +100,7 @@ def _field(page: Page, change: Change, delta: Delta, column: int) -> None:
         page.field(style, symbol, name, value, note, column=column, mark=Style.DRIFT if mark else None)
 
 
-def _place(page: Page, change: Change, column: int) -> None:
+def _place(page: ReportPage, change: Change, column: int) -> None:
     before, after = change.before, change.after
     if after is None:
         page.field(Style.MOVE, ">", "move", "", column=column)

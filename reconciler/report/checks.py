@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from reconciler.report.layout import Page, Span, Style
+from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.report.words import count
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _STYLES: Final = {Level.OK: Style.CREATE, Level.SKIPPED: Style.DIM, Level.WARNIN
 
 def checks_text(findings: Sequence[Check], *, width: int) -> list[Span]:
     """A line for each finding, its remedy below it; how many problems and warnings at the end."""
-    page = Page(width)
+    page = ReportPage(width)
     for finding in findings:
         page.field(
             _STYLES[finding.level],

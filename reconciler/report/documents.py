@@ -23,15 +23,15 @@ from reconciler.model import (
     Forecast,
     Outcome,
     Plan,
+    SiblingSpot,
     Source,
-    Spot,
-    Status,
     Step,
+    StepStatus,
     Unknown,
     Unmanaged,
     Violation,
 )
-from reconciler.plan.drift import Drift, Drifted, Kept
+from reconciler.plan.drift import Drift, Drifted, DriftWord
 from reconciler.report.times import utc_text
 from reconciler.report.values import HIDDEN, data
 from reconciler.report.words import CAUSES
@@ -128,11 +128,11 @@ def results_document(outcome: Outcome) -> run_types.ResultsData:
     """How many requests ended how, a line for each step of the plan, and what the reading afterwards found."""
     return {
         "summary": {
-            "done": outcome.count(Status.DONE),
-            "failed": outcome.count(Status.FAILED),
-            "skipped": outcome.count(Status.SKIPPED),
-            "inDoubt": outcome.count(Status.IN_DOUBT),
-            "stale": outcome.count(Status.STALE),
+            "done": outcome.count(StepStatus.DONE),
+            "failed": outcome.count(StepStatus.FAILED),
+            "skipped": outcome.count(StepStatus.SKIPPED),
+            "inDoubt": outcome.count(StepStatus.IN_DOUBT),
+            "stale": outcome.count(StepStatus.STALE),
             "requests": outcome.requests,
             "outside": outcome.plan.outside or 0,
         },
@@ -143,7 +143,7 @@ def results_document(outcome: Outcome) -> run_types.ResultsData:
                 "verb": result.step.verb,
                 "status": result.status.value,
                 "error": result.error,
-                "cause": None if result.status is Status.DONE else result.id or CAUSES[result.status],
+                "cause": None if result.status is StepStatus.DONE else result.id or CAUSES[result.status],
             }
             for result in outcome.results
         ],
@@ -166,9 +166,9 @@ def drift_document(drift: Drift) -> drift_types.DriftDocument:
         "project": drift.project,
         "environment": drift.environment,
         "summary": {
-            "changed": drift.count(Kept.CHANGED),
-            "deleted": drift.count(Kept.DELETED),
-            "moved": drift.count(Kept.MOVED),
+            "changed": drift.count(DriftWord.CHANGED),
+            "deleted": drift.count(DriftWord.DELETED),
+            "moved": drift.count(DriftWord.MOVED),
             "unmanaged": len(drift.unmanaged),
             "managed": drift.managed,
             "silenced": len(drift.silenced),
@@ -299,7 +299,7 @@ def _field(delta: Delta) -> plan_types.FieldData:
     return {"name": delta.name, "before": before, "after": after, "cause": delta.cause.value}
 
 
-def _spot(spot: Spot | None) -> t.SpotData:
+def _spot(spot: SiblingSpot | None) -> t.SpotData:
     return {"parent": None, "previous": None} if spot is None else {"parent": _name(spot.parent), "previous": _name(spot.previous)}
 
 

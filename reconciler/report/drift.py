@@ -8,30 +8,30 @@ from datetime import UTC, tzinfo
 from typing import Final
 
 from reconciler.address import Address, bare
-from reconciler.model import Cause, Delta, Spot, Unmanaged
+from reconciler.model import Cause, Delta, SiblingSpot, Unmanaged
 from reconciler.plan.drafts.restoration import left_over
-from reconciler.plan.drift import Drift, Drifted, Kept
-from reconciler.report.layout import VALUE, Page, Span, Style, environment_header
+from reconciler.plan.drift import Drift, Drifted, DriftWord
+from reconciler.report.layout import VALUE, ReportPage, Span, Style, environment_header
 from reconciler.report.nested import difference_lines
 from reconciler.report.text import FOLD, WIDTH
 from reconciler.report.times import clock_time, minute
 from reconciler.report.values import HIDDEN, shown
 from reconciler.report.words import count, listed
 
-SYMBOLS: Final = {Kept.CHANGED: "~", Kept.MOVED: ">", Kept.DELETED: "-"}
-STYLES: Final = {Kept.CHANGED: Style.UPDATE, Kept.MOVED: Style.MOVE, Kept.DELETED: Style.DELETE}
+SYMBOLS: Final = {DriftWord.CHANGED: "~", DriftWord.MOVED: ">", DriftWord.DELETED: "-"}
+STYLES: Final = {DriftWord.CHANGED: Style.UPDATE, DriftWord.MOVED: Style.MOVE, DriftWord.DELETED: Style.DELETE}
 NAMED: Final = 5
 COVERAGE: Final = "Coverage"
 
 
 def drift_text(drift: Drift, *, width: int = WIDTH, full: bool = False, zone: tzinfo | None = UTC) -> tuple[Span, ...]:
     """The whole report. `full`: unmanaged objects are listed however many they are."""
-    page = Page(width)
+    page = ReportPage(width)
     write(page, drift, full=full, zone=zone)
     return (*environment_header(drift.environment), *page.spans)
 
 
-def write(page: Page, drift: Drift, *, full: bool, zone: tzinfo | None = UTC) -> None:
+def write(page: ReportPage, drift: Drift, *, full: bool, zone: tzinfo | None = UTC) -> None:
     """Put the report on a page of any kind."""
     for resource, within in gathered(drift.resources):
         _write(page, resource, within, full, zone)
@@ -60,7 +60,7 @@ def write(page: Page, drift: Drift, *, full: bool, zone: tzinfo | None = UTC) ->
 
 def gathered(resources: Sequence[Drifted]) -> Iterator[tuple[Drifted, list[Address]]]:
     """Each object with the addresses that went with it: what stood in something that is gone too has no entry of its own."""
-    gone = {resource.address for resource in resources if resource.status is Kept.DELETED}
+    gone = {resource.address for resource in resources if resource.status is DriftWord.DELETED}
     within: dict[Address, list[Address]] = defaultdict(list)
     for address in gone:
         at = address
@@ -69,15 +69,15 @@ def gathered(resources: Sequence[Drifted]) -> Iterator[tuple[Drifted, list[Addre
         if at != address:
             within[at].append(address)
     for resource in resources:
-        if resource.status is not Kept.DELETED or resource.address.container not in gone:
+        if resource.status is not DriftWord.DELETED or resource.address.container not in gone:
             yield resource, sorted(within[resource.address])
 
 
-def _write(page: Page, resource: Drifted, within: Sequence[Address], full: bool, zone: tzinfo | None) -> None:
+def _write(page: ReportPage, resource: Drifted, within: Sequence[Address], full: bool, zone: tzinfo | None) -> None:
     page.head(str(resource.address), f"{resource.source.file}:{resource.source.line}" if resource.source is not None else "")
     column = max([VALUE, *(len(delta.name) + 6 for delta in resource.fields)])
     style, symbol = STYLES[resource.status], SYMBOLS[resource.status]
-    if resource.status is Kept.DELETED:
+    if resource.status is DriftWord.DELETED:
         page.field(style, symbol, "deleted", deleted(resource, zone), column=column)
         if within:
             page.field(
@@ -117,12 +117,12 @@ def remark(delta: Delta) -> str:
     return "; ".join(remarks)
 
 
-def where(spot: Spot) -> str:
+def where(spot: SiblingSpot) -> str:
     """`first`, or `after acme/space/guides`."""
     return "first" if spot.previous is None else f"after {spot.previous}"
 
 
-def _unmanaged(page: Page, unmanaged: Sequence[Unmanaged], full: bool) -> None:
+def _unmanaged(page: ReportPage, unmanaged: Sequence[Unmanaged], full: bool) -> None:
     page.head(f"{count(len(unmanaged), 'object')} unmanaged")
     for kind, number in Counter(item.kind for item in unmanaged).items():
         names = [f'{bare(item.id)} "{item.title}"' for item in unmanaged if item.kind == kind]
@@ -130,7 +130,7 @@ def _unmanaged(page: Page, unmanaged: Sequence[Unmanaged], full: bool) -> None:
         page.field(Style.DIM, " ", kind, listed(names, number if full or number <= FOLD else NAMED) + more)
 
 
-def _coverage(page: Page, drift: Drift) -> None:
+def _coverage(page: ReportPage, drift: Drift) -> None:
     page.head(COVERAGE)
     column = max([VALUE, *(len(kind) + 6 for kind in drift.coverage)])
     for kind, share in drift.coverage.items():
@@ -140,7 +140,7 @@ def _coverage(page: Page, drift: Drift) -> None:
 
 def summary(drift: Drift) -> str:
     """`Drift: 2 changed, 1 deleted; 14 objects unmanaged. 40 objects managed.`"""
-    counts = ", ".join(f"{number:,} {status}" for status in Kept if (number := drift.count(status)))
+    counts = ", ".join(f"{number:,} {status}" for status in DriftWord if (number := drift.count(status)))
     unknown = len(drift.unknown) + len(drift.unread)
     rest = [
         f"{count(len(drift.unjudged), 'resource')} cannot be judged" if drift.unjudged else "",

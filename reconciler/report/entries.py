@@ -10,17 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 
-from reconciler.model import Outcome, Plan, Status
-from reconciler.plan.drift import Drift, Kept, Share
+from reconciler.model import Outcome, Plan, StepStatus
+from reconciler.plan.drift import Drift, DriftWord, Share
 from reconciler.report import drift as drifts
 from reconciler.report import outcome as outcomes
 from reconciler.report import text as plans
-from reconciler.report.layout import VALUE, Page, Style
+from reconciler.report.layout import VALUE, ReportPage, Style
 from reconciler.report.words import STYLES, TOLD
 
 
 @dataclass(frozen=True)
-class Line:
+class ReportLine:
     """One line of an entry. `id`: of its cause, "" where it has none."""
 
     style: Style
@@ -32,12 +32,12 @@ class Line:
 
 
 @dataclass
-class Entry:
+class ReportEntry:
     """What is said of one address; `where` is its place in the files, or a remark."""
 
     title: str
     where: str = ""
-    lines: list[Line] = field(default_factory=list)
+    lines: list[ReportLine] = field(default_factory=list)
 
     @property
     def destructive(self) -> bool:
@@ -46,7 +46,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Part:
+class PicturePart:
     """One part of the summary's picture."""
 
     word: str
@@ -62,9 +62,9 @@ class Sheet:
     project: str
     environment: str | None
     summary: str
-    entries: tuple[Entry, ...]
+    entries: tuple[ReportEntry, ...]
     notes: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[PicturePart, ...]
     coverage: Mapping[str, Share] = field(default_factory=dict)
 
     @property
@@ -73,21 +73,21 @@ class Sheet:
         return f"{self.kind.capitalize()} for {self.project}" + (f" ({self.environment})" if self.environment else "")
 
 
-class _Recorder(Page):
+class _Recorder(ReportPage):
     """A page that keeps entries."""
 
     def __init__(self, zone: tzinfo | None = UTC) -> None:
         super().__init__(100, zone=zone)
-        self.entries: list[Entry] = []
+        self.entries: list[ReportEntry] = []
         self.lines: list[str] = []
 
     def head(self, title: str, right: str = "", style: Style = Style.DIM) -> None:
-        self.entries.append(Entry(title, right))
+        self.entries.append(ReportEntry(title, right))
 
     def field(
         self, style: Style, symbol: str, name: str, value: str, note: str = "", *, column: int = VALUE, mark: Style | None = None
     ) -> None:
-        self.entries[-1].lines.append(Line(style, symbol, name, value, note))
+        self.entries[-1].lines.append(ReportLine(style, symbol, name, value, note))
 
     def cause(self, id: str) -> None:
         self.entries[-1].lines[-1] = replace(self.entries[-1].lines[-1], id=id)
@@ -101,8 +101,8 @@ def plan_sheet(plan: Plan, *, full: bool = False, zone: tzinfo | None = UTC) -> 
     page = _Recorder(zone=zone)
     plans.write(page, plan, full=full)
     counts = Counter(action for change in plan.changes for action in change.actions)
-    parts = [Part(action.value, counts[action], STYLES[action]) for action in TOLD if counts[action]]
-    parts += [Part("blocked", len(plan.blocked), Style.BLOCKED)] if plan.blocked else []
+    parts = [PicturePart(action.value, counts[action], STYLES[action]) for action in TOLD if counts[action]]
+    parts += [PicturePart("blocked", len(plan.blocked), Style.BLOCKED)] if plan.blocked else []
     return _sheet("plan", plan.project, plan.environment, page, parts)
 
 
@@ -112,15 +112,15 @@ def outcome_sheet(outcome: Outcome) -> Sheet:
     outcomes.write(page, outcome)
     outcomes.withheld(page, outcome)
     styles = {
-        Status.DONE: Style.CREATE,
-        Status.FAILED: Style.DELETE,
-        Status.IN_DOUBT: Style.BLOCKED,
-        Status.STALE: Style.DRIFT,
-        Status.SKIPPED: Style.DIM,
+        StepStatus.DONE: Style.CREATE,
+        StepStatus.FAILED: Style.DELETE,
+        StepStatus.IN_DOUBT: Style.BLOCKED,
+        StepStatus.STALE: Style.DRIFT,
+        StepStatus.SKIPPED: Style.DIM,
     }
-    parts = [Part(status.value, outcome.count(status), style) for status, style in styles.items() if outcome.count(status)]
+    parts = [PicturePart(status.value, outcome.count(status), style) for status, style in styles.items() if outcome.count(status)]
     refused = len(outcome.withheld.refused) if outcome.withheld is not None else 0
-    parts += [Part("refused", refused, Style.BLOCKED)] if refused else []
+    parts += [PicturePart("refused", refused, Style.BLOCKED)] if refused else []
     return _sheet("outcome", outcome.plan.project, outcome.plan.environment, page, parts)
 
 
@@ -129,15 +129,15 @@ def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC) 
     page = _Recorder()
     drifts.write(page, drift, full=full, zone=zone)
     page.entries = [entry for entry in page.entries if entry.title != drifts.COVERAGE]
-    parts = [Part(status.value, drift.count(status), drifts.STYLES[status]) for status in Kept if drift.count(status)]
-    parts += [Part("unmanaged", len(drift.unmanaged), Style.DIM)] if drift.unmanaged else []
+    parts = [PicturePart(status.value, drift.count(status), drifts.STYLES[status]) for status in DriftWord if drift.count(status)]
+    parts += [PicturePart("unmanaged", len(drift.unmanaged), Style.DIM)] if drift.unmanaged else []
     calm = drift.managed - len(drift.resources)
-    parts += [Part("as applied", calm, Style.CREATE)] if parts and calm > 0 else []
+    parts += [PicturePart("as applied", calm, Style.CREATE)] if parts and calm > 0 else []
     return _sheet("drift", drift.project, drift.environment, page, parts, drift.coverage if drift.whole else {})
 
 
 def _sheet(
-    kind: str, project: str, environment: str | None, page: _Recorder, parts: list[Part], coverage: Mapping[str, Share] | None = None
+    kind: str, project: str, environment: str | None, page: _Recorder, parts: list[PicturePart], coverage: Mapping[str, Share] | None = None
 ) -> Sheet:
     *notes, summary = page.lines
     return Sheet(kind, project, environment, summary, tuple(page.entries), tuple(notes), tuple(parts), coverage or {})

@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import Any, Final
 
 from reconciler.config.schema import schema
-from reconciler.report.layout import Page, Span, Style
+from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.report.samples import sample
 from reconciler.report.types import in_words, target
-from reconciler.resource import RESERVED, Field, Kind, Kinds, Role
+from reconciler.resource import RESERVED, Field, FieldRole, Kind, Kinds
 from reconciler.text.suggest import a
 
 COLUMN: Final = 20  # where values begin
@@ -26,7 +26,7 @@ def words(kinds: Kinds, kind: Kind) -> tuple[str, ...]:
 
 def explain_kinds(kinds: Kinds, *, width: int) -> list[Span]:
     """The list of kinds, containers first."""
-    page = Page(width)
+    page = ReportPage(width)
     for kind in kinds.values():
         page.field(Style.PLAIN, "", kind.name, kind.doc, column=COLUMN)
     return page.spans
@@ -70,8 +70,8 @@ def explain_word(kinds: Kinds, kind: Kind, word: str, *, width: int) -> list[Spa
 # -- pages --------------------------------------------------------------------------------------------------------------------------
 
 
-def _page(title: str, doc: str, width: int) -> Page:
-    page = Page(width)
+def _page(title: str, doc: str, width: int) -> ReportPage:
+    page = ReportPage(width)
     page.head(title)
     if doc:
         page.line(doc)
@@ -79,12 +79,12 @@ def _page(title: str, doc: str, width: int) -> Page:
     return page
 
 
-def _rows(page: Page, rows: Sequence[Row] | Iterator[Row]) -> None:
+def _rows(page: ReportPage, rows: Sequence[Row] | Iterator[Row]) -> None:
     for name, text in rows:
         page.field(Style.PLAIN, "", name, text, column=COLUMN)
 
 
-def _example(page: Page, text: str) -> None:
+def _example(page: ReportPage, text: str) -> None:
     page.blank()
     page.line("Example:", Style.HEAD)
     for line in text.splitlines():
@@ -185,7 +185,7 @@ def _of_field(kind: Kind, field: Field) -> Iterator[Row]:
         yield "guarded", f"guards.minAdmins objects keep the value {field.scarce}"
     if field.sensitive:
         yield "secret", "it is never shown, and may come from the environment"
-    if field.role is Role.LOCAL:
+    if field.role is FieldRole.LOCAL:
         yield "reading", "it is not sent to the service"
     elif not field.readable:
         yield "reading", "the service never shows it: compared with what was sent last"
@@ -194,17 +194,17 @@ def _of_field(kind: Kind, field: Field) -> Iterator[Row]:
 
 
 def _absent(field: Field) -> str:
-    if field.role is Role.SEED:
+    if field.role is FieldRole.SEED:
         return "the object must exist already (id: …), unless defaults give one"
-    if field.role is Role.LOCAL:
+    if field.role is FieldRole.LOCAL:
         return "no effect"
     return "an error" if field.required else WITHOUT
 
 
 def _change(kind: Kind, field: Field) -> str:
-    if field.role is Role.SEED:
+    if field.role is FieldRole.SEED:
         return "has no effect: it is used once, at creation"
-    if field.role is Role.LOCAL:
+    if field.role is FieldRole.LOCAL:
         return "is stored in the state; nothing is sent"
     carriers = [verb for verb in kind.carriers if verb.name in field.on]
     once = "true" if field.one_way else ""

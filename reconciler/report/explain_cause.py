@@ -5,13 +5,13 @@ In: a page of the documentation. Out: spans.
 
 from __future__ import annotations
 
-from reconciler.report.layout import Page, Span, Style
+from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.text import pages
 
 
-def explain_cause(cause: pages.Page, *, width: int) -> list[Span]:
+def explain_cause(cause: pages.CausePage, *, width: int) -> list[Span]:
     """The page of one cause."""
-    page = Page(width)
+    page = ReportPage(width)
     page.line(f"{cause.id}: {cause.summary}", Style.HEAD)
     page.blank()
     for line in cause.example.splitlines():

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from reconciler.config.schema import schema
-from reconciler.report.layout import Page, Span, Style
+from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.resource import Kinds
 
 COLUMN = 20  # where values begin
@@ -25,7 +25,7 @@ def keys(kinds: Kinds) -> dict[str, dict[str, Any]]:
 def explain_key(kinds: Kinds, name: str, *, width: int) -> list[Span]:
     """One key: its description, and the keys of its value, of its items or of its entries."""
     every, value = schema(kinds)["$defs"], keys(kinds)[name]
-    page = Page(width)
+    page = ReportPage(width)
     page.head(name)
     page.line(str(value["description"]))
     entries = value.get("additionalProperties")

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from reconciler.config.policies.keys import EXAMPLES, NAMES, SECTIONS, TABLES
-from reconciler.report.layout import Page, Span, Style
+from reconciler.report.layout import ReportPage, Span, Style
 
 COLUMN: Final = 30
 
 
 def explain_section(name: str, *, width: int) -> list[Span]:
     """One of the sections that say what a project must not do."""
-    page = Page(width)
+    page = ReportPage(width)
     page.line(f"{name}: {SECTIONS[name]}", Style.HEAD)
     page.blank()
     _table(page, "Keys", TABLES[name])
@@ -25,7 +25,7 @@ def explain_section(name: str, *, width: int) -> list[Span]:
     return page.spans
 
 
-def _table(page: Page, title: str, rows: Mapping[str, str]) -> None:
+def _table(page: ReportPage, title: str, rows: Mapping[str, str]) -> None:
     page.line(title)
     for key, text in rows.items():
         page.field(Style.PLAIN, "", key, text, column=COLUMN)

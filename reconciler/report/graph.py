@@ -28,7 +28,7 @@ TITLE_MAX: Final = 40  # characters of a title; a box is no page
 
 
 @dataclass(frozen=True)
-class Node:
+class GraphNode:
     """A box, or a frame where other nodes are in it. `label`: its lines. `style`: one of `COLOURS`. `inside`: the frame around it."""
 
     label: tuple[str, ...]
@@ -49,7 +49,7 @@ class Arrow:
 class Graph:
     """Nodes by name, and arrows between them."""
 
-    nodes: Mapping[str, Node]
+    nodes: Mapping[str, GraphNode]
     arrows: tuple[Arrow, ...] = ()
     inner: Mapping[str | None, list[str]] = field(init=False, repr=False, compare=False)
 
@@ -63,7 +63,7 @@ class Graph:
 def resources(desired: Desired) -> Graph:
     """Every declared resource, framed by what contains it; a dashed arrow to what it refers to."""
     nodes = {
-        str(address): Node(_label(address, declared.values), inside=_around(desired, address))
+        str(address): GraphNode(_label(address, declared.values), inside=_around(desired, address))
         for address, declared in desired.resources.items()
     }
     arrows: dict[tuple[str, str], Arrow] = {}
@@ -81,14 +81,14 @@ def steps(plan: Plan, desired: Desired) -> Graph:
 
     An arrow leads to what it needs, a dashed one to what it only comes after.
     """
-    frames: dict[str, Node] = {}
+    frames: dict[str, GraphNode] = {}
     around = {step.address: _frames(desired, step.address, frames) for step in plan.steps}
-    nodes: dict[str, Node] = {}
+    nodes: dict[str, GraphNode] = {}
     for step in plan.steps:
         declared = desired.resources.get(step.address)
         label = _label(step.address, declared.values if declared is not None else {})
         own = f"in {step.address}"
-        nodes[str(step.id)] = Node((f"{step.id} {step.verb}", *label), _style(step), own if own in frames else around[step.address])
+        nodes[str(step.id)] = GraphNode((f"{step.id} {step.verb}", *label), _style(step), own if own in frames else around[step.address])
     arrows = [Arrow(str(step.id), str(other)) for step in plan.steps for other in sorted(step.needs)]
     arrows += [Arrow(str(step.id), str(other), faint=True) for step in plan.steps for other in sorted(step.after)]
     return Graph({**frames, **nodes}, tuple(arrows))
@@ -101,7 +101,7 @@ def _around(desired: Desired, address: Address) -> str | None:
     return str(around) if around is not None and around.container is not None else None
 
 
-def _frames(desired: Desired, address: Address, frames: dict[str, Node]) -> str | None:
+def _frames(desired: Desired, address: Address, frames: dict[str, GraphNode]) -> str | None:
     """Add the frames around an address; returns the innermost."""
     around = _around(desired, address)
     if around is None:
@@ -111,7 +111,7 @@ def _frames(desired: Desired, address: Address, frames: dict[str, Node]) -> str 
         outer = Address.parse(around)
         declared = desired.resources.get(outer)
         label = _label(outer, declared.values if declared is not None else {})
-        frames[name] = Node(label, inside=_frames(desired, outer, frames))
+        frames[name] = GraphNode(label, inside=_frames(desired, outer, frames))
     return name
 
 
@@ -151,7 +151,7 @@ def graph_text(graph: Graph, format: Format) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _heading(node: Node) -> str:
+def _heading(node: GraphNode) -> str:
     """The label of a frame: `Product (collection product)`."""
     first, *rest = node.label
     return f"{first} ({', '.join(rest)})" if rest else first

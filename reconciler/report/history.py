@@ -11,9 +11,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.address import bare
-from reconciler.model import Entry, Run, Turn
+from reconciler.model import JournalEntry, RecordedRun, StateChange
 from reconciler.plan.names import Names, named
-from reconciler.report.layout import Page, Span, Style
+from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.report.nested import difference_lines
 from reconciler.report.state_changes import turn_document
 from reconciler.report.table import table
@@ -29,19 +29,21 @@ NOTHING: Final = "no request"
 HEADER: Final = ("run", "started", "who", "command", "ended", "what it did")
 
 
-def history_document(runs: Sequence[Run]) -> run_types.HistoryDocument:
+def history_document(runs: Sequence[RecordedRun]) -> run_types.HistoryDocument:
     """Every run, newest first."""
     return {"format": "reconciler.history/1", "runs": [_run(run) for run in runs]}
 
 
-def run_document(run: Run, entries: Sequence[Entry], turns: Sequence[Turn], kinds: Kinds, names: Names) -> run_types.RunDocument:
+def run_document(
+    run: RecordedRun, entries: Sequence[JournalEntry], turns: Sequence[StateChange], kinds: Kinds, names: Names
+) -> run_types.RunDocument:
     """One run with everything it sent, and what it changed of the state without a request."""
     steps = [_step(entry, kinds, names) for entry in entries]
     state = [turn_document(turn) for turn in turns]
     return {"format": "reconciler.run/1", **_run(run), "state": state, "steps": steps}  # type: ignore[typeddict-item]  # no environment
 
 
-def _run(run: Run) -> run_types.RunData:
+def _run(run: RecordedRun) -> run_types.RunData:
     return {
         "id": run.id,
         "who": run.who,
@@ -56,7 +58,7 @@ def _run(run: Run) -> run_types.RunData:
     }
 
 
-def _step(entry: Entry, kinds: Kinds, names: Names) -> run_types.SentData:
+def _step(entry: JournalEntry, kinds: Kinds, names: Names) -> run_types.SentData:
     intent = entry.intent
     fields: list[run_types.SentFieldData] = [
         {"name": name, "before": data(before), "after": data(after)}
@@ -77,13 +79,13 @@ def _step(entry: Entry, kinds: Kinds, names: Names) -> run_types.SentData:
     }
 
 
-def _object(entry: Entry) -> str | None:
+def _object(entry: JournalEntry) -> str | None:
     """The id of the object the request was about, or made; None where none is known."""
     id = entry.bound.get(entry.intent.address) or (entry.intent.target if entry.intent.verb != "create" else None)
     return bare(id) if id is not None else None
 
 
-def _fields(entry: Entry, kind: Kind | None, names: Names) -> list[tuple[str, Any, Any]]:
+def _fields(entry: JournalEntry, kind: Kind | None, names: Names) -> list[tuple[str, Any, Any]]:
     """The fields that the request carried, before and after; of a kind this program does not know no value is shown."""
     before, writes = entry.intent.before.values, entry.intent.writes
     if entry.intent.verb == "delete":
@@ -102,7 +104,7 @@ def _fields(entry: Entry, kind: Kind | None, names: Names) -> list[tuple[str, An
     return lines
 
 
-def history_text(runs: Sequence[Run], *, width: int, zone: tzinfo | None = UTC) -> str:
+def history_text(runs: Sequence[RecordedRun], *, width: int, zone: tzinfo | None = UTC) -> str:
     """A table with a row for each run: its id and time, who ran what, how it ended and what it did."""
     length = shortest(runs)
     rows = [(run.id[:length], clock_time(run.started, zone), run.who, run.command, _ending(run), did(run)) for run in runs]
@@ -110,10 +112,17 @@ def history_text(runs: Sequence[Run], *, width: int, zone: tzinfo | None = UTC) 
 
 
 def run_text(
-    run: Run, entries: Sequence[Entry], turns: Sequence[Turn], kinds: Kinds, names: Names, *, width: int, zone: tzinfo | None = UTC
+    run: RecordedRun,
+    entries: Sequence[JournalEntry],
+    turns: Sequence[StateChange],
+    kinds: Kinds,
+    names: Names,
+    *,
+    width: int,
+    zone: tzinfo | None = UTC,
 ) -> tuple[Span, ...]:
     """One run, then what it changed of the state, then address by address what was sent."""
-    page = Page(width)
+    page = ReportPage(width)
     page.head(run.id, clock_time(run.started, zone))
     page.field(Style.PLAIN, " ", run.command, f"{did(run)}; {_ending(run)}", run.who)
     if turns:
@@ -131,7 +140,7 @@ def run_text(
     return tuple(page.spans)
 
 
-def shortest(runs: Sequence[Run]) -> int:
+def shortest(runs: Sequence[RecordedRun]) -> int:
     """How many characters tell the ids of these runs apart, at least as many as are usual."""
     length = ID_SHOWN
     while length < max((len(run.id) for run in runs), default=0) and len({run.id[:length] for run in runs}) < len(runs):
@@ -139,7 +148,7 @@ def shortest(runs: Sequence[Run]) -> int:
     return length
 
 
-def did(run: Run) -> str:
+def did(run: RecordedRun) -> str:
     """`7 create, 2 move; in the state 3 adopt`."""
     parts = [f"{number:,} {verb}" for verb, number in run.did.items()]
     parts += [f"{number:,} {word}" for word, number in run.undone.items()]
@@ -147,12 +156,12 @@ def did(run: Run) -> str:
     return "; ".join([", ".join(parts) or NOTHING, *([f"in the state {kept}"] if kept else [])])
 
 
-def _ending(run: Run) -> str:
+def _ending(run: RecordedRun) -> str:
     """`exit 0`, `running` or `killed`."""
     return run.status.value if run.exit_code is None else f"exit {run.exit_code}"
 
 
-def _sent(page: Page, entry: Entry, kind: Kind | None, names: Names) -> None:
+def _sent(page: ReportPage, entry: JournalEntry, kind: Kind | None, names: Names) -> None:
     object = _object(entry)
     style = Style.PLAIN if entry.done else Style.BLOCKED
     ended = entry.status if entry.error is None else f"{entry.status}: {entry.error}"

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
-from reconciler.report.entries import Entry, Line, Sheet
+from reconciler.report.entries import ReportEntry, ReportLine, Sheet
 from reconciler.report.picture import bar, coverage
 from reconciler.text import escape
 
@@ -69,18 +69,18 @@ def _colour(name: str) -> str:
     return f".{name} {{ color: var(--{name}); }} .fill-{name} {{ fill: var(--{name}); }}\n"
 
 
-def _section(title: str, entries: Iterable[Entry]) -> list[str]:
+def _section(title: str, entries: Iterable[ReportEntry]) -> list[str]:
     made = [_entry(entry) for entry in entries]
     return [f"<h2>{title}</h2>"] * bool(made and title) + made
 
 
-def _entry(entry: Entry) -> str:
+def _entry(entry: ReportEntry) -> str:
     where = f'<span class="where">{_text(entry.where)}</span>' if entry.where else ""
     rows = "\n".join(map(_row, entry.lines))
     return f"<article><header><h3>{_text(entry.title)}</h3>{where}</header>\n<table>\n{rows}\n</table></article>"
 
 
-def _row(line: Line) -> str:
+def _row(line: ReportLine) -> str:
     note = f'<div class="note">{_text(line.note)}</div>' if line.note else ""
     return (
         f'<tr><td class="sign {line.style.value}">{_text(line.symbol)}</td><td class="name {line.style.value}">{_text(line.name)}</td>'

@@ -95,7 +95,7 @@ def _fitting(word: str, room: int) -> str:
 
 
 @dataclass
-class Page:
+class ReportPage:
     """Collects the spans of one report of a given width. `zone`: of the moments it tells; None for that of this machine."""
 
     width: int

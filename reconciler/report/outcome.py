@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from reconciler.model import Edited, Outcome, Result, Status
-from reconciler.report.layout import Page, Span, Style
+from reconciler.model import Edited, Outcome, StepResult, StepStatus
+from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.report.nested import difference_lines
 from reconciler.report.text import WIDTH, blocked, outside
 from reconciler.report.values import HIDDEN
 from reconciler.report.words import CAUSES, ENDINGS, count
 
-_UNDONE: Final = ((Status.FAILED, "failed"), (Status.IN_DOUBT, "in doubt"), (Status.STALE, "stale"), (Status.SKIPPED, "skipped"))
+_UNDONE: Final = (
+    (StepStatus.FAILED, "failed"),
+    (StepStatus.IN_DOUBT, "in doubt"),
+    (StepStatus.STALE, "stale"),
+    (StepStatus.SKIPPED, "skipped"),
+)
 
 
 @dataclass(frozen=True)
@@ -26,14 +31,14 @@ class Onward:
 
 def outcome_text(outcome: Outcome, *, width: int = WIDTH, onward: Onward = Onward()) -> tuple[Span, ...]:
     """The report; nothing but its last line where all went well."""
-    page = Page(width)
+    page = ReportPage(width)
     write(page, outcome, onward)
     return tuple(page.spans)
 
 
-def write(page: Page, outcome: Outcome, onward: Onward = Onward()) -> None:
+def write(page: ReportPage, outcome: Outcome, onward: Onward = Onward()) -> None:
     """Put the report on a page of any kind."""
-    troubled = [result for result in outcome.results if result.status is not Status.DONE]
+    troubled = [result for result in outcome.results if result.status is not StepStatus.DONE]
     for address, group in groupby(troubled, key=lambda result: str(result.step.address)):
         page.head(address)
         for result in group:
@@ -56,7 +61,7 @@ def write(page: Page, outcome: Outcome, onward: Onward = Onward()) -> None:
     page.line(summary(outcome, onward))
 
 
-def withheld(page: Page, outcome: Outcome) -> None:
+def withheld(page: ReportPage, outcome: Outcome) -> None:
     """Put on a page what a saved plan did not bring about."""
     if outcome.withheld is None:
         return
@@ -69,14 +74,14 @@ def withheld(page: Page, outcome: Outcome) -> None:
         page.field(Style.DIM, " ", "new", "not in the saved plan; not applied")
 
 
-def _ended(page: Page, result: Result) -> None:
+def _ended(page: ReportPage, result: StepResult) -> None:
     symbol, word = ENDINGS[result.status]
-    style = Style.DIM if result.status is Status.SKIPPED else Style.BLOCKED
+    style = Style.DIM if result.status is StepStatus.SKIPPED else Style.BLOCKED
     page.field(style, symbol, word, f"{result.step.verb}: {result.error or 'no reason was given'}")
     page.cause(result.id or CAUSES[result.status])
 
 
-def _edited(page: Page, edit: Edited) -> None:
+def _edited(page: ReportPage, edit: Edited) -> None:
     if edit.field is None:
         page.field(Style.DRIFT, "~", "differs", edit.says)
     else:
@@ -87,7 +92,7 @@ def _edited(page: Page, edit: Edited) -> None:
 
 def summary(outcome: Outcome, onward: Onward = Onward()) -> str:
     """`Applied 23 requests. The plan is now empty.`"""
-    done, steps = outcome.count(Status.DONE), len(outcome.results)
+    done, steps = outcome.count(StepStatus.DONE), len(outcome.results)
     if done == steps:
         if outcome.stopped and not steps:
             return f"{_capital(outcome.stopped)}.{_onward(outcome, onward, False)}"
@@ -108,7 +113,7 @@ def _onward(outcome: Outcome, onward: Onward, whole: bool) -> str:
     plan = outcome.plan
     others = len({edit.address for edit in outcome.edited})
     edited = f" Somebody else changed {count(others, 'resource')} during the run: plan again." if others else ""
-    doubt = " The next apply resolves the requests in doubt." if outcome.count(Status.IN_DOUBT) else ""
+    doubt = " The next apply resolves the requests in doubt." if outcome.count(StepStatus.IN_DOUBT) else ""
     if outcome.onward is not None:
         return f"{doubt}{edited} {outcome.onward}"
     if outcome.stopped or not whole:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from reconciler.plan.drift import Share
-from reconciler.report.entries import Part
+from reconciler.report.entries import PicturePart
 from reconciler.text import escape
 
 WIDTH: Final = 880
@@ -16,7 +16,7 @@ LEGEND: Final = 8.5  # of a letter at 14 px
 LEAST: Final = 6  # a part is never narrower
 
 
-def bar(parts: Sequence[Part]) -> str:
+def bar(parts: Sequence[PicturePart]) -> str:
     """One bar, a part for each word, and what each is below it; the numbers are in the text too."""
     total = sum(part.number for part in parts)
     spare = WIDTH - LEAST * len(parts)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reconciler.address import bare
-from reconciler.model import Turn
+from reconciler.model import StateChange
 
 if TYPE_CHECKING:
     from reconciler.report.schemas.runs import TurnData
 
 
-def turn_document(turn: Turn) -> TurnData:
+def turn_document(turn: StateChange) -> TurnData:
     """One change. `from` is null where it is no rename."""
     return {
         "what": turn.what.value,
@@ -22,7 +22,7 @@ def turn_document(turn: Turn) -> TurnData:
     }
 
 
-def turn_line(turn: Turn) -> str:
+def turn_line(turn: StateChange) -> str:
     """`forget acme/team/writers (team_9f2)`."""
     old = "" if turn.old is None else f"{turn.old} to "
     return f"{turn.what.value} {old}{turn.address} ({bare(turn.id)})"

@@ -10,7 +10,7 @@ from reconciler.address import Address
 from reconciler.model import Action, Blocked, Change, Plan, Source
 from reconciler.report import change as one
 from reconciler.report import warnings
-from reconciler.report.layout import Page, Span, Style, cells, environment_header
+from reconciler.report.layout import ReportPage, Span, Style, cells, environment_header
 from reconciler.report.words import DESTRUCTIVE, STYLES, SYMBOLS, TOLD, count, listed
 
 FOLD: Final = 10  # alike changes; more of them become one line
@@ -24,12 +24,12 @@ T = TypeVar("T")
 
 def plan_text(plan: Plan, *, width: int = WIDTH, full: bool = False, zone: tzinfo | None = UTC) -> tuple[Span, ...]:
     """The whole report. `full`: alike changes are not folded. `zone`: of the moments it tells."""
-    page = Page(width, source=_source_column(plan, width), zone=zone)
+    page = ReportPage(width, source=_source_column(plan, width), zone=zone)
     write(page, plan, full=full)
     return (*environment_header(plan.environment), *page.spans)
 
 
-def write(page: Page, plan: Plan, *, full: bool) -> None:
+def write(page: ReportPage, plan: Plan, *, full: bool) -> None:
     """Put the report on a page of any kind."""
     calm = [change for change in plan.changes if not DESTRUCTIVE & set(change.actions)]
     for group in _groups(calm, full):
@@ -120,7 +120,7 @@ def _likeness(change: Change) -> object:
     return (change.kind, change.actions, fields)
 
 
-def _folded(page: Page, group: Sequence[Change]) -> None:
+def _folded(page: ReportPage, group: Sequence[Change]) -> None:
     kind, actions = group[0].kind, group[0].actions
     page.head(f"{len(group):,} × {kind}", _files(change.source for change in group))
     names = f"{listed([str(change.address) for change in group], NAMED)}; --full shows each"
@@ -138,7 +138,7 @@ def _files(sources: Iterable[Source | None]) -> str:
 # -- what cannot be done now ------------------------------------------------------------------------------------------------------
 
 
-def _cannot(page: Page, plan: Plan, full: bool) -> None:
+def _cannot(page: ReportPage, plan: Plan, full: bool) -> None:
     for addresses, reason in _alike(((address, reason) for address, reason in plan.deferred.items()), full):
         _named(page, addresses)
         page.field(Style.BLOCKED, "!", "waits", f"in a second run: {reason}")
@@ -154,7 +154,7 @@ def _cannot(page: Page, plan: Plan, full: bool) -> None:
     _blocked(page, plan.blocked, full)
 
 
-def _blocked(page: Page, blocked: Sequence[Blocked], full: bool) -> None:
+def _blocked(page: ReportPage, blocked: Sequence[Blocked], full: bool) -> None:
     """Each cause, with the addresses that wait for it; what waits has no lines of its own."""
     own = {resource.address for resource in blocked if resource.cause is None}
     causes = [resource for resource in blocked if resource.cause not in own]
@@ -186,7 +186,7 @@ def _alike(pairs: Iterable[tuple[Address, T]], full: bool) -> list[tuple[list[Ad
     return folded
 
 
-def _named(page: Page, addresses: Sequence[Address], source: Source | None = None) -> None:
+def _named(page: ReportPage, addresses: Sequence[Address], source: Source | None = None) -> None:
     if len(addresses) == 1:
         page.head(str(addresses[0]), f"{source.file}:{source.line}" if source is not None else "")
     else:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from reconciler.report.schemas import state as state_types
 
 
-class Tracked(Protocol):
+class TrackedObject(Protocol):
     """An object that a state tracks."""
 
     @property
@@ -27,7 +27,7 @@ class Tracked(Protocol):
     def protected(self) -> bool: ...
 
 
-def bindings_document(lineage: str, serial: int, objects: Iterable[Tracked]) -> state_types.StateListDocument:
+def bindings_document(lineage: str, serial: int, objects: Iterable[TrackedObject]) -> state_types.StateListDocument:
     """Every tracked object, as they are given."""
     bindings: list[state_types.TrackedData] = [
         {

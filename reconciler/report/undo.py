@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from reconciler.model import Outcome, Run, Turn
+from reconciler.model import Outcome, RecordedRun, StateChange
 from reconciler.report.documents import results_document, source_data
 from reconciler.report.state_changes import turn_document
 
 if TYPE_CHECKING:
     from reconciler.report.schemas.runs import UndoDocument
-    from reconciler.undo import Cannot, Line
+    from reconciler.undo import Cannot, YamlLine
 
 
-def undo_document(run: Run, outcome: Outcome, turns: Iterable[Turn], cannot: Iterable[Cannot], lines: Iterable[Line]) -> UndoDocument:
+def undo_document(
+    run: RecordedRun, outcome: Outcome, turns: Iterable[StateChange], cannot: Iterable[Cannot], lines: Iterable[YamlLine]
+) -> UndoDocument:
     """`run`: the one that was undone. `turns`: what changed of the state. `cannot`: what stays as that run left it.
 
     `lines`: what the YAML still declares as that run left it.

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from reconciler.address import Address
 from reconciler.model import Exposure, Forecast, Plan, Severity, Source
-from reconciler.report.layout import Page, Style
+from reconciler.report.layout import ReportPage, Style
 from reconciler.report.values import shown
 from reconciler.report.words import count, listed
 from reconciler.resource import UNSET
@@ -24,7 +24,7 @@ LEAVE: Final = "use the token of a member who may, or raise the role of this mem
 T = TypeVar("T")
 
 
-def write(page: Page, plan: Plan, *, full: bool) -> None:
+def write(page: ReportPage, plan: Plan, *, full: bool) -> None:
     """Append them all; nothing where there are none."""
     for group in _alike(
         plan.exposures, lambda warning: (warning.kind, warning.field, repr(warning.before), repr(warning.after), warning.says), full
@@ -56,7 +56,7 @@ def write(page: Page, plan: Plan, *, full: bool) -> None:
     _violations(page, plan, full=full)
 
 
-def _violations(page: Page, plan: Plan, *, full: bool) -> None:
+def _violations(page: ReportPage, plan: Plan, *, full: bool) -> None:
     """The violated rules, those that refuse the run last."""
     ordered = sorted(plan.violations, key=lambda violation: violation.level is Severity.ERROR)
     for group in _alike(ordered, lambda violation: (violation.level, violation.name, violation.message), full):
@@ -105,7 +105,7 @@ def _alike(warnings: Iterable[T], likeness: Callable[[T], object], full: bool) -
     return made
 
 
-def _named(page: Page, addresses: list[Address], source: Source | None) -> None:
+def _named(page: ReportPage, addresses: list[Address], source: Source | None) -> None:
     if len(addresses) == 1:
         page.head(str(addresses[0]), f"{source.file}:{source.line}" if source is not None else "")
     else:

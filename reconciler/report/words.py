@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from reconciler.model import Action, Status
+from reconciler.model import Action, StepStatus
 from reconciler.report.layout import Style
 
 SYMBOLS: Final = {
@@ -39,17 +39,17 @@ TOLD: Final = (
 DESTRUCTIVE: Final = frozenset({Action.REPLACE, Action.DELETE})
 
 ENDINGS: Final = {
-    Status.FAILED: ("!", "failed"),
-    Status.IN_DOUBT: ("?", "in doubt"),
-    Status.STALE: ("≠", "stale"),
-    Status.SKIPPED: (".", "skipped"),
+    StepStatus.FAILED: ("!", "failed"),
+    StepStatus.IN_DOUBT: ("?", "in doubt"),
+    StepStatus.STALE: ("≠", "stale"),
+    StepStatus.SKIPPED: (".", "skipped"),
 }
 
 CAUSES: Final = {
-    Status.FAILED: "RC-request-refused",
-    Status.IN_DOUBT: "RC-outcome-unknown",
-    Status.STALE: "RC-changed-since-plan",
-    Status.SKIPPED: "RC-skipped",
+    StepStatus.FAILED: "RC-request-refused",
+    StepStatus.IN_DOUBT: "RC-outcome-unknown",
+    StepStatus.STALE: "RC-changed-since-plan",
+    StepStatus.SKIPPED: "RC-skipped",
 }
 """The cause of a step that ended so, where the step names none itself."""
 

@@ -1,20 +1,20 @@
 """What a kind declares (`words`), what that compiles to (`kind`), and all kinds together (`registry`)."""
 
 from reconciler.resource.audience import Audience, Grant
-from reconciler.resource.dangers import Exposes, Needed, Permission, Published, Work
+from reconciler.resource.dangers import Exposes, Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.declare import RESERVED, Resource
 from reconciler.resource.kind import Field, Kind
-from reconciler.resource.places import Keyed, Node, Place, Single
+from reconciler.resource.places import Keyed, ListItem, Place, SingleValue
 from reconciler.resource.registry import Kinds, narrow_kinds
-from reconciler.resource.values import UNSET, Derived, Foreign, Named, Spelled, To, Unset, Wire
-from reconciler.resource.verbs import DELETE, LIFECYCLE, PATCH, POST, PUT, Api, Verb, placeholders
+from reconciler.resource.values import UNSET, Derived, Foreign, Named, Spelled, To, Unset, WireForm
+from reconciler.resource.verbs import DELETE, LIFECYCLE, PATCH, POST, PUT, Verb, Verbs, placeholders
 from reconciler.resource.words import (
-    Finding,
+    FieldRole,
     Listing,
+    Lookup,
     Missed,
     One,
     Reading,
-    Role,
     Sighting,
     choice,
     field,
@@ -36,37 +36,37 @@ __all__ = [
     "PUT",
     "RESERVED",
     "UNSET",
-    "Api",
     "Audience",
     "Derived",
     "Exposes",
     "Field",
-    "Finding",
+    "FieldRole",
     "Foreign",
     "Grant",
     "Keyed",
     "Kind",
     "Kinds",
+    "ListItem",
     "Listing",
+    "Lookup",
     "Missed",
     "Named",
     "Needed",
-    "Node",
     "One",
     "Permission",
     "Place",
-    "Published",
+    "ProcessingField",
+    "PublishedField",
     "Reading",
     "Resource",
-    "Role",
     "Sighting",
-    "Single",
+    "SingleValue",
     "Spelled",
     "To",
     "Unset",
     "Verb",
-    "Wire",
-    "Work",
+    "Verbs",
+    "WireForm",
     "choice",
     "field",
     "first",

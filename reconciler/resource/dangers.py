@@ -42,7 +42,7 @@ class Exposes:
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedField:
     """Where an object says at which published URL it is read: a dotted path.
 
     `unless`: (field, value): with that value nobody reads it there, nor what stands within it. `secret`: the address is never shown.
@@ -62,7 +62,7 @@ class Permission:
 
 
 @dataclass(frozen=True)
-class Work:
+class ProcessingField:
     """Where an object shows how far the service is with what it makes of it; all are dotted paths of the answer.
 
     `state`: with one of the values `done`, it has finished. `error`: shows something only where it could not. `changed_at`: when the object

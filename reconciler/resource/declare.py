@@ -14,12 +14,12 @@ from typing_extensions import is_typeddict
 
 from reconciler.errors import DeclarationError
 from reconciler.resource.audience import Audience
-from reconciler.resource.dangers import Needed, Permission, Published, Work
+from reconciler.resource.dangers import Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.places import Place
-from reconciler.resource.values import UNSET, To, Wire
-from reconciler.resource.verbs import Api, Verb, placeholders
-from reconciler.resource.words import Listing, One, Reading, Role, Word
+from reconciler.resource.values import UNSET, To, WireForm
+from reconciler.resource.verbs import Verb, Verbs, placeholders
+from reconciler.resource.words import FieldRole, FieldWord, Listing, One, Reading
 
 RESERVED = ("id", "key", "previously", "protect", "adopt", "expect", "forEach")
 """Words that stand on every resource; no field may be called like one."""
@@ -45,7 +45,7 @@ class Resource:
 
     kind: ClassVar[Kind]
     reads: ClassVar[tuple[Reading, ...]] = ()
-    api: ClassVar[Api] = Api()
+    api: ClassVar[Verbs] = Verbs()
 
     def __init_subclass__(
         cls,
@@ -60,10 +60,10 @@ class Resource:
         local_ids: bool = False,
         deleted_at: str | None = None,
         restore_days: int = 0,
-        published: Published | None = None,
+        published: PublishedField | None = None,
         loses: str = "",
         needed: Needed | None = None,
-        work: Work | None = None,
+        work: ProcessingField | None = None,
         permission: Permission | None = None,
         create_permission: Permission | None = None,
         audience: Audience | None = None,
@@ -75,7 +75,7 @@ class Resource:
     ) -> None:
         super().__init_subclass__()
         hints = get_type_hints(cls, include_extras=True)
-        words = {name: word for name, word in vars(cls).items() if isinstance(word, Word)}
+        words = {name: word for name, word in vars(cls).items() if isinstance(word, FieldWord)}
         one_per = any(word.one_per for word in words.values())
         reads = tuple(Listing(read.path, single=True) if one_per and isinstance(read, One) else read for read in cls.reads)
         fields = {name: _compile(name, hints.get(name), word, cls.api) for name, word in words.items()}
@@ -91,7 +91,7 @@ class Resource:
         check(cls.kind)
 
 
-def _compile(name: str, hint: Any, word: Word, api: Api) -> Field:
+def _compile(name: str, hint: Any, word: FieldWord, api: Verbs) -> Field:
     on = word.on if word.on is not None else tuple(verb for verb in ("create", "update") if verb in api)
     parts = list(_parts(hint))
     return Field(
@@ -102,14 +102,14 @@ def _compile(name: str, hint: Any, word: Word, api: Api) -> Field:
         flag=word.flag, child_field=word.child_field, join=_named(word.join, "join"), leave=_named(word.leave, "leave"), label=word.label,
         copies=word.copies, scarce=word.scarce, usual=word.usual, initial=word.initial, derived=word.derived,
         exposes=word.exposes, address=word.address, opens=word.opens, expires=word.expires, whom=word.whom, missed=word.missed,
-        travels=next((part for part in parts if isinstance(part, Wire)), None),
+        travels=next((part for part in parts if isinstance(part, WireForm)), None),
         unordered=any(part in (frozenset, set) for part in parts),
         refers=next((part.kind for part in parts if isinstance(part, To)), None),
         exact=not word.lossy and (word.role in _REFERENCES or any(_is_exact(part) for part in parts)), doc=word.doc,
     )  # fmt: skip
 
 
-_REFERENCES = (Role.INSIDE, Role.MEMBER, Role.CHOICE)
+_REFERENCES = (FieldRole.INSIDE, FieldRole.MEMBER, FieldRole.CHOICE)
 
 
 def _is_exact(part: Any) -> bool:
@@ -205,7 +205,7 @@ def check(kind: Kind) -> None:
             raise wrong(f"field {name} replaces, but the kind is not replaceable")
         if (
             field.compared
-            and field.role is not Role.MEMBER
+            and field.role is not FieldRole.MEMBER
             and field.on in ((), ("create",))
             and field.on_change == "send"
             and not field.key
@@ -213,12 +213,12 @@ def check(kind: Kind) -> None:
             raise wrong(f"field {name} cannot be changed after creation: say on_change")
         original = kind.fields.get(field.copies) if field.copies is not None else None
         if field.copies is not None and (
-            field.to is None or original is None or original.role is not Role.OUTPUT or original.to != field.to
+            field.to is None or original is None or original.role is not FieldRole.OUTPUT or original.to != field.to
         ):
             raise wrong(f"field {name} copies {field.copies}, which is not an output that names an object of the same kind")
         if field.derived is not None and (field.derived.reference or field.derived.field) not in kind.fields:
             raise wrong(f"field {name} is derived from {field.derived.source}, which is not a field")
-    filled = {name for name, field in kind.fields.items() if field.key or field.role is Role.SEED}
+    filled = {name for name, field in kind.fields.items() if field.key or field.role is FieldRole.SEED}
     if kind.published is not None and kind.published.unless is not None and kind.published.unless[0] not in kind.fields:
         raise wrong(f"it is published unless {kind.published.unless[0]}, which is not a field")
     if kind.audience is not None:
@@ -241,7 +241,7 @@ def check(kind: Kind) -> None:
 def _check_transfer(kind: Kind, wrong: Callable[[str], DeclarationError]) -> None:
     """An object that changes its container is found by its id alone, wherever it is."""
     for field in kind.fields.values():
-        if field.role is not Role.WITHIN and "transfer" in field.on:
+        if field.role is not FieldRole.WITHIN and "transfer" in field.on:
             raise wrong(f"field {field.name} is not the fixed container, and a transfer sends nothing else")
     if ("transfer" in kind.api) != (kind.transferable is not None):
         raise wrong("a verb transfer goes with the container that it changes: within(…, on='transfer')")

@@ -14,11 +14,11 @@ from pydantic import TypeAdapter
 
 from reconciler.address import Address
 from reconciler.resource.audience import Audience
-from reconciler.resource.dangers import AddressPart, Exposes, Needed, Permission, Published, Work
+from reconciler.resource.dangers import AddressPart, Exposes, Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.places import Place
-from reconciler.resource.values import UNSET, Derived, Wire
+from reconciler.resource.values import UNSET, Derived, WireForm
 from reconciler.resource.verbs import LIFECYCLE, Verb
-from reconciler.resource.words import Expires, Finding, Listing, Missed, OnChange, One, Reading, Role, Sighting
+from reconciler.resource.words import Expires, FieldRole, Listing, Lookup, Missed, OnChange, One, Reading, Sighting
 
 URL: Final = "url"
 """How `expect` calls the published URL, which no field is."""
@@ -32,7 +32,7 @@ class Field:
 
     name: str
     type: Any
-    role: Role
+    role: FieldRole
     on: tuple[str, ...]
     on_change: OnChange
     to: str | None
@@ -55,7 +55,7 @@ class Field:
     scarce: str | None
     usual: Any
     initial: Any
-    travels: Wire | None
+    travels: WireForm | None
     unordered: bool
     exact: bool
     derived: Derived | None
@@ -82,17 +82,17 @@ class Field:
     @cached_property
     def container(self) -> bool:
         """Whether the field says what the object stands in."""
-        return self.role in (Role.INSIDE, Role.MEMBER)
+        return self.role in (FieldRole.INSIDE, FieldRole.MEMBER)
 
     @cached_property
     def written(self) -> bool:
         """Whether users write it as a key of the resource (containers, choices and first children come from the place in the YAML)."""
-        return self.role in (Role.VALUE, Role.SEED, Role.LOCAL)
+        return self.role in (FieldRole.VALUE, FieldRole.SEED, FieldRole.LOCAL)
 
     @cached_property
     def compared(self) -> bool:
         """Whether a difference of it can be a reason for a change."""
-        return self.role in (Role.VALUE, Role.INSIDE, Role.MEMBER, Role.CHOICE)
+        return self.role in (FieldRole.VALUE, FieldRole.INSIDE, FieldRole.MEMBER, FieldRole.CHOICE)
 
     def body(self, value: Any) -> Any:
         """The request's form of a value (references already turned into ids): the only form that is compared. Idempotent."""
@@ -147,10 +147,10 @@ class Kind:
     one_per: bool
     deleted_at: str | None
     restore_days: int
-    published: Published | None
+    published: PublishedField | None
     loses: str
     needed: Needed | None
-    work: Work | None
+    work: ProcessingField | None
     permission: Permission | None
     create_permission: Permission | None
     audience: Audience | None
@@ -203,7 +203,7 @@ class Kind:
         return tuple(
             (name, field)
             for name, field in self.fields.items()
-            if field.compared or field.key or name in gates or field.role is Role.OUTPUT
+            if field.compared or field.key or name in gates or field.role is FieldRole.OUTPUT
         )
 
     @cached_property
@@ -225,7 +225,7 @@ class Kind:
     @cached_property
     def within(self) -> str | None:
         """The kind of the fixed container; None for a root."""
-        return next((f.to for f in self.fields.values() if f.role is Role.WITHIN), None)
+        return next((f.to for f in self.fields.values() if f.role is FieldRole.WITHIN), None)
 
     @cached_property
     def inside(self) -> Field | None:
@@ -250,7 +250,7 @@ class Kind:
     @cached_property
     def transferable(self) -> Field | None:
         """The field of the container that a transfer changes; None where no object of the kind ever leaves its container."""
-        return next((field for field in self.fields.values() if field.role is Role.WITHIN and "transfer" in field.on), None)
+        return next((field for field in self.fields.values() if field.role is FieldRole.WITHIN and "transfer" in field.on), None)
 
     @cached_property
     def ordered(self) -> bool:
@@ -269,11 +269,11 @@ class Kind:
 
     @cached_property
     def seed(self) -> Field | None:
-        return next((f for f in self.fields.values() if f.role is Role.SEED), None)
+        return next((f for f in self.fields.values() if f.role is FieldRole.SEED), None)
 
     @cached_property
     def first(self) -> Field | None:
-        return next((f for f in self.fields.values() if f.role is Role.FIRST), None)
+        return next((f for f in self.fields.values() if f.role is FieldRole.FIRST), None)
 
     # -- readings ------------------------------------------------------------------------------------------------------------------
 
@@ -291,7 +291,7 @@ class Kind:
     def listed_by(self) -> Field | None:
         """The key field whose values fill a listing: one that ended shows every object with that value, which none can change."""
         each = {listing.each for listing in self.listings if listing.each is not None}
-        return next((field for field in self.keys if field.role is Role.VALUE and field.refers in each), None)
+        return next((field for field in self.keys if field.role is FieldRole.VALUE and field.refers in each), None)
 
     def listed_with(self, values: Mapping[str, Any]) -> tuple[str, str] | None:
         """The kind and id of the object whose delete takes this one along: no request deletes it, and its list is part of that object."""
@@ -316,9 +316,9 @@ class Kind:
         return tuple(reading for reading in self.reads if isinstance(reading, Sighting))
 
     @cached_property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[Lookup, ...]:
         """The readings that find what contains what shows an object of another kind."""
-        return tuple(reading for reading in self.reads if isinstance(reading, Finding))
+        return tuple(reading for reading in self.reads if isinstance(reading, Lookup))
 
     # -- questions -----------------------------------------------------------------------------------------------------------------
 

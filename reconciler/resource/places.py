@@ -79,7 +79,7 @@ class Keyed(_Named):
 
 
 @dataclass(frozen=True)
-class Single(_Named):
+class SingleValue(_Named):
     """A value in the container's YAML, of which there is one: `adaptiveSchema: {…}`. `value_is` names the field that it is."""
 
     section: str
@@ -90,7 +90,7 @@ class Single(_Named):
 
 
 @dataclass(frozen=True)
-class Node(Place):
+class ListItem(Place):
     """An item of an ordered list: `content: [{space: guides, …}]`.
 
     `lists` maps each host kind to the name of its list. `tag` is the item's first word; its value is the key, or, where a field is called

@@ -10,7 +10,7 @@ from typing import TypeVar
 from reconciler.address import Address
 from reconciler.errors import DeclarationError
 from reconciler.resource.kind import Field, Kind
-from reconciler.resource.words import Role, Sighting
+from reconciler.resource.words import FieldRole, Sighting
 
 Outer = TypeVar("Outer")
 
@@ -171,7 +171,7 @@ class Kinds(Mapping[str, Kind]):
         found: dict[str, dict[str, tuple[tuple[Kind, Field], ...]]] = {}
         for kind in self.values():
             for field in kind.fields.values():
-                if field.role is Role.CHOICE and field.to is not None and field.flag is not None:
+                if field.role is FieldRole.CHOICE and field.to is not None and field.flag is not None:
                     flags = found.setdefault(field.to, {})
                     flags[field.flag] = (*flags.get(field.flag, ()), (kind, field))
         return found

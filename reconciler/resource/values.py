@@ -73,7 +73,7 @@ class To:
 
 
 @dataclass(frozen=True)
-class Wire:
+class WireForm:
     """How a value travels when it is not sent as it is written: `body` makes the request's form, `show` makes the YAML's again.
 
     Both are total and pure, and `body` leaves a request's form as it is. Stands in `Annotated[...]`, beside the type.

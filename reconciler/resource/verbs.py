@@ -62,7 +62,7 @@ def DELETE(path: str, **words: Any) -> Verb:  # noqa: N802
     return Verb("DELETE", path, **words)
 
 
-class Api(dict[str, Verb]):
+class Verbs(dict[str, Verb]):
     """The verbs of a kind by name, in the order in which they are tried to carry changed fields.
 
     `create`, `delete`, `restore`, `move` and `transfer` mean what they say to the engine; every other verb carries fields of an object that

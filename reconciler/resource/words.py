@@ -80,7 +80,7 @@ class One:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Lookup:
     """The objects of the kind that contain what shows one object of the kind `by`: a list, narrowed by its id in `query`.
 
     Read only where a plan must know who can read that object.
@@ -96,13 +96,13 @@ class Finding:
         return self.by
 
 
-Reading = Listing | Sighting | One | Finding
+Reading = Listing | Sighting | One | Lookup
 
 
 # -- fields -----------------------------------------------------------------------------------------------------------------------
 
 
-class Role(Enum):
+class FieldRole(Enum):
     """What a field is to the engine."""
 
     VALUE = "value"  # an ordinary value
@@ -131,10 +131,10 @@ Expires = Literal["", "certificate", "until"]
 
 
 @dataclass(frozen=True)
-class Word:
+class FieldWord:
     """What `field()` and its siblings return: one field as declared, before its class gives it a name and a type."""
 
-    role: Role = Role.VALUE
+    role: FieldRole = FieldRole.VALUE
     on: tuple[str, ...] | None = None
     on_change: OnChange = "send"
     to: str | None = None
@@ -215,7 +215,7 @@ def field(
     a `certificate`, or a text with a day behind the word `until`. `whom`: the text says who the object is for. `missed`: what nothing
     refers to is reported. The last two are for lint.
     """
-    return Word(
+    return FieldWord(
         on=_verbs(on), on_change=on_change, wire=wire, read=read, required=required, clear=clear, sensitive=sensitive,
         readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique, scarce=scarce, usual=usual, initial=initial,
         derived=derived, exposes=exposes, address=address, opens=opens, expires=expires, whom=whom, missed=missed, doc=doc,
@@ -227,12 +227,12 @@ def within(kind: str, *, on: str | tuple[str, ...] = ()) -> Any:
 
     `on`: what names it in its body too; `transfer` gives the object to the container that is named.
     """
-    return Word(role=Role.WITHIN, to=kind, on=_verbs(on))
+    return FieldWord(role=FieldRole.WITHIN, to=kind, on=_verbs(on))
 
 
 def one_per(kind: str) -> Any:
     """The fixed container of an object without an id, of which it has one at most."""
-    return Word(role=Role.WITHIN, to=kind, on=(), one_per=True)
+    return FieldWord(role=FieldRole.WITHIN, to=kind, on=(), one_per=True)
 
 
 def inside(
@@ -246,27 +246,27 @@ def inside(
     read: str | Callable[[Mapping[str, Any]], Any] | None = None,
 ) -> Any:
     """The node it stands in, which may change; None at the root of the list. `cascade`: that node's delete takes it along."""
-    return Word(role=Role.INSIDE, to=kind, on=_verbs(on), wire=wire, on_change=on_change, cascade=cascade, key=key, read=read)
+    return FieldWord(role=FieldRole.INSIDE, to=kind, on=_verbs(on), wire=wire, on_change=on_change, cascade=cascade, key=key, read=read)
 
 
 def member_of(kind: str, *, join: Verb, leave: Verb, wire: str) -> Any:
     """Membership that is written through the container's endpoints; `wire` is the body field of `join` that takes this object's id."""
-    return Word(role=Role.MEMBER, to=kind, on=(), join=join, leave=leave, wire=wire)
+    return FieldWord(role=FieldRole.MEMBER, to=kind, on=(), join=join, leave=leave, wire=wire)
 
 
 def choice(kind: str, *, flag: str, on: str) -> Any:
     """A default among the children of a kind: in the YAML the flag stands on the child, one a parent; it is written here."""
-    return Word(role=Role.CHOICE, to=kind, flag=flag, on=_verbs(on))
+    return FieldWord(role=FieldRole.CHOICE, to=kind, flag=flag, on=_verbs(on))
 
 
 def first(kind: str, child_field: str) -> Any:
     """Sent on create with the first child's field; that child is then made by this create."""
-    return Word(role=Role.FIRST, to=kind, child_field=child_field, on=("create",))
+    return FieldWord(role=FieldRole.FIRST, to=kind, child_field=child_field, on=("create",))
 
 
 def seed(doc: str, to: str, *, label: str) -> Any:
     """An argument of a create, a reference; sent once, never compared, never a reason for a change. `label`: what is done with it."""
-    return Word(role=Role.SEED, to=to, on=("create",), label=label, doc=doc)
+    return FieldWord(role=FieldRole.SEED, to=to, on=("create",), label=label, doc=doc)
 
 
 def output(to: str | None = None, *, read: str | None = None, copies: str | None = None) -> Any:
@@ -275,9 +275,9 @@ def output(to: str | None = None, *, read: str | None = None, copies: str | None
     `to`: the kind of the object that the value is the id of. `copies`: the service creates that object for this one, and writes into it
     what the object in the output `copies` contains: nobody has to manage it, and whoever reads it reads that.
     """
-    return Word(role=Role.OUTPUT, on=(), to=to, read=read, copies=copies)
+    return FieldWord(role=FieldRole.OUTPUT, on=(), to=to, read=read, copies=copies)
 
 
 def local(doc: str, *, exposes: Exposes | None = None) -> Any:
     """What only the project says of an object: never sent, kept in the state."""
-    return Word(role=Role.LOCAL, on=(), readable=False, exposes=exposes, doc=doc)
+    return FieldWord(role=FieldRole.LOCAL, on=(), readable=False, exposes=exposes, doc=doc)

@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING
 from reconciler.deferred import deferred
 
 if TYPE_CHECKING:
-    from reconciler.state.ending import Ending
-    from reconciler.state.group import Group, grouped
+    from reconciler.state.ending import IntentEnding
+    from reconciler.state.group import CommitGroup, grouped
     from reconciler.state.journal import Journal
     from reconciler.state.lease import LEASE_SECONDS, SEND_SECONDS_MAX
-    from reconciler.state.store import Scope, Store
+    from reconciler.state.store import StateScope, Store
 
-__all__ = ["LEASE_SECONDS", "SEND_SECONDS_MAX", "Ending", "Group", "Journal", "Scope", "Store", "grouped"]
+__all__ = ["LEASE_SECONDS", "SEND_SECONDS_MAX", "CommitGroup", "IntentEnding", "Journal", "StateScope", "Store", "grouped"]
 
 if not TYPE_CHECKING:
     __getattr__ = deferred(
         __name__,
         {
-            "ending": "Ending",
-            "group": "Group grouped",
+            "ending": "IntentEnding",
+            "group": "CommitGroup grouped",
             "journal": "Journal",
             "lease": "LEASE_SECONDS SEND_SECONDS_MAX",
-            "store": "Scope Store",
+            "store": "StateScope Store",
         },
     )

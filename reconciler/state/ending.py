@@ -11,7 +11,7 @@ from reconciler.model import Binding
 
 
 @dataclass(frozen=True)
-class Ending:
+class IntentEnding:
     """How an intent ended, and what is to be remembered of it in the same moment: whole bindings, forgotten addresses, fields seen.
 
     `in-doubt` leaves the intent open; every other status closes it. `error` is a sentence, None where it is done. `after`: for the history,

@@ -17,7 +17,7 @@ from typing import Final
 
 from reconciler.errors import StateError
 from reconciler.model import Intent
-from reconciler.state.ending import Ending
+from reconciler.state.ending import IntentEnding
 from reconciler.state.journal import Journal
 
 LINGER: Final = 0.01  # seconds for which an ending waits for an intent to share its transaction with
@@ -25,14 +25,14 @@ LINGER: Final = 0.01  # seconds for which an ending waits for an intent to share
 _Waiting = tuple[Intent, asyncio.Future[Intent]]
 
 
-class Group:
+class CommitGroup:
     """The journal of one apply under way. `commits`: transactions so far."""
 
     def __init__(self, journal: Journal) -> None:
         self.commits = 0
         self._journal = journal
         self._intents: list[_Waiting] = []
-        self._endings: list[Ending] = []
+        self._endings: list[IntentEnding] = []
         self._stopped: list[asyncio.Future[Intent]] = []  # intents being written whose steps were stopped
         self._writing: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -55,7 +55,7 @@ class Group:
                 self._stopped.append(waiting[1])
             raise
 
-    def settle(self, ending: Ending) -> None:
+    def settle(self, ending: IntentEnding) -> None:
         """Write down how an intent ended: before any intent that comes later, at the latest when the group is closed."""
         self._endings.append(ending)
         if self._writing is None and self._timer is None:
@@ -74,7 +74,7 @@ class Group:
     def _not_sent(self, journalled: asyncio.Future[Intent]) -> None:
         """A step was stopped between its intent and its request."""
         if not journalled.cancelled() and journalled.exception() is None:
-            self.settle(Ending(journalled.result().id, "not-sent", "stopped before it was sent"))
+            self.settle(IntentEnding(journalled.result().id, "not-sent", "stopped before it was sent"))
 
     def _write(self) -> None:
         if self._timer is not None:
@@ -98,7 +98,7 @@ class Group:
         if self._endings:
             self._timer = asyncio.get_running_loop().call_later(LINGER, self._write)
 
-    async def _transaction(self, intents: Sequence[_Waiting], endings: Sequence[Ending]) -> None:
+    async def _transaction(self, intents: Sequence[_Waiting], endings: Sequence[IntentEnding]) -> None:
         self.commits += 1
         commit = asyncio.get_running_loop().run_in_executor(self._writer, self._journal.commit, [intent for intent, _ in intents], endings)
         try:
@@ -116,9 +116,9 @@ class Group:
 
 
 @asynccontextmanager
-async def grouped(journal: Journal) -> AsyncIterator[Group]:
+async def grouped(journal: Journal) -> AsyncIterator[CommitGroup]:
     """A group for this block; at its end everything is written. Raises `StateError` where something could not be."""
-    group = Group(journal)
+    group = CommitGroup(journal)
     try:
         yield group
     except BaseException:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 
 from reconciler.state.errors import calm
 from reconciler.state.lease import NOW, Holder, read_holder
-from reconciler.state.reading import Scope, find
+from reconciler.state.reading import StateScope, find
 from reconciler.state.tables.schema import leases
 
 
@@ -55,7 +55,7 @@ def file_holder(database: Path) -> tuple[bool, Holder | None]:
     return False, None
 
 
-def row_holder(connection: Connection, scope: Scope) -> tuple[Holder, float] | None:
+def row_holder(connection: Connection, scope: StateScope) -> tuple[Holder, float] | None:
     """Who holds the lease that stands in a row and has not expired, and for how many seconds; None where nobody does."""
     row = find(connection, scope)
     found = connection.execute(select(leases).where(leases.c.state == row.id)).one_or_none() if row is not None else None

@@ -1,6 +1,6 @@
 """Reading the journal: which runs there were, and what each of them did.
 
-In: a connection inside a transaction. Out: `Run` and `Entry`. Forbidden: writing; deciding what can be undone.
+In: a connection inside a transaction. Out: `RecordedRun` and `JournalEntry`. Forbidden: writing; deciding what can be undone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, bindparam, func, or_, select
 
 from reconciler.address import Address
-from reconciler.model import Entry, Run
+from reconciler.model import JournalEntry, RecordedRun
 from reconciler.state.tables.rows import INTENTS, damaged, from_json, intent_of, mapping
 from reconciler.state.tables.schema import afters, approvals, journal, outcomes, runs, turns
 from reconciler.state.tables.turns import count_turns
@@ -47,7 +47,7 @@ _OUTCOMES: Final = (
 )
 
 
-def read_runs(connection: Connection, state: int) -> tuple[Run, ...]:
+def read_runs(connection: Connection, state: int) -> tuple[RecordedRun, ...]:
     """Every run of a state, newest first."""
     did: dict[str, dict[str, int]] = defaultdict(dict)
     undone: dict[str, dict[str, int]] = defaultdict(dict)
@@ -58,10 +58,10 @@ def read_runs(connection: Connection, state: int) -> tuple[Run, ...]:
     return tuple(_run(row, did[row.id], undone[row.id], turned.get(row.id, {})) for row in connection.execute(_RUNS, {"of": state}))
 
 
-def _run(row: Any, did: Mapping[str, int], undone: Mapping[str, int], turned: Mapping[str, int]) -> Run:
+def _run(row: Any, did: Mapping[str, int], undone: Mapping[str, int], turned: Mapping[str, int]) -> RecordedRun:
     try:
         ended = None if row.ended is None else datetime.fromisoformat(row.ended)
-        return Run(row.id, row.who, row.command, datetime.fromisoformat(row.started), ended, row.exit_code, did, undone, turned)
+        return RecordedRun(row.id, row.who, row.command, datetime.fromisoformat(row.started), ended, row.exit_code, did, undone, turned)
     except (TypeError, ValueError) as error:
         raise damaged(f"the run {row.id!r}") from error
 
@@ -76,20 +76,20 @@ def read_undos(connection: Connection, state: int) -> tuple[str, ...]:
         return tuple(row.id for row in takewhile(lambda row: row.command.startswith("undo"), found))
 
 
-def read_entries(connection: Connection, state: int, run: str) -> tuple[Entry, ...]:
+def read_entries(connection: Connection, state: int, run: str) -> tuple[JournalEntry, ...]:
     """What a run journalled, in the order in which it was sent; how each ended may have been found out by a later run."""
     latest = {row.intent: row for row in connection.execute(_OUTCOMES, {"of": state, "run": run})}
     lists: dict[str, frozenset[str]] = {}
     return tuple(_entry(row, latest.get(row.id), lists) for row in connection.execute(_ENTRIES, {"of": state, "run": run}))
 
 
-def _entry(row: Any, outcome: Any, lists: dict[str, frozenset[str]]) -> Entry:
+def _entry(row: Any, outcome: Any, lists: dict[str, frozenset[str]]) -> JournalEntry:
     intent, at, what = intent_of(row, lists), datetime.fromisoformat(row.at), f"the outcome of intent {row.id}"
     if outcome is None:
-        return Entry(intent, at, "in-doubt")
+        return JournalEntry(intent, at, "in-doubt")
     try:
         after = {} if outcome.after is None else from_json(outcome.after, what)
-        return Entry(
+        return JournalEntry(
             intent,
             at,
             outcome.status,
@@ -102,7 +102,7 @@ def _entry(row: Any, outcome: Any, lists: dict[str, frozenset[str]]) -> Entry:
         raise damaged(what) from error
 
 
-def read_users(connection: Connection, state: int, plan: str) -> tuple[Run, ...]:
+def read_users(connection: Connection, state: int, plan: str) -> tuple[RecordedRun, ...]:
     """The runs that carried out the saved plan with this digest, newest first."""
     wanted = select(approvals.c.run).where(approvals.c.state == bindparam("of"), approvals.c.digest == bindparam("digest"))
     ids = set(connection.execute(wanted, {"of": state, "digest": plan}).scalars())

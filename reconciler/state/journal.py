@@ -17,9 +17,9 @@ from sqlalchemy.exc import IntegrityError
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Binding, Consent, Intent, Place, Rules, State
+from reconciler.model import Binding, Consent, Intent, Rules, SiblingPlace, State
 from reconciler.state.database import Database
-from reconciler.state.ending import Ending
+from reconciler.state.ending import IntentEnding
 from reconciler.state.lease import Lease
 from reconciler.state.reading import read_state
 from reconciler.state.tables import rows
@@ -87,14 +87,14 @@ class Journal:
         """
         return self.commit(intents, ())
 
-    def settle(self, endings: Sequence[Ending]) -> None:
+    def settle(self, endings: Sequence[IntentEnding]) -> None:
         """Write down how intents ended, with everything that is to be remembered of them; one that is not open is a StateError.
 
         What cannot be written is kept beside the project, for the next run; the error says where, and this run sends nothing more.
         """
         self.commit((), endings)
 
-    def commit(self, intents: Sequence[Intent], endings: Sequence[Ending]) -> tuple[Intent, ...]:
+    def commit(self, intents: Sequence[Intent], endings: Sequence[IntentEnding]) -> tuple[Intent, ...]:
         """`intend` and `settle` in one transaction. After a failure only the endings are tried, and the first error is raised again."""
         failed = self._failed if intents else None
         numbered: tuple[Intent, ...] = ()
@@ -111,7 +111,7 @@ class Journal:
             raise failed
         return numbered
 
-    def _commit(self, intents: Sequence[Intent], endings: Sequence[Ending]) -> tuple[Intent, ...]:
+    def _commit(self, intents: Sequence[Intent], endings: Sequence[IntentEnding]) -> tuple[Intent, ...]:
         try:
             with self._writing() as connection:
                 numbered = self._intend(connection, intents)
@@ -141,7 +141,7 @@ class Journal:
         ADD_BEFORE.run_all(connection, [row for intent in numbered if (row := rows.before_row(self._state, intent)) is not None])
         return numbered
 
-    def kept(self) -> tuple[tuple[str, Ending], ...]:
+    def kept(self) -> tuple[tuple[str, IntentEnding], ...]:
         """What earlier runs kept beside the project, with the id of the run: endings whose bindings have no values."""
         return self._spare.kept() if self._spare is not None else ()
 
@@ -154,7 +154,7 @@ class Journal:
         """Let this run make nothing of that kind there; `State.held` says so from now on."""
         self._held |= {(kind, container)}
 
-    def _settle(self, connection: Connection, endings: Sequence[Ending]) -> None:
+    def _settle(self, connection: Connection, endings: Sequence[IntentEnding]) -> None:
         if not endings:
             return
         self._check_open(connection, endings)
@@ -181,7 +181,7 @@ class Journal:
         if renames:
             write_turns(connection, self._state, turned(before, bound(connection, self._state)), run=self.run, at=self._now())
 
-    def _refuse_clashes(self, endings: Sequence[Ending]) -> None:
+    def _refuse_clashes(self, endings: Sequence[IntentEnding]) -> None:
         """Raise StateError with a sentence about it where the database refused what two addresses would have."""
         new = {binding.address: binding for ending in endings for binding in ending.bind}
         leaving = {address for ending in endings for address in ending.forget}
@@ -192,12 +192,12 @@ class Journal:
         *,
         bind: Iterable[Binding] = (),
         forget: Iterable[Address] = (),
-        places: Mapping[Address, Place] = {},
+        places: Mapping[Address, SiblingPlace] = {},
         rename: Mapping[Address, Address] = {},
         protect: Mapping[Address, bool] = {},
         fulfilled: Mapping[Address, Address] | None = None,
     ) -> None:
-        """Change bindings without a request: forget, then rename, then bind, then place and protect. What changed is kept as `Turn`s.
+        """Change bindings without a request: forget, then rename, then bind, then place and protect. What changed is kept: `StateChange`.
 
         `rename` names every address, those below a renamed one too, and may swap; places under a renamed address follow. Addresses
         that are not bound are passed over. `fulfilled`: the renames of the YAML that have had their effect then; without it, those that
@@ -301,7 +301,7 @@ class Journal:
     def _now(self) -> str:
         return self._clock().isoformat()
 
-    def _check_open(self, connection: Connection, endings: Sequence[Ending]) -> None:
+    def _check_open(self, connection: Connection, endings: Sequence[IntentEnding]) -> None:
         waiting = {ending.intent for ending in endings}
         if len(waiting) < len(endings):
             raise StateError(
@@ -314,7 +314,7 @@ class Journal:
             wrong = f"intent {min(waiting)} is not open in this state"
             raise StateError(wrong, id="RC-intent-not-open", hint="Run `reconciler plan` to see what is in doubt.")
 
-    def _outcome(self, ending: Ending, at: str) -> dict[str, Any]:
+    def _outcome(self, ending: IntentEnding, at: str) -> dict[str, Any]:
         return {
             "state": self._state,
             "intent": ending.intent,

@@ -1,6 +1,6 @@
 """Reading a state: which row is whose, and the whole of it as a value.
 
-In: a connection inside a transaction. Out: `Scope`'s row, `State`, ids of others. Forbidden: writing.
+In: a connection inside a transaction. Out: `StateScope`'s row, `State`, ids of others. Forbidden: writing.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _OTHERS: Final = (
 
 
 @dataclass(frozen=True)
-class Scope:
+class StateScope:
     """Whose state it is; `service` is the normalised base address, or `sandbox:<uuid>`. Ids of one scope never meet another's."""
 
     project: str
@@ -75,7 +75,7 @@ class Scope:
         return {"project": self.project, "environment": self.environment or "", "service": self.service}
 
 
-def find(connection: Connection, scope: Scope) -> Any:
+def find(connection: Connection, scope: StateScope) -> Any:
     """The scope's row: id, lineage, serial, digest_key; None where nothing was ever remembered."""
     return connection.execute(_ROW, scope.columns).one_or_none()
 
@@ -86,7 +86,7 @@ def has_seen(connection: Connection, state: int) -> bool:
     return any(connection.execute(one).first() is not None for one in found)
 
 
-def read_tracking(connection: Connection, service: str) -> tuple[tuple[Scope, int], ...]:
+def read_tracking(connection: Connection, service: str) -> tuple[tuple[StateScope, int], ...]:
     """Whose states in this database track resources, and how many: those on the given service first."""
     number = func.count().label("number")
     found = (
@@ -94,7 +94,7 @@ def read_tracking(connection: Connection, service: str) -> tuple[tuple[Scope, in
         .join(bindings, bindings.c.state == states.c.id)
         .group_by(states.c.id, states.c.project, states.c.environment, states.c.service)
     )
-    listed = [(Scope(row.project, row.environment or None, row.service), int(row.number)) for row in connection.execute(found)]
+    listed = [(StateScope(row.project, row.environment or None, row.service), int(row.number)) for row in connection.execute(found)]
     return tuple(sorted(listed, key=lambda one: (one[0].service != service, one[0].project, one[0].environment or "", one[0].service)))
 
 
@@ -106,7 +106,7 @@ def read_state(connection: Connection, state: int, lag: timedelta, now: datetime
     row = connection.execute(_STATE, {"of": state}).one_or_none()
     if row is None:
         raise StateError("the state was removed while it was in use", id="RC-state-removed", hint="Run again to recreate it.")
-    scope = Scope(row.project, row.environment or None, row.service)
+    scope = StateScope(row.project, row.environment or None, row.service)
     bound, intents = rows.read_bindings(connection, state), rows.read_intents(connection, state)
     others = read_others(connection, scope)
     unfinished = is_unfinished(connection, state, by=by)
@@ -187,7 +187,7 @@ Others = Mapping[tuple[str, str], Sequence[tuple[str, str]]]
 """(kind, id) of what is tracked by other projects and environments on the same service, with the names of both."""
 
 
-def read_others(connection: Connection, scope: Scope) -> Others:
+def read_others(connection: Connection, scope: StateScope) -> Others:
     """What other projects and environments track on the same service."""
     owners: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for row in connection.execute(_OTHERS, scope.columns):
@@ -195,7 +195,7 @@ def read_others(connection: Connection, scope: Scope) -> Others:
     return owners
 
 
-def read_projects(connection: Connection, scope: Scope) -> dict[str, dict[Address, str]]:
+def read_projects(connection: Connection, scope: StateScope) -> dict[str, dict[Address, str]]:
     """What each other project in the same environment tracks on the same service: address and id, by the name of the project."""
     tracked = (
         select(states.c.project, bindings.c.address, bindings.c.id)
@@ -212,7 +212,7 @@ def read_projects(connection: Connection, scope: Scope) -> dict[str, dict[Addres
     return found
 
 
-def former(scope: Scope, others: Others, tracked: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
+def former(scope: StateScope, others: Others, tracked: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """What the project may have tracked under another name: of each other project in its environment that tracks all that it tracks."""
     environment = scope.columns["environment"]
     names = {project for owners in others.values() for project, of in owners if of == environment and project != scope.project}

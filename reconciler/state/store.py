@@ -25,12 +25,12 @@ from reconciler.state.database import Database, connect
 from reconciler.state.errors import again
 from reconciler.state.health import Condition, file_holder, row_holder, writable
 from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, lock_file
-from reconciler.state.reading import Scope, find, former, has_seen, read_others, read_projects, read_state, read_tracking
+from reconciler.state.reading import StateScope, find, former, has_seen, read_others, read_projects, read_state, read_tracking
 from reconciler.state.tables.rows import inserting, plain
 from reconciler.state.tables.schema import leases, runs, states
 
 if TYPE_CHECKING:
-    from reconciler.model import Entry, Run, Turn
+    from reconciler.model import JournalEntry, RecordedRun, StateChange
     from reconciler.report.schemas.state import StateDocument
     from reconciler.state.journal import Journal
     from reconciler.state.transfer.push import Document
@@ -38,14 +38,21 @@ if TYPE_CHECKING:
 
 DIGEST_KEY_BYTES: Final = 32
 
-__all__ = ["Scope", "Store"]
+__all__ = ["StateScope", "Store"]
 
 
 class Store:
     """One scope's state. Open it with `open`, and close it, or use it in a `with` block."""
 
     def __init__(
-        self, database: Database, scope: Scope, *, clock: Callable[[], datetime], create: bool, beside: Path | None = None, lag: float = 0.0
+        self,
+        database: Database,
+        scope: StateScope,
+        *,
+        clock: Callable[[], datetime],
+        create: bool,
+        beside: Path | None = None,
+        lag: float = 0.0,
     ) -> None:
         self._database = database
         self._scope = scope
@@ -57,7 +64,7 @@ class Store:
 
     @classmethod
     def open(
-        cls, url: str, scope: Scope, *, clock: Callable[[], datetime], create: bool, beside: Path | None = None, lag: float = 0.0
+        cls, url: str, scope: StateScope, *, clock: Callable[[], datetime], create: bool, beside: Path | None = None, lag: float = 0.0
     ) -> Store:
         """Open the state at `url`; without `create` what is missing reads as empty, and nothing is written, made or migrated.
 
@@ -96,15 +103,15 @@ class Store:
 
         return self._database.read(work) or False
 
-    def tracking(self) -> tuple[tuple[Scope, int], ...]:
+    def tracking(self) -> tuple[tuple[StateScope, int], ...]:
         """Whose states in the same database track resources, and how many; those on the same service first."""
         return self._database.read(lambda connection: read_tracking(connection, self._scope.service)) or ()
 
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[RecordedRun, ...]:
         """Every run of this state, newest first. One without an end is `running` where it holds the state, and was killed where not."""
         from reconciler.state.history import read_runs
 
-        def work(connection: Connection) -> tuple[Run, ...]:
+        def work(connection: Connection) -> tuple[RecordedRun, ...]:
             row = find(connection, self._scope)
             return () if row is None else read_runs(connection, row.id)
 
@@ -116,11 +123,11 @@ class Store:
         listed = self._database.read(work) or ()  # read again: a run may have ended before the holder was read
         return tuple(replace(run, running=run.exit_code is None and run.id == holder) for run in listed)
 
-    def users(self, plan: str) -> tuple[Run, ...]:
+    def users(self, plan: str) -> tuple[RecordedRun, ...]:
         """The runs that carried out the saved plan with this digest, newest first."""
         from reconciler.state.history import read_users
 
-        def work(connection: Connection) -> tuple[Run, ...]:
+        def work(connection: Connection) -> tuple[RecordedRun, ...]:
             row = find(connection, self._scope)
             return () if row is None else read_users(connection, row.id, plan)
 
@@ -136,31 +143,31 @@ class Store:
 
         return self._database.read(work) or ()
 
-    def entries(self, run: str) -> tuple[Entry, ...]:
+    def entries(self, run: str) -> tuple[JournalEntry, ...]:
         """What the run with this id journalled, in the order in which it was sent."""
         from reconciler.state.history import read_entries
 
-        def work(connection: Connection) -> tuple[Entry, ...]:
+        def work(connection: Connection) -> tuple[JournalEntry, ...]:
             row = find(connection, self._scope)
             return () if row is None else read_entries(connection, row.id, run)
 
         return self._database.read(work) or ()
 
-    def turns(self, run: str) -> tuple[Turn, ...]:
+    def turns(self, run: str) -> tuple[StateChange, ...]:
         """What the run with this id changed of the bindings without a request."""
         from reconciler.state.tables.turns import read_turns
 
-        def work(connection: Connection) -> tuple[Turn, ...]:
+        def work(connection: Connection) -> tuple[StateChange, ...]:
             row = find(connection, self._scope)
             return () if row is None else read_turns(connection, row.id, run)
 
         return self._database.read(work) or ()
 
-    def later_turns(self, run: str) -> tuple[tuple[Turn, ...], ...]:
+    def later_turns(self, run: str) -> tuple[tuple[StateChange, ...], ...]:
         """The same of each run that began after it, in the order in which they ran."""
         from reconciler.state.tables.turns import read_later
 
-        def work(connection: Connection) -> tuple[tuple[Turn, ...], ...]:
+        def work(connection: Connection) -> tuple[tuple[StateChange, ...], ...]:
             row = find(connection, self._scope)
             return () if row is None else read_later(connection, row.id, run)
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import Binding, Origin
-from reconciler.state.ending import Ending
+from reconciler.state.ending import IntentEnding
 from reconciler.state.errors import calm
 
 PREFIX: Final = "unsaved-"
@@ -31,10 +31,10 @@ class Spare:
 
     def __init__(self, folder: Path, lineage: str, key: bytes) -> None:
         self._folder, self._lineage, self._key = folder, lineage, key
-        self._endings: list[Ending] = []
+        self._endings: list[IntentEnding] = []
         self._taken: list[Path] = []
 
-    def keep(self, run: str, endings: Sequence[Ending]) -> Path:
+    def keep(self, run: str, endings: Sequence[IntentEnding]) -> Path:
         """Write these endings, and those kept before, so that a power cut leaves the old file or the new one."""
         self._endings += endings
         path = self._folder / f"{PREFIX}{run}.json"
@@ -63,9 +63,9 @@ class Spare:
                 os.close(folder)
         return path
 
-    def kept(self) -> tuple[tuple[str, Ending], ...]:
+    def kept(self) -> tuple[tuple[str, IntentEnding], ...]:
         """What earlier runs on this state kept, each with the run's id. A file that is not theirs is passed over, and stays."""
-        found: list[tuple[str, Ending]] = []
+        found: list[tuple[str, IntentEnding]] = []
         with calm(f"the folder {self._folder}"):
             paths = sorted(self._folder.glob(f"{PREFIX}*.json")) if self._folder.is_dir() else []
         for path in paths:
@@ -97,7 +97,7 @@ class Spare:
         return body if known else None
 
 
-def _data(ending: Ending) -> dict[str, Any]:
+def _data(ending: IntentEnding) -> dict[str, Any]:
     bound = [
         {"address": str(one.address), "kind": one.kind, "id": one.id, "origin": one.origin.value, "protected": one.protected}
         for one in ending.bind
@@ -105,18 +105,18 @@ def _data(ending: Ending) -> dict[str, Any]:
     return {"intent": ending.intent, "status": ending.status, "bound": bound, "forgotten": [str(one) for one in ending.forget]}
 
 
-def _ending(data: Any) -> Ending:
+def _ending(data: Any) -> IntentEnding:
     bound = tuple(
         Binding(Address.parse(one["address"]), one["kind"], one["id"], Origin(one["origin"]), protected=one["protected"])
         for one in data["bound"]
     )
     failed = data["status"] == "failed"
-    return Ending(
+    return IntentEnding(
         data["intent"], data["status"], "the service refused it" if failed else None, bound, tuple(map(Address.parse, data["forgotten"]))
     )
 
 
-def kept_or_not(spare: Spare | None, run: str, endings: Sequence[Ending], error: StateError) -> StateError:
+def kept_or_not(spare: Spare | None, run: str, endings: Sequence[IntentEnding], error: StateError) -> StateError:
     """The error to raise where endings cannot be stored: it says where they are kept, or that they are not."""
     endings = [ending for ending in endings if ending.status in STATUSES]
     if not endings:

@@ -22,7 +22,7 @@ LINK: Final = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
 
 
 @dataclass(frozen=True)
-class Page:
+class CausePage:
     """What is known of a cause. `area`: the file that describes it, without its suffix. `markdown`: all of it below its heading."""
 
     id: str
@@ -45,12 +45,12 @@ class Page:
 
 
 @cache
-def pages() -> Mapping[str, Page]:
+def pages() -> Mapping[str, CausePage]:
     """Every page by the id of its cause, in the order of the files."""
     return {page.id: page for file in sorted(FOLDER.glob("*.md")) for page in read(file.stem, file.read_text(encoding="utf-8"))}
 
 
-def read(area: str, text: str) -> list[Page]:
+def read(area: str, text: str) -> list[CausePage]:
     """The pages of one file. Raises `ValueError` where a heading is not followed by the four parts of a page."""
     parts = _HEADING.split(text)[1:]
     made = []
@@ -59,7 +59,7 @@ def read(area: str, text: str) -> list[Page]:
         if form is None:
             raise ValueError(f"{area}.md: {id} is not a summary, an example, a reason and what to do")
         said = {name: _plain(value) if name != "example" else value for name, value in form.groupdict().items()}
-        made.append(Page(id, area, **said, markdown=body.strip()))
+        made.append(CausePage(id, area, **said, markdown=body.strip()))
     return made
 
 

@@ -14,8 +14,8 @@ The plan that follows is an ordinary one, limited to these addresses.
 from __future__ import annotations
 
 from reconciler.undo.current import living
-from reconciler.undo.effects import Cannot, Past, past
-from reconciler.undo.reapplied import Line, wants_again
+from reconciler.undo.effects import Cannot, RunEffect, past
+from reconciler.undo.reapplied import YamlLine, wants_again
 from reconciler.undo.renames import entries_today, turns_today
 from reconciler.undo.result import Inverse
 from reconciler.undo.revert import inverse
@@ -24,8 +24,8 @@ from reconciler.undo.tracking import as_remembered
 __all__ = [
     "Cannot",
     "Inverse",
-    "Line",
-    "Past",
+    "RunEffect",
+    "YamlLine",
     "as_remembered",
     "entries_today",
     "inverse",

@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Actual, Declared, Desired, State, Turn
+from reconciler.model import Actual, Declared, Desired, State, StateChange
 from reconciler.resource import UNSET, Foreign, Kinds
-from reconciler.undo.effects import Past, also
+from reconciler.undo.effects import RunEffect, also
 from reconciler.undo.rows import standing
-from reconciler.undo.snapshot import NOWHERE, Thing, things
+from reconciler.undo.snapshot import NOWHERE, ObservedObject, things
 
 
-def living(kinds: Kinds, project: Desired, state: State, done: Mapping[Address, Past], turns: Iterable[Turn]) -> Desired:
+def living(kinds: Kinds, project: Desired, state: State, done: Mapping[Address, RunEffect], turns: Iterable[StateChange]) -> Desired:
     """What to look at before a run is taken back: everything bound, what the run was about, and what it took something out of."""
     nothing = Actual()
     known = things(kinds, state, nothing)
@@ -29,15 +29,15 @@ def living(kinds: Kinds, project: Desired, state: State, done: Mapping[Address, 
     return arranged(kinds, project, staying, standing(staying), former)  # so that what the run made is looked into before it goes
 
 
-def _unbound(kinds: Kinds, address: Address, id: str, actual: Actual) -> Thing:
+def _unbound(kinds: Kinds, address: Address, id: str, actual: Actual) -> ObservedObject:
     kind = kinds.of(address)
-    return Thing(address, kind, id, None, actual.find(kind.name, id))
+    return ObservedObject(address, kind, id, None, actual.find(kind.name, id))
 
 
 def arranged(
     kinds: Kinds,
     project: Desired,
-    known: Mapping[Address, Thing],
+    known: Mapping[Address, ObservedObject],
     rows: Mapping[Address, list[Address]],
     values: Mapping[Address, Mapping[str, Any]],
 ) -> Desired:
@@ -71,7 +71,7 @@ def _walk(below: Mapping[Address | None, list[Address]]) -> Iterable[Address]:
         waiting += reversed(below.get(address, []))
 
 
-def _remembered_parent(thing: Thing, known: Collection[Address], names: Mapping[str, Address]) -> Address | None:
+def _remembered_parent(thing: ObservedObject, known: Collection[Address], names: Mapping[str, Address]) -> Address | None:
     """The parent of what has no order, or what no reading has shown yet."""
     inside, binding = thing.kind.inside, thing.binding
     if inside is not None:
@@ -86,7 +86,7 @@ def _remembered_parent(thing: Thing, known: Collection[Address], names: Mapping[
     return thing.address.container
 
 
-def _container(thing: Thing, parent: Address | None, kinds: Kinds, names: Mapping[str, Address]) -> dict[str, Any]:
+def _container(thing: ObservedObject, parent: Address | None, kinds: Kinds, names: Mapping[str, Address]) -> dict[str, Any]:
     """The field that says what it stands in, as written."""
     inside = thing.kind.inside
     if inside is None:
@@ -97,14 +97,14 @@ def _container(thing: Thing, parent: Address | None, kinds: Kinds, names: Mappin
     return {inside.name: Foreign(held, str(inside.to)) if isinstance(held, str) and held not in names else None}
 
 
-def _named_in_paths(thing: Thing) -> dict[str, Any]:
+def _named_in_paths(thing: ObservedObject) -> dict[str, Any]:
     """The fields that stand in the paths of its requests."""
     holes = {hole for verb in thing.kind.api.values() for hole in verb.placeholders}
     shown = thing.observed.values if thing.observed is not None else {}
     return {name: value for name, value in shown.items() if name in holes and thing.kind.fields[name].key}
 
 
-def _never_shown(thing: Thing, line: Declared | None) -> dict[str, Any]:
+def _never_shown(thing: ObservedObject, line: Declared | None) -> dict[str, Any]:
     """What a request that replaces the whole object must say and no reading shows: what was sent last, of secrets what is declared."""
     names = {field.name for verb in thing.kind.api.values() if verb.whole for field in thing.kind.carried(verb.name) if not field.readable}
     sent = thing.binding.sent if thing.binding is not None else {}
@@ -113,7 +113,7 @@ def _never_shown(thing: Thing, line: Declared | None) -> dict[str, Any]:
     return {**declared, **known}
 
 
-def _declared(kinds: Kinds, project: Desired, thing: Thing, parent: Address | None, values: Mapping[str, Any]) -> Declared:
+def _declared(kinds: Kinds, project: Desired, thing: ObservedObject, parent: Address | None, values: Mapping[str, Any]) -> Declared:
     line, binding = project.resources.get(thing.address), thing.binding
     host = kinds.of(parent).name if parent is not None else None
     values = {**_never_shown(thing, line), **values} if values else values

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from reconciler.address import Address
 from reconciler.model import Actual
 from reconciler.model.codec import ids_in, title
-from reconciler.resource import UNSET, Field, Kinds, Role
-from reconciler.undo.snapshot import Thing
+from reconciler.resource import UNSET, Field, FieldRole, Kinds
+from reconciler.undo.snapshot import ObservedObject
 
 
 def used_by(
-    kinds: Kinds, actual: Actual, known: Mapping[Address, Thing], leaves: Callable[[Address, Field], bool]
+    kinds: Kinds, actual: Actual, known: Mapping[Address, ObservedObject], leaves: Callable[[Address, Field], bool]
 ) -> Iterator[tuple[str, str, str]]:
     """Every use: the id of what is used, the id of its user, how people call that. `leaves`: whether a field of it is about to change."""
     names = {object_.id: address for address, object_ in known.items()}
@@ -26,7 +26,7 @@ def used_by(
             used = {id for outer, id in object_.within.items() if outer == kind.within}
             for name_of_field, value in object_.values.items():
                 field = kind.fields[name_of_field]
-                if value is not UNSET and field.role is not Role.CHOICE and not (address is not None and leaves(address, field)):
+                if value is not UNSET and field.role is not FieldRole.CHOICE and not (address is not None and leaves(address, field)):
                     used |= set(ids_in(value))
             for id in used:
                 yield id, object_.id, user

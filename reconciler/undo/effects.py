@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.model import Entry, Stood, Turn, What
+from reconciler.model import JournalEntry, StateChange, Stood, What
 from reconciler.resource import Kind, Kinds
 
 SEEN: Final = ("create", "transfer")
@@ -23,7 +23,7 @@ class Cannot:
 
 
 @dataclass
-class Past:
+class RunEffect:
     """What one run did to one address.
 
     `id`: of the object it changed. `made`: the id of what it created, or restored where `restored` says so. `deleted`: the id of what it
@@ -54,12 +54,12 @@ class Past:
         return "restored" if self.restored else "made"
 
 
-def past(kinds: Kinds, entries: Iterable[Entry]) -> dict[Address, Past]:
+def past(kinds: Kinds, entries: Iterable[JournalEntry]) -> dict[Address, RunEffect]:
     """What the run of these entries did, by address; what has a kind that is not known any more is left out."""
-    changes: dict[Address, Past] = {}
+    changes: dict[Address, RunEffect] = {}
 
-    def of(address: Address) -> Past:
-        return changes.setdefault(address, Past(address, kinds.of(address)))
+    def of(address: Address) -> RunEffect:
+        return changes.setdefault(address, RunEffect(address, kinds.of(address)))
 
     for entry in entries:
         intent = entry.intent
@@ -84,7 +84,7 @@ def past(kinds: Kinds, entries: Iterable[Entry]) -> dict[Address, Past]:
     return {address: change for address, change in changes.items() if change.deleted not in replaced}
 
 
-def _done(change: Past, entry: Entry) -> None:
+def _done(change: RunEffect, entry: JournalEntry) -> None:
     intent = entry.intent
     match intent.verb:
         case "create":
@@ -105,7 +105,7 @@ def _done(change: Past, entry: Entry) -> None:
             change.stood = change.stood or intent.before.stood
 
 
-def also(done: Mapping[Address, Past], turns: Iterable[Turn]) -> dict[Address, str]:
+def also(done: Mapping[Address, RunEffect], turns: Iterable[StateChange]) -> dict[Address, str]:
     """What must be looked at besides what is bound: ids of what the run deleted, made, changed or let go of."""
     forgotten = {turn.address: turn.id for turn in turns if turn.what is What.FORGET}
     for address, change in done.items():

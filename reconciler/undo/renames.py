@@ -7,20 +7,20 @@ from dataclasses import replace
 from typing import Protocol
 
 from reconciler.address import Address
-from reconciler.model import Entry, Stood, Turn, What
+from reconciler.model import JournalEntry, StateChange, Stood, What
 
-Later = Iterable[Iterable[Turn]]
+Later = Iterable[Iterable[StateChange]]
 """The changes of state of each run since, in the order in which they ran."""
 
 
-def entries_today(entries: Sequence[Entry], later: Later) -> tuple[Entry, ...]:
+def entries_today(entries: Sequence[JournalEntry], later: Later) -> tuple[JournalEntry, ...]:
     """The entries, every address in them as it is called now."""
     now = _calling(later)
     ids = {(turn.old, turn.address): turn.id for run in later for turn in run if turn.what is What.RENAME}
     return tuple(_entry(entry, now, ids) for entry in entries)
 
 
-def turns_today(turns: Sequence[Turn], later: Later) -> tuple[Turn, ...]:
+def turns_today(turns: Sequence[StateChange], later: Later) -> tuple[StateChange, ...]:
     """The changes of state, their objects' addresses as they are called now; what a rename was from stays."""
     now = _calling(later)
     return tuple(replace(turn, address=now(turn.address, turn.id)) for turn in turns)
@@ -45,7 +45,7 @@ def _calling(later: Later) -> _Calling:
     return now
 
 
-def _entry(entry: Entry, now: _Calling, ids: Mapping[tuple[Address | None, Address], str]) -> Entry:
+def _entry(entry: JournalEntry, now: _Calling, ids: Mapping[tuple[Address | None, Address], str]) -> JournalEntry:
     """`ids`: of what later runs renamed, by both addresses: of two objects that change places, only the id tells which one it was."""
     intent = entry.intent
     stood = intent.before.stood

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reconciler.address import Address
-from reconciler.model import Desired, Turn
+from reconciler.model import Desired, StateChange
 from reconciler.undo.effects import Cannot
 
 
@@ -19,4 +19,4 @@ class Inverse:
     desired: Desired
     only: frozenset[Address]
     cannot: tuple[Cannot, ...]
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[StateChange, ...] = ()

@@ -12,18 +12,18 @@ from datetime import timedelta
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Desired, Removed, State, Stood, Turn
+from reconciler.model import Actual, Desired, Removed, State, StateChange, Stood
 from reconciler.model.choices import choices
 from reconciler.model.codec import ids_in
 from reconciler.plan.names import Names
-from reconciler.resource import UNSET, Field, Kinds, Role
+from reconciler.resource import UNSET, Field, FieldRole, Kinds
 from reconciler.text.suggest import a
 from reconciler.undo.current import arranged
 from reconciler.undo.dependents import used_by
-from reconciler.undo.effects import Cannot, Past
+from reconciler.undo.effects import Cannot, RunEffect
 from reconciler.undo.result import Inverse
 from reconciler.undo.rows import beside, put_back, standing, uncircled
-from reconciler.undo.snapshot import NOWHERE, Thing, things
+from reconciler.undo.snapshot import NOWHERE, ObservedObject, things
 from reconciler.undo.tracking import bound_again, turned_back
 from reconciler.undo.transfers import given_back, to_their_roots, under_former_addresses
 
@@ -34,7 +34,7 @@ UNBOUND = "it is no longer tracked; it was not changed"
 
 def inverse(
     kinds: Kinds, project: Desired, state: State, actual: Actual,
-    done: Mapping[Address, Past], turns: Collection[Turn], *, ever: Collection[str],
+    done: Mapping[Address, RunEffect], turns: Collection[StateChange], *, ever: Collection[str],
 ) -> Inverse:  # fmt: skip
     """What takes the run back. `turns`: what it changed of the state.
 
@@ -49,8 +49,8 @@ class _Undoing:
     project: Desired
     state: State
     actual: Actual
-    done: Mapping[Address, Past]
-    turns: Collection[Turn]
+    done: Mapping[Address, RunEffect]
+    turns: Collection[StateChange]
     ever: Collection[str]
     back: Mapping[Address, Address] = field(default_factory=dict)
     values: dict[Address, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
@@ -86,7 +86,7 @@ class _Undoing:
     def _say(self, address: Address, reason: str) -> None:
         self.cannot.append(Cannot(address, reason))
 
-    def _lost_sight_of(self, change: Past) -> None:
+    def _lost_sight_of(self, change: RunEffect) -> None:
         """Name what the run made or changed, and what is not bound now."""
         now = self.actual.find(change.kind.name, change.made or change.id or "")
         alive = now is not None and now.deleted_at is None
@@ -98,13 +98,13 @@ class _Undoing:
         elif change.fields or change.stood is not None:
             self._say(change.address, f"{_listed(change.fields) or 'its place'}: {UNBOUND if alive else GONE}")
 
-    def _doubts(self, change: Past) -> None:
+    def _doubts(self, change: RunEffect) -> None:
         for verb in change.doubts:
             self._say(change.address, f"{verb}: its outcome is unknown; it was not changed")
 
     # -- what was deleted -------------------------------------------------------------------------------------------------------------
 
-    def _restored(self, known: Mapping[Address, Thing]) -> dict[Address, Thing]:
+    def _restored(self, known: Mapping[Address, ObservedObject]) -> dict[Address, ObservedObject]:
         """What the run deleted and the service still keeps."""
         restored = {}
         for address, change in self.done.items():
@@ -120,24 +120,24 @@ class _Undoing:
             elif now is None or self._too_late(change, now.deleted_at):
                 self._say(address, "was deleted, and can no longer be restored")
             else:
-                restored[address] = Thing(address, kind, change.deleted, None, now)
+                restored[address] = ObservedObject(address, kind, change.deleted, None, now)
         return restored
 
-    def _too_late(self, change: Past, deleted_at: Any) -> bool:
+    def _too_late(self, change: RunEffect, deleted_at: Any) -> bool:
         date = self.actual.date
         return deleted_at is not None and date is not None and date - deleted_at >= timedelta(days=change.kind.restore_days)
 
-    def _fields_of_restored(self, change: Past) -> dict[str, Any]:
+    def _fields_of_restored(self, change: RunEffect) -> dict[str, Any]:
         wanted = {}
         for name, value in change.fields.items():
             field = change.kind.fields.get(name)
-            if field is not None and field.readable and field.role is Role.VALUE and not self._lost(value):
+            if field is not None and field.readable and field.role is FieldRole.VALUE and not self._lost(value):
                 wanted[name] = self._addressed(value, change.address)
         return wanted
 
     # -- what was made ----------------------------------------------------------------------------------------------------------------
 
-    def _removable(self, change: Past, thing: Thing | None) -> bool:
+    def _removable(self, change: RunEffect, thing: ObservedObject | None) -> bool:
         """Whether it was made by the run and nobody changed it since."""
         if change.made is None or thing is None or thing.observed is None or thing.observed.deleted_at is not None:
             return thing is not None and thing.id == change.made  # where it is gone, its binding goes too
@@ -155,27 +155,27 @@ class _Undoing:
             return True
         return False
 
-    def _goes_along(self, change: Past) -> bool:
+    def _goes_along(self, change: RunEffect) -> bool:
         """Whether its container was made by the run too: deleting that deletes what it has only one of."""
         outer = self.done.get(change.address.container) if change.kind.one_per and change.address.container is not None else None
         return outer is not None and outer.made is not None
 
-    def _kept(self, thing: Thing) -> bool:
+    def _kept(self, thing: ObservedObject) -> bool:
         """Whether it is protected by a line of its own, and not only by its kind."""
         declared = self.project.resources.get(thing.address)
         if declared is not None and declared.protect is not None:
             return declared.protect
         return thing.binding is not None and thing.binding.protected and thing.kind.name not in self.project.protect
 
-    def _differs(self, change: Past, name: str, thing: Thing) -> bool:
+    def _differs(self, change: RunEffect, name: str, thing: ObservedObject) -> bool:
         field = change.kind.fields.get(name)
-        if field is None or field.role is Role.CHOICE or not field.readable:
+        if field is None or field.role is FieldRole.CHOICE or not field.readable:
             return False
         if field.container and change.after[name] is not None and change.after[name] not in self.alive:
             return False  # the service moved it when its container went
         return self._now(field, thing) not in (UNSET, change.after[name])
 
-    def _keep_what_is_used(self, known: Mapping[Address, Thing]) -> None:
+    def _keep_what_is_used(self, known: Mapping[Address, ObservedObject]) -> None:
         """Take back the removal of what something that stays stands in, or refers to."""
         by_id = {known[address].id: address for address in self.removed}
         users = [use for use in used_by(self.kinds, self.actual, known, self._leaves) if use[0] in by_id]
@@ -201,14 +201,14 @@ class _Undoing:
 
     # -- what was changed -------------------------------------------------------------------------------------------------------------
 
-    def _now(self, field: Field, thing: Thing) -> Any:
-        if field.role is Role.CHOICE:
+    def _now(self, field: Field, thing: ObservedObject) -> Any:
+        if field.role is FieldRole.CHOICE:
             return self.chosen.get((thing.kind.name, thing.id), {}).get(field.name, UNSET)
         if not field.readable and not field.sensitive and thing.binding is not None:
             return thing.binding.sent.get(field.name, UNSET)  # what was sent last is all that anybody knows of it
         return thing.observed.values.get(field.name, UNSET) if thing.observed is not None else UNSET
 
-    def _changed(self, change: Past, thing: Thing) -> None:
+    def _changed(self, change: RunEffect, thing: ObservedObject) -> None:
         if thing.observed is None or thing.observed.deleted_at is not None:
             if change.fields or change.stood is not None:
                 self._say(change.address, f"{_listed(change.fields) or 'its place'}: {GONE}")
@@ -227,7 +227,7 @@ class _Undoing:
         if change.stood is not None or any(change.kind.fields[name].container for name in change.fields if name in change.kind.fields):
             self._placed(change, thing)
 
-    def _why_not(self, change: Past, field: Field, before: Any, thing: Thing) -> str | None:
+    def _why_not(self, change: RunEffect, field: Field, before: Any, thing: ObservedObject) -> str | None:
         """Why a field stays; "" where it is as it was already, None where it can be set back."""
         now = self._now(field, thing)
         if now == before or (field.one_way and before is not False and before is not UNSET):
@@ -238,7 +238,7 @@ class _Undoing:
             return "is never shown, so its previous value is unknown; it was not changed"
         if change.after.get(field.name, now) != now:
             return "was changed since; it was not deleted"
-        if before is UNSET or (not field.clear and field.shown(before) is None and field.role is not Role.CHOICE):
+        if before is UNSET or (not field.clear and field.shown(before) is None and field.role is not FieldRole.CHOICE):
             return "was not set before, and cannot be cleared"
         if self._lost(before):
             return "referred to an object that no longer exists; it was not changed"
@@ -262,7 +262,7 @@ class _Undoing:
 
     # -- where it stood ---------------------------------------------------------------------------------------------------------------
 
-    def _placed(self, change: Past, thing: Thing) -> None:
+    def _placed(self, change: RunEffect, thing: ObservedObject) -> None:
         """Note the place to go back to, unless that is gone or somebody moved it since."""
         inside, stood = change.kind.inside, change.stood
         if stood is None:
@@ -296,7 +296,9 @@ class _Undoing:
 
     # -- together ---------------------------------------------------------------------------------------------------------------------
 
-    def _result(self, known: Mapping[Address, Thing], restored: Mapping[Address, Thing], again: Collection[Address]) -> Inverse:
+    def _result(
+        self, known: Mapping[Address, ObservedObject], restored: Mapping[Address, ObservedObject], again: Collection[Address]
+    ) -> Inverse:
         staying = {address: thing for address, thing in {**known, **restored}.items() if address not in self.removed}
         among = beside(self.kinds, self.actual, known, {stood.parent for stood in self.places.values()})
         rows = standing(known, among)

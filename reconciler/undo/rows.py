@@ -8,21 +8,23 @@ from reconciler.address import Address
 from reconciler.model import Actual, Stood
 from reconciler.plan.siblings.positions import lists, parent_of, strangers, woven
 from reconciler.resource import Kinds
-from reconciler.undo.snapshot import Thing
+from reconciler.undo.snapshot import ObservedObject
 
 
-def standing(known: Mapping[Address, Thing], among: Mapping[Address, Thing] = {}) -> dict[Address, list[Address]]:
+def standing(known: Mapping[Address, ObservedObject], among: Mapping[Address, ObservedObject] = {}) -> dict[Address, list[Address]]:
     """What stands below each parent, in order. `among`: things that nobody manages, in the order in which they are shown."""
     names = {thing.id: address for address, thing in known.items()}
     rows = woven(lists(known.values(), names), list(among.values()), names)
     return {parent: [thing.address for thing in row] for parent, row in rows.items()}
 
 
-def beside(kinds: Kinds, actual: Actual, known: Mapping[Address, Thing], parents: Collection[Address]) -> dict[Address, Thing]:
+def beside(
+    kinds: Kinds, actual: Actual, known: Mapping[Address, ObservedObject], parents: Collection[Address]
+) -> dict[Address, ObservedObject]:
     """What nobody manages and a listing shows below these parents, by its address with its id as key."""
     names = {thing.id: address for address, thing in known.items()}
     return {
-        thing.address: Thing(thing.address, thing.kind, thing.observed.id, None, thing.observed)
+        thing.address: ObservedObject(thing.address, thing.kind, thing.observed.id, None, thing.observed)
         for thing in strangers(kinds, actual, names)
         if parent_of(thing, names) in parents
     }

@@ -13,7 +13,7 @@ NOWHERE: Final = Source("(no line of the YAML)", 0)
 
 
 @dataclass(frozen=True)
-class Thing:
+class ObservedObject:
     """One bound object and what is seen of it now."""
 
     address: Address
@@ -23,10 +23,10 @@ class Thing:
     observed: Observed | None
 
 
-def things(kinds: Kinds, state: State, actual: Actual) -> dict[Address, Thing]:
+def things(kinds: Kinds, state: State, actual: Actual) -> dict[Address, ObservedObject]:
     """Everything bound, of kinds that are known."""
     return {
-        address: Thing(address, kinds[binding.kind], binding.id, binding, actual.find(binding.kind, binding.id))
+        address: ObservedObject(address, kinds[binding.kind], binding.id, binding, actual.find(binding.kind, binding.id))
         for address, binding in state.bindings.items()
         if binding.kind in kinds
     }

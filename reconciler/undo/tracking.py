@@ -6,15 +6,17 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from reconciler.address import Address
-from reconciler.model import Actual, State, Turn, What
+from reconciler.model import Actual, State, StateChange, What
 from reconciler.resource import Kinds
 from reconciler.undo.effects import Cannot
-from reconciler.undo.snapshot import Thing
+from reconciler.undo.snapshot import ObservedObject
 
 
-def bound_again(kinds: Kinds, turns: Iterable[Turn], state: State, actual: Actual) -> tuple[dict[Address, Thing], list[Cannot]]:
+def bound_again(
+    kinds: Kinds, turns: Iterable[StateChange], state: State, actual: Actual
+) -> tuple[dict[Address, ObservedObject], list[Cannot]]:
     """What the run let go of and nobody has taken since, to be adopted again; and what cannot be."""
-    again: dict[Address, Thing] = {}
+    again: dict[Address, ObservedObject] = {}
     cannot: list[Cannot] = []
     holders = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
     for turn in sorted(turns, key=lambda turn: turn.address):
@@ -34,15 +36,15 @@ def bound_again(kinds: Kinds, turns: Iterable[Turn], state: State, actual: Actua
         elif container is not None and container not in state.bindings and container not in again:
             reason = f"{container} is not tracked"
         else:
-            again[turn.address] = Thing(turn.address, kinds[turn.kind], turn.id, None, now)
+            again[turn.address] = ObservedObject(turn.address, kinds[turn.kind], turn.id, None, now)
             continue
         cannot.append(Cannot(turn.address, f"is no longer managed, and {reason}"))
     return again, cannot
 
 
 def turned_back(
-    turns: Iterable[Turn], state: State, *, added: Collection[Address], removed: Collection[Address], deleted: Collection[str]
-) -> tuple[tuple[Turn, ...], list[Cannot]]:
+    turns: Iterable[StateChange], state: State, *, added: Collection[Address], removed: Collection[Address], deleted: Collection[str]
+) -> tuple[tuple[StateChange, ...], list[Cannot]]:
     """What to change of the bindings when all requests are done, and what cannot be.
 
     `added`: addresses that are bound by then besides those of the state; `removed`: that are not any more. `deleted`: ids of what the run
@@ -51,7 +53,7 @@ def turned_back(
     return _Back(tuple(turns), state, {*state.bindings, *added} - {*removed}, {*removed}, {*deleted}).whole()
 
 
-def as_remembered(turns: Iterable[Turn]) -> tuple[list[Address], dict[Address, Address], dict[Address, bool]]:
+def as_remembered(turns: Iterable[StateChange]) -> tuple[list[Address], dict[Address, Address], dict[Address, bool]]:
     """What a journal is told for these: addresses to forget, new addresses by old, protection by address."""
     listed = list(turns)
     forget = [turn.address for turn in listed if turn.what is What.FORGET]
@@ -61,13 +63,13 @@ def as_remembered(turns: Iterable[Turn]) -> tuple[list[Address], dict[Address, A
 
 @dataclass
 class _Back:
-    turns: tuple[Turn, ...]
+    turns: tuple[StateChange, ...]
     state: State
     staying: set[Address]
     removed: set[Address]
     deleted: set[str]
 
-    def whole(self) -> tuple[tuple[Turn, ...], list[Cannot]]:
+    def whole(self) -> tuple[tuple[StateChange, ...], list[Cannot]]:
         self.cannot: list[Cannot] = []
         self.holders = {(binding.kind, binding.id): address for address, binding in self.state.bindings.items()}
         forgets = self._forgets()
@@ -75,10 +77,10 @@ class _Back:
         renames = self._renames()
         return (*forgets, *renames, *self._protection({turn.old: turn.address for turn in renames})), self.cannot
 
-    def _mine(self, what: What) -> list[Turn]:
+    def _mine(self, what: What) -> list[StateChange]:
         return [turn for turn in self.turns if turn.what is what and turn.id not in self.deleted]
 
-    def _forgets(self) -> list[Turn]:
+    def _forgets(self) -> list[StateChange]:
         """What was adopted is let go of, unless something below it stays bound."""
         adopted = {turn.address: turn for turn in self._mine(What.ADOPT) if self.holders.get((turn.kind, turn.id)) == turn.address}
         for address in list(adopted):
@@ -89,9 +91,9 @@ class _Back:
             if below is not None:
                 self.cannot.append(Cannot(address, f"was adopted; {below} below it is still tracked, so it is still tracked too"))
                 adopted.pop(address)
-        return [Turn(What.FORGET, turn.address, turn.kind, turn.id) for turn in adopted.values()]
+        return [StateChange(What.FORGET, turn.address, turn.kind, turn.id) for turn in adopted.values()]
 
-    def _renames(self) -> list[Turn]:
+    def _renames(self) -> list[StateChange]:
         """What was renamed is called as before, with what came to stand below it since."""
         names: dict[Address, Address] = {}
         for turn in self._mine(What.RENAME):
@@ -113,7 +115,7 @@ class _Back:
         for now, old in sorted(names.items()):
             binding = self.state.bindings.get(now)
             if binding is not None:
-                renames.append(Turn(What.RENAME, old, binding.kind, binding.id, now))
+                renames.append(StateChange(What.RENAME, old, binding.kind, binding.id, now))
         return renames
 
     def _misplaced(self, names: Mapping[Address, Address]) -> tuple[Address, str] | None:
@@ -126,7 +128,7 @@ class _Back:
                 return now, f"{old.container} is not tracked"
         return None
 
-    def _protection(self, names: Mapping[Address | None, Address]) -> list[Turn]:
+    def _protection(self, names: Mapping[Address | None, Address]) -> list[StateChange]:
         protections = []
         for turn in (*self._mine(What.PROTECT), *self._mine(What.UNPROTECT)):
             binding = self.state.bindings.get(self.holders.get((turn.kind, turn.id), turn.address))
@@ -134,7 +136,7 @@ class _Back:
                 continue
             if binding.protected == (turn.what is What.PROTECT):
                 back = What.UNPROTECT if turn.what is What.PROTECT else What.PROTECT
-                protections.append(Turn(back, names.get(binding.address, binding.address), turn.kind, turn.id))
+                protections.append(StateChange(back, names.get(binding.address, binding.address), turn.kind, turn.id))
         return protections
 
 

@@ -11,15 +11,15 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Actual, Desired, Moved, State, Turn
+from reconciler.model import Actual, Desired, Moved, State, StateChange
 from reconciler.resource import Kinds
-from reconciler.undo.effects import Cannot, Past
+from reconciler.undo.effects import Cannot, RunEffect
 from reconciler.undo.snapshot import NOWHERE
 
 
 def given_back(
-    kinds: Kinds, done: Mapping[Address, Past], turns: Collection[Turn], state: State, actual: Actual
-) -> tuple[dict[Address, Address], tuple[Turn, ...], list[Cannot]]:
+    kinds: Kinds, done: Mapping[Address, RunEffect], turns: Collection[StateChange], state: State, actual: Actual
+) -> tuple[dict[Address, Address], tuple[StateChange, ...], list[Cannot]]:
     """By today's address the former one of all that can be given back; the turns that no transfer takes back; and what stays."""
     cannot: list[Cannot] = []
     roots = {turn.old: turn.address for turn in turns if turn.old is not None and turn.old.container is None}
@@ -44,12 +44,12 @@ def given_back(
     return back, tuple(turn for turn in turns if turn not in across and (turn.old, turn.address) not in given), cannot
 
 
-def _tracked(change: Past, state: State) -> Address | None:
+def _tracked(change: RunEffect, state: State) -> Address | None:
     """The address at which the object is tracked today."""
     return next((at for at, binding in state.bindings.items() if (binding.kind, binding.id) == (change.kind.name, change.id)), None)
 
 
-def _within(change: Past, actual: Actual) -> str | None:
+def _within(change: RunEffect, actual: Actual) -> str | None:
     """The id of the container that the object is in now."""
     now, owner = actual.find(change.kind.name, change.id or ""), change.kind.transferable
     return now.within.get(str(owner.to)) if now is not None and owner is not None else None
@@ -60,13 +60,13 @@ def _root(state: State, address: Address | None) -> str | None:
     return binding.id if binding is not None else None
 
 
-def _is_back(kinds: Kinds, change: Past, state: State, actual: Actual) -> bool:
+def _is_back(kinds: Kinds, change: RunEffect, state: State, actual: Actual) -> bool:
     """Whether another undo gave it back, with its address."""
     at = _tracked(change, state)
     return at is not None and at != change.address and change.left == _root(state, at) == _within(change, actual)
 
 
-def _why_not(kinds: Kinds, change: Past, state: State, actual: Actual) -> str | None:
+def _why_not(kinds: Kinds, change: RunEffect, state: State, actual: Actual) -> str | None:
     """Why an object cannot be given back; None where it can."""
     binding, owner = state.bindings.get(change.address), change.kind.transferable
     now = actual.find(change.kind.name, change.id or "")

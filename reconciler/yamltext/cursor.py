@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass
-class Tracked:
+class MarkedText:
     """`marks`: indexes into the text by name; a mark stays with the character it stands at."""
 
     text: str
@@ -15,19 +15,19 @@ class Tracked:
 
     def insert(self, at: int, text: str, *, over: int = 0) -> None:
         """Put a text at an index, in place of so many characters, none of which is marked."""
-        self.paste(at, Tracked(text), over=over)
+        self.paste(at, MarkedText(text), over=over)
 
-    def paste(self, at: int, piece: Tracked, *, over: int = 0) -> None:
+    def paste(self, at: int, piece: MarkedText, *, over: int = 0) -> None:
         """Put a piece with its marks at an index."""
         grown = len(piece.text) - over
         self.marks = {name: index + grown if index >= at + over else index for name, index in self.marks.items()}
         self.marks |= {name: at + index for name, index in piece.marks.items()}
         self.text = self.text[:at] + piece.text + self.text[at + over :]
 
-    def cut(self, start: int, end: int) -> Tracked:
+    def cut(self, start: int, end: int) -> MarkedText:
         """Take a piece out, with its marks."""
         inside = {name: index - start for name, index in self.marks.items() if start <= index < end}
-        piece = Tracked(self.text[start:end], inside)
+        piece = MarkedText(self.text[start:end], inside)
         self.marks = {name: index for name, index in self.marks.items() if name not in inside}
         self.insert(start, "", over=end - start)
         return piece

@@ -1,7 +1,7 @@
 """YAML as a person writes it: short things on one line, long texts as blocks, comments above what they are about. Pure.
 
-In: plain data with `Words` and `Items` where it may take lines of its own. Out: text whose every scalar is read back as it was, whatever
-characters the service kept in it: what could be an expression is escaped, what does not show is written as `\\u…`.
+In: plain data with `EmittedMap` and `EmittedList` where it may take lines of its own. Out: text whose every scalar is read back as it was,
+whatever characters the service kept in it: what could be an expression is escaped, what does not show is written as `\\u…`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SHORT: Final = {"\\": "\\\\", '"': '\\"'}
 
 
 @dataclass
-class Line:
+class EmittedEntry:
     """One entry of a map or a list: the comments above it, its key (None in a list), its value."""
 
     key: str | None
@@ -32,21 +32,21 @@ class Line:
 
 
 @dataclass
-class Words:
+class EmittedMap:
     """A map. `open`: it stands on lines of its own even where it is short."""
 
-    lines: list[Line] = field(default_factory=list)
+    lines: list[EmittedEntry] = field(default_factory=list)
     open: bool = False
 
 
 @dataclass
-class Items:
+class EmittedList:
     """A list whose items may take lines of their own."""
 
-    lines: list[Line] = field(default_factory=list)
+    lines: list[EmittedEntry] = field(default_factory=list)
 
 
-def document(words: Words, *, head: Sequence[str] = ()) -> str:
+def document(words: EmittedMap, *, head: Sequence[str] = ()) -> str:
     """The text of a file; `head` are comments at its beginning. A line stays free before each key at the top that takes several."""
     parts = [f"# {comment(one)}" for one in head]
     before = bool(head)
@@ -67,7 +67,7 @@ def comment(text: str) -> str:
 # -- lines -------------------------------------------------------------------------------------------------------------------------
 
 
-def entry(line: Line, indent: int) -> Iterator[str]:
+def entry(line: EmittedEntry, indent: int) -> Iterator[str]:
     """A key with what stands behind it."""
     margin = " " * indent
     yield from (f"{margin}# {comment(one)}" for one in line.comments)
@@ -85,17 +85,17 @@ def entry(line: Line, indent: int) -> Iterator[str]:
 def block(value: Any, indent: int) -> Iterator[str]:
     """A map or a list on lines of its own."""
     if isinstance(value, Mapping):
-        value = Words([Line(str(key), part) for key, part in value.items()])
-    if isinstance(value, Words):
+        value = EmittedMap([EmittedEntry(str(key), part) for key, part in value.items()])
+    if isinstance(value, EmittedMap):
         for line in value.lines:
             yield from entry(line, indent)
         return
-    lines = value.lines if isinstance(value, Items) else [Line(None, part) for part in value]
+    lines = value.lines if isinstance(value, EmittedList) else [EmittedEntry(None, part) for part in value]
     for line in lines:
         yield from item(line, indent)
 
 
-def item(line: Line, indent: int) -> Iterator[str]:
+def item(line: EmittedEntry, indent: int) -> Iterator[str]:
     margin = " " * indent
     yield from (f"{margin}# {comment(one)}" for one in line.comments)
     short = flow(line.value)
@@ -126,13 +126,13 @@ def _text(head: str, value: str, indent: int) -> Iterator[str]:
 def flow(value: Any) -> str | None:
     """The value on one line; None where it holds what takes several."""
     match value:
-        case Words() if value.open or any(one.comments for one in value.lines):
+        case EmittedMap() if value.open or any(one.comments for one in value.lines):
             return None
-        case Words():
+        case EmittedMap():
             return flow({one.key: one.value for one in value.lines})
-        case Items() if any(one.comments or not isinstance(one.value, str) for one in value.lines):
+        case EmittedList() if any(one.comments or not isinstance(one.value, str) for one in value.lines):
             return None if value.lines else "[]"
-        case Items():
+        case EmittedList():
             return flow([one.value for one in value.lines])
         case Mapping():
             parts = [(scalar(str(key)), flow(part)) for key, part in value.items()]
@@ -149,9 +149,9 @@ def flow(value: Any) -> str | None:
 def closed(value: Any) -> str:
     """The value on one line, whatever it holds; comments in it are lost."""
     match value:
-        case Words():
+        case EmittedMap():
             return "{" + ", ".join(f"{scalar(one.key or '')}: {closed(one.value)}" for one in value.lines) + "}"
-        case Items():
+        case EmittedList():
             return "[" + ", ".join(closed(one.value) for one in value.lines) + "]"
         case Mapping():
             return "{" + ", ".join(f"{scalar(str(key))}: {closed(part)}" for key, part in value.items()) + "}"

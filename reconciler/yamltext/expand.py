@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reconciler.yamltext.cursor import Tracked
+from reconciler.yamltext.cursor import MarkedText
 from reconciler.yamltext.errors import Untouchable
-from reconciler.yamltext.format import Writer, same
+from reconciler.yamltext.format import TreeWriter, same
 from reconciler.yamltext.key_order import ANY
-from reconciler.yamltext.trail import Step
+from reconciler.yamltext.trail import TrailStep
 from reconciler.yamltext.tree import Node, leaves, parse
 
 
-def open_up(tracked: Tracked, find: Callable[[Node], tuple[tuple[Step, ...], Node]]) -> None:
+def open_up(tracked: MarkedText, find: Callable[[Node], tuple[tuple[TrailStep, ...], Node]]) -> None:
     """Write what `find` finds below the root of a tree, and all around it, on lines of their own. Comments stay, and so do marks.
 
     Raises `Untouchable` where that cannot be had.
@@ -30,7 +30,7 @@ def open_up(tracked: Tracked, find: Callable[[Node], tuple[tuple[Step, ...], Nod
     last = text.find("\n", child.value.end)
     last = len(text) if last < 0 else last
     child.lead = []
-    lines = Writer(tree).child(child, child.column, ANY)
+    lines = TreeWriter(tree).child(child, child.column, ANY)
     above = [" " * child.column + line for line in child.lead if line]
     prefix = text[first : child.start].strip(" ")
     made = "\n".join([*above, *lines])

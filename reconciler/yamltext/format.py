@@ -12,7 +12,7 @@ import re
 from typing import Any, Final
 
 from reconciler.errors import ReconcilerError
-from reconciler.yamltext.key_order import ANY, Shape
+from reconciler.yamltext.key_order import ANY, ValueShape
 from reconciler.yamltext.tree import Child, Node, Tree, parse
 
 WIDTH: Final = 140  # columns; a flow map or list that ends beyond is written in lines of its own
@@ -23,24 +23,24 @@ _PLAIN: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_./@+ -]*[A-Za-z0-9_./@+-])?")
 _TYPED: Final = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})  # of some version of YAML
 
 
-def layout(text: str, shape: Shape) -> str:
+def layout(text: str, shape: ValueShape) -> str:
     """The same in canonical layout. Raises yaml's `YAMLError` for what is no YAML, `ReconcilerError` for what cannot be laid out safely."""
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     before = parse(plain)
     for each in (shape, ANY):  # an alias must not come before its anchor: then the keys stay where they are
-        made = Writer(before).text(each)
+        made = TreeWriter(before).text(each)
         if same(before, made):
             return made
     raise ReconcilerError("this file cannot be formatted without changing its meaning", id="RC-not-formattable")
 
 
-class Writer:
+class TreeWriter:
     """Writes one tree, or a child of it."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
 
-    def text(self, shape: Shape) -> str:
+    def text(self, shape: ValueShape) -> str:
         root = self.tree.root
         lines = [*self.tree.head]
         if root.shape in ("map", "list") and root.children and (not root.flow or root.commented):
@@ -51,7 +51,7 @@ class Writer:
 
     # -- blocks --------------------------------------------------------------------------------------------------------------------
 
-    def _children(self, node: Node, indent: int, shape: Shape, *, top: bool = False) -> list[str]:
+    def _children(self, node: Node, indent: int, shape: ValueShape, *, top: bool = False) -> list[str]:
         """A map or a list in lines of its own."""
         children = _sorted(node, shape)
         lines: list[str] = []
@@ -69,7 +69,7 @@ class Writer:
         tail = [f"{' ' * indent}{line}" if line else "" for line in calm(node.tail)]
         return lines + (_stripped(tail) if open_end else tail)
 
-    def child(self, child: Child, indent: int, shape: Shape) -> list[str]:
+    def child(self, child: Child, indent: int, shape: ValueShape) -> list[str]:
         """The lines of an entry or an item, without those above it, which may become more by this."""
         value, pad = child.value, " " * indent
         key = _scalar(child.key, flow=False) if child.key is not None else ""
@@ -88,7 +88,7 @@ class Writer:
             return self._item(child, indent, inner)
         return [self._remarked(begin, child, indent), *self._children(value, indent + STEP, inner)]
 
-    def _item(self, child: Child, indent: int, shape: Shape) -> list[str]:
+    def _item(self, child: Child, indent: int, shape: ValueShape) -> list[str]:
         """An item whose map or list begins on the line of its dash; what stands above that goes above the item."""
         lines = self._children(child.value, indent + STEP, shape)
         above = _stripped(calm(_sorted(child.value, shape)[0].lead))
@@ -124,7 +124,7 @@ class Writer:
 
     # -- flow ----------------------------------------------------------------------------------------------------------------------
 
-    def _flow(self, node: Node, shape: Shape) -> str | None:
+    def _flow(self, node: Node, shape: ValueShape) -> str | None:
         """The value on one line; None where it cannot stand on one."""
         if node.shape in ("scalar", "alias"):
             return None if "\n" in node.raw else _scalar(node, flow=False)
@@ -152,7 +152,7 @@ def _scalar(node: Node, *, flow: bool) -> str:
     return node.text if needless else node.raw
 
 
-def _sorted(node: Node, shape: Shape) -> list[Child]:
+def _sorted(node: Node, shape: ValueShape) -> list[Child]:
     if node.shape == "list":
         return node.children
     return sorted(node.children, key=lambda child: shape.rank(child.key.text) if child.key is not None else 0)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from reconciler.resource import RESERVED, Kind, Kinds, Role
+from reconciler.resource import RESERVED, FieldRole, Kind, Kinds
 
 IGNORED: Final = "x-"  # top keys that begin so are a home for anchors
 FOR_EACH: Final = "forEach"
@@ -14,7 +14,7 @@ LATE: Final = 1_000  # words that are not known come before what stands in a res
 
 
 @dataclass(eq=False)
-class Shape:
+class ValueShape:
     """What a value is, as far as the order of its keys goes. `ranks`: the place of each known key, equal ones keep the author's order.
 
     `inside`: the shapes of what stands behind known keys; `each`: of everything else in a map, or of the items of a list, which are told
@@ -22,11 +22,11 @@ class Shape:
     """
 
     ranks: Mapping[str, int] = field(default_factory=dict)
-    inside: Mapping[str, Shape] = field(default_factory=dict)
-    each: Shape | None = None
-    tags: Mapping[str, Shape] = field(default_factory=dict)
+    inside: Mapping[str, ValueShape] = field(default_factory=dict)
+    each: ValueShape | None = None
+    tags: Mapping[str, ValueShape] = field(default_factory=dict)
 
-    def below(self, key: str | None, keys: Sequence[str]) -> Shape:
+    def below(self, key: str | None, keys: Sequence[str]) -> ValueShape:
         """The shape of the value behind a key, or of an item (key None) that holds these keys."""
         if key is not None and key in self.inside:
             return self.inside[key]
@@ -39,18 +39,18 @@ class Shape:
         return self.ranks.get(IGNORED if key.startswith(IGNORED) else key, LATE)
 
 
-ANY = Shape()
-TEST: Final = Shape(tags={"as": Shape({word: at for at, word in enumerate(("as", "sees", "mustNotSee", "reason"))})})
+ANY = ValueShape()
+TEST: Final = ValueShape(tags={"as": ValueShape({word: at for at, word in enumerate(("as", "sees", "mustNotSee", "reason"))})})
 """The list of readers as tests."""
 
 
-def _items(*keys: str) -> Shape:
+def _items(*keys: str) -> ValueShape:
     """A list of maps with these keys, in their order."""
-    item = Shape({key: at for at, key in enumerate(keys)})
-    return Shape(tags=dict.fromkeys(keys, item))
+    item = ValueShape({key: at for at, key in enumerate(keys)})
+    return ValueShape(tags=dict.fromkeys(keys, item))
 
 
-RULES: Final[Mapping[str, Shape]] = {
+RULES: Final[Mapping[str, ValueShape]] = {
     "policies": _items("id", "on", "when", "assert", "message", "level", "reason"),
     "use": _items("policy", "level"),
     "exceptions": _items("policy", "address", "until", "reason"),
@@ -58,39 +58,39 @@ RULES: Final[Mapping[str, Shape]] = {
 """The words that say what a project must not do."""
 
 
-def document(kinds: Kinds, top: Sequence[str]) -> Shape:
+def document(kinds: Kinds, top: Sequence[str]) -> ValueShape:
     """The shape of a project file, and of every file it includes. `top`: the words of the project file alone, in their order."""
-    shapes = {name: Shape() for name in kinds}
+    shapes = {name: ValueShape() for name in kinds}
     for name, kind in kinds.items():
         _fill(shapes[name], kinds, kind, shapes)
     ranks = {word: at for at, word in enumerate((*(root.name for root in kinds.roots), *top))}
     ranks[IGNORED] = ranks.get("vars", LATE)
-    inside: dict[str, Shape] = {"defaults": Shape(inside=shapes), "access": TEST, **RULES}
+    inside: dict[str, ValueShape] = {"defaults": ValueShape(inside=shapes), "access": TEST, **RULES}
     for root in kinds.roots:
         inside |= shapes[root.name].inside
-        inside[root.place.section_in(None)] = Shape(each=shapes[root.name])
+        inside[root.place.section_in(None)] = ValueShape(each=shapes[root.name])
     ranks |= {word: LATE + 1 for word in inside if word not in ranks} | {"removed": LATE + 2, "moved": LATE + 2, "patch": LATE + 2}
     tags = {str(kind.place.tag): shapes[name] for name, kind in kinds.items() if kind.place.in_list}  # of a file that is a list of nodes
     nested = {
-        section: Shape(tags=tags) if shape.tags else shape
+        section: ValueShape(tags=tags) if shape.tags else shape
         for one in shapes.values()
         for section, shape in one.inside.items()
         if shape is not ANY
     }
-    return Shape(ranks, {**nested, **inside}, tags=tags)
+    return ValueShape(ranks, {**nested, **inside}, tags=tags)
 
 
-def _fill(shape: Shape, kinds: Kinds, kind: Kind, shapes: Mapping[str, Shape]) -> None:
+def _fill(shape: ValueShape, kinds: Kinds, kind: Kind, shapes: Mapping[str, ValueShape]) -> None:
     fields = [one for one in kind.fields.values() if one.written]
     identity = [one.name for one in fields if one.key]
-    values = [one.name for one in fields if not one.key and one.role is not Role.SEED]
-    seeds = [one.name for one in fields if one.role is Role.SEED]
+    values = [one.name for one in fields if not one.key and one.role is not FieldRole.SEED]
+    seeds = [one.name for one in fields if one.role is FieldRole.SEED]
     tag = [kind.place.tag] if kind.place.tag is not None else []
     words = dict.fromkeys([FOR_EACH, "key", *tag, "id", *identity, *values, *seeds, *kinds.flags(kind.name), *RESERVED])
     shape.ranks = {word: at for at, word in enumerate(words)}
-    sections = {section: Shape(each=shapes[one.name]) for section, one in kinds.sections(kind.name).items()}
+    sections = {section: ValueShape(each=shapes[one.name]) for section, one in kinds.sections(kind.name).items()}
     lists = {
-        section: Shape(tags={str(one.place.tag): shapes[one.name] for one in members})
+        section: ValueShape(tags={str(one.place.tag): shapes[one.name] for one in members})
         for section, members in kinds.lists(kind.name).items()
     }
     shape.inside = {**sections, **lists, **dict.fromkeys(kinds.singles(kind.name), ANY)}

@@ -10,11 +10,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reconciler.yamltext.cursor import Tracked
+from reconciler.yamltext.cursor import MarkedText
 from reconciler.yamltext.errors import Untouchable
 from reconciler.yamltext.expand import open_up
 from reconciler.yamltext.format import STEP, WIDTH
-from reconciler.yamltext.trail import Step, alone, begin, end, entry, head, next_line, node, repeated, resource
+from reconciler.yamltext.trail import TrailStep, alone, begin, end, entry, head, next_line, node, repeated, resource
 from reconciler.yamltext.tree import Child, Node, Tree, parse
 
 EMPTY: Final = "[]"
@@ -38,7 +38,7 @@ class Host:
 class Piece:
     """A node that was taken out. `closed`: it is one value on one line, else lines; `column` is then that of its dash."""
 
-    text: Tracked
+    text: MarkedText
     closed: bool
     column: int = 0
 
@@ -46,7 +46,7 @@ class Piece:
 class Moving:
     """The files of a project while nodes are moved in them."""
 
-    def __init__(self, files: Mapping[str, Tracked]) -> None:
+    def __init__(self, files: Mapping[str, MarkedText]) -> None:
         self.files = files
 
     def file(self, name: Hashable) -> str:
@@ -79,7 +79,7 @@ class Moving:
             step = steps[-1]
         return _out_of_braces(tracked, step) if step.holder.flow else _out_of_lines(tracked, steps)
 
-    def _node(self, tracked: Tracked, name: Hashable) -> tuple[Tree, tuple[Step, ...]]:
+    def _node(self, tracked: MarkedText, name: Hashable) -> tuple[Tree, tuple[TrailStep, ...]]:
         tree = parse(tracked.text)
         steps, _ = node(tree.root, tracked.marks[name])
         whole = len(steps) == 1  # the list is the whole file
@@ -87,13 +87,13 @@ class Moving:
             raise Untouchable.at("it is written elsewhere, and repeated by an alias", tracked.text, tracked.marks[name])
         return tree, steps
 
-    def _open_up(self, tracked: Tracked, steps: tuple[Step, ...], name: Hashable) -> None:
+    def _open_up(self, tracked: MarkedText, steps: tuple[TrailStep, ...], name: Hashable) -> None:
         """Write the list that contains a node on lines of its own."""
         if len(steps) == 1:
             raise Untouchable.at("the list of the whole file is in brackets", tracked.text, tracked.marks[name])
         open_up(tracked, lambda root: (found := node(root, tracked.marks[name])[0][:-1], found[-1].child.value))
 
-    def _check(self, tree: Tree, text: str, steps: tuple[Step, ...]) -> None:
+    def _check(self, tree: Tree, text: str, steps: tuple[TrailStep, ...]) -> None:
         alone(tree, text, steps)
         value = steps[-1].child.value
         for anchor in _anchors(value):
@@ -121,10 +121,10 @@ class Moving:
         if found is None:
             self._new(piece, tracked, host, body)
         else:
-            alone(tree, tracked.text, (Step(body, found),))
+            alone(tree, tracked.text, (TrailStep(body, found),))
             self._fill(piece, tracked, host, body, found)
 
-    def _host(self, root: Node, tracked: Tracked, host: Host) -> tuple[tuple[Step, ...], Node]:
+    def _host(self, root: Node, tracked: MarkedText, host: Host) -> tuple[tuple[TrailStep, ...], Node]:
         find = node if host.tagged else resource
         steps, body = find(root, tracked.marks[host.name])
         if body.shape != "map":
@@ -151,14 +151,14 @@ class Moving:
             moved = parse(tracked.text)
             self._air(tracked, moved.root, name, before=before)
 
-    def _air(self, tracked: Tracked, root: Node, name: Hashable, *, before: bool) -> None:
+    def _air(self, tracked: MarkedText, root: Node, name: Hashable, *, before: bool) -> None:
         """A free line between what came and its sibling, as between the others."""
         step = node(root, tracked.marks[name])[0][-1]
         other = step.child if before else step.beside(1)
         if other is not None and "" not in other.lead:
             tracked.insert(begin(tracked.text, other), "\n")
 
-    def _fill(self, piece: Piece, tracked: Tracked, host: Host, body: Node, found: Child) -> None:
+    def _fill(self, piece: Piece, tracked: MarkedText, host: Host, body: Node, found: Child) -> None:
         """Into an empty list."""
         value, text = found.value, tracked.text
         if value.shape != "list" or value.children or value.commented:
@@ -173,7 +173,7 @@ class Moving:
             tracked.insert(after, "", over=value.end - after)
             _paste(tracked, piece, next_line(tracked.text, after), found.column + STEP)
 
-    def _new(self, piece: Piece, tracked: Tracked, host: Host, body: Node) -> None:
+    def _new(self, piece: Piece, tracked: MarkedText, host: Host, body: Node) -> None:
         """Into a list that is not written yet."""
         text = tracked.text
         if not body.children:
@@ -188,18 +188,18 @@ class Moving:
             self.put(piece, host, None)
         else:
             at = end(text, last)
-            lines = Tracked(f"{' ' * last.column}{host.section}:\n")
+            lines = MarkedText(f"{' ' * last.column}{host.section}:\n")
             _paste(lines, piece, len(lines.text), last.column + STEP)
             _paste(tracked, Piece(lines, False, last.column), at, last.column)
 
-    def _fits(self, piece: Piece, tracked: Tracked, at: int) -> bool:
+    def _fits(self, piece: Piece, tracked: MarkedText, at: int) -> bool:
         return piece.closed and len(_line(tracked.text, at)) + len(piece.text.text) + len(", structure: []") <= WIDTH
 
 
 # -- parts ----------------------------------------------------------------------------------------------------------------------------
 
 
-def _out_of_braces(tracked: Tracked, step: Step) -> Piece:
+def _out_of_braces(tracked: MarkedText, step: TrailStep) -> Piece:
     value, previous, following = step.child.value, step.beside(-1), step.beside(1)
     piece = tracked.cut(value.start, value.end)
     if previous is not None:
@@ -212,7 +212,7 @@ def _out_of_braces(tracked: Tracked, step: Step) -> Piece:
     return Piece(piece, closed=True)
 
 
-def _out_of_lines(tracked: Tracked, steps: Sequence[Step]) -> Piece:
+def _out_of_lines(tracked: MarkedText, steps: Sequence[TrailStep]) -> Piece:
     text, step, child = tracked.text, steps[-1], steps[-1].child
     start, stop = begin(text, child), end(text, child)
     last = child.value.end
@@ -244,7 +244,7 @@ def _out_of_lines(tracked: Tracked, steps: Sequence[Step]) -> Piece:
     return Piece(piece, closed=False, column=column)
 
 
-def _paste(tracked: Tracked, piece: Piece, at: int, column: int) -> None:
+def _paste(tracked: MarkedText, piece: Piece, at: int, column: int) -> None:
     """Put a node on lines of its own, its dash in a column."""
     if piece.closed:
         piece.text.insert(0, f"{' ' * column}- ")
@@ -257,7 +257,7 @@ def _paste(tracked: Tracked, piece: Piece, at: int, column: int) -> None:
     tracked.paste(at, piece.text)
 
 
-def _one_line(text: str, step: Step) -> bool:
+def _one_line(text: str, step: TrailStep) -> bool:
     """Whether a list in braces stands on one line, without a comment."""
     return "\n" not in text[step.holder.start : step.holder.end]
 

@@ -21,7 +21,7 @@ DROP: Final = object()
 
 
 @dataclass(frozen=True)
-class Place:
+class ResourcePlace:
     """Where a resource stands: line and column (from 1) of its key or tag. `tag`: of a list's node. `bare`: the field of a bare value.
 
     `whole`: the field that everything behind the key is.
@@ -34,7 +34,7 @@ class Place:
     whole: str | None = None
 
 
-def put(text: str, place: Place, values: Mapping[str, Any], spelling: Spelling) -> str:
+def put(text: str, place: ResourcePlace, values: Mapping[str, Any], spelling: Spelling) -> str:
     """The text with these values by key; `DROP` takes a key out. A key that is not there yet stands behind the first one."""
     edit = _Edit(text, place, spelling)
     if place.whole is not None:
@@ -46,7 +46,7 @@ def put(text: str, place: Place, values: Mapping[str, Any], spelling: Spelling) 
     return text
 
 
-def raw(text: str, place: Place, name: str) -> str | None:
+def raw(text: str, place: ResourcePlace, name: str) -> str | None:
     """What is written behind a key of the resource, None where the key is not there."""
     return _Edit(text, place, None).raw(name)
 
@@ -54,7 +54,7 @@ def raw(text: str, place: Place, name: str) -> str | None:
 class _Edit:
     """One change of one key."""
 
-    def __init__(self, text: str, place: Place, spelling: Spelling | None) -> None:
+    def __init__(self, text: str, place: ResourcePlace, spelling: Spelling | None) -> None:
         self.text, self.place, self.spelling = text, place, spelling
         root = parse(text).root
         try:

@@ -10,7 +10,7 @@ from reconciler.yamltext.tree import Child, Node, Tree, leaves
 
 
 @dataclass(frozen=True)
-class Step:
+class TrailStep:
     """One map or list on the way, and which of its children is on it."""
 
     holder: Node
@@ -27,28 +27,28 @@ class Step:
         return self.holder.children[at] if 0 <= at < len(self.holder.children) else None
 
 
-def trail(root: Node, index: int) -> tuple[Step, ...]:
+def trail(root: Node, index: int) -> tuple[TrailStep, ...]:
     """The way to the entry whose key begins at an index, or to the item that begins there. Raises `ValueError` where neither does."""
-    steps: list[Step] = []
+    steps: list[TrailStep] = []
     node = root
     while node.children:
         child = next((one for one in reversed(node.children) if one.start <= index), None)
         if child is None:
             break
-        steps.append(Step(node, child))
+        steps.append(TrailStep(node, child))
         if index == (child.key.start if child.key is not None else child.value.start) and (child.key or not child.value.children):
             return tuple(steps)
         node = child.value
     raise ValueError(f"nothing begins at {index}")
 
 
-def resource(root: Node, index: int) -> tuple[tuple[Step, ...], Node]:
+def resource(root: Node, index: int) -> tuple[tuple[TrailStep, ...], Node]:
     """The way to a resource, and what is written of it: behind its key, or the map that its tag begins, or a bare value."""
     steps = trail(root, index)
     return steps, steps[-1].child.value
 
 
-def node(root: Node, index: int) -> tuple[tuple[Step, ...], Node]:
+def node(root: Node, index: int) -> tuple[tuple[TrailStep, ...], Node]:
     """The way to a list's node by its tag or its bare value, and the node."""
     steps = trail(root, index)
     if steps[-1].child.key is not None:
@@ -61,7 +61,7 @@ def entry(node: Node, name: str) -> Child | None:
     return next((one for one in node.children if one.key is not None and one.key.text == name), None)
 
 
-def alone(tree: Tree, text: str, steps: tuple[Step, ...]) -> None:
+def alone(tree: Tree, text: str, steps: tuple[TrailStep, ...]) -> None:
     """Raise `Untouchable` where something on the way is repeated elsewhere by an alias."""
     for step in steps:
         for value in (step.holder, step.child.value):

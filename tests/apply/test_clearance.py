@@ -11,7 +11,7 @@ import pytest
 from reconciler.apply import clearance
 from reconciler.client import pacing
 from reconciler.client.hints import Hints
-from reconciler.model import Status
+from reconciler.model import StepStatus
 from tests.harness import Org
 
 
@@ -58,7 +58,7 @@ def test_creates_titles_and_order_are_not_asked_about_and_what_opens_or_deletes_
     outcome = org.apply()
     assert (keeper.asked, outcome.stopped, outcome.requests) == (["expose", "delete"], "stopped: it is night", 0)
     assert [(result.status, result.error, result.id) for result in outcome.results] == [
-        (Status.SKIPPED, "not sent: it is night", "RC-apply-held")
+        (StepStatus.SKIPPED, "not sent: it is night", "RC-apply-held")
     ]
     keeper.refuses = None
     assert org.apply().went_through
@@ -95,7 +95,7 @@ def test_a_request_that_waits_for_its_turn_is_asked_about_again(tmp_path: Path, 
         outcome = org.apply()
     assert keeper.asked == ["delete", "delete"]
     assert [(result.status, result.id) for result in outcome.results] == [
-        (Status.SKIPPED, "RC-apply-held") if closes else (Status.DONE, outcome.results[0].id)
+        (StepStatus.SKIPPED, "RC-apply-held") if closes else (StepStatus.DONE, outcome.results[0].id)
     ]
     keeper.refuses = None
     assert org.apply().went_through

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.model import Intent, Status
-from reconciler.state import Ending, Journal
+from reconciler.model import Intent, StepStatus
+from reconciler.state import IntentEnding, Journal
 from tests.harness import Org
 from tests.small import settled, small
 
@@ -20,7 +20,7 @@ def test_a_run_that_is_held_up_past_its_deadline_sends_nothing(tmp_path: Path, m
     org.deadline = 0.05
     commit = Journal.commit
 
-    def slowly(journal: Journal, intents: Sequence[Intent], endings: Sequence[Ending]) -> tuple[Intent, ...]:
+    def slowly(journal: Journal, intents: Sequence[Intent], endings: Sequence[IntentEnding]) -> tuple[Intent, ...]:
         written = commit(journal, intents, endings)
         time.sleep(0.06)
         return written
@@ -28,7 +28,7 @@ def test_a_run_that_is_held_up_past_its_deadline_sends_nothing(tmp_path: Path, m
     with monkeypatch.context() as stopped:
         stopped.setattr(Journal, "commit", slowly)
         outcome = org.apply()
-    assert {result.status for result in outcome.results} == {Status.FAILED, Status.SKIPPED}
+    assert {result.status for result in outcome.results} == {StepStatus.FAILED, StepStatus.SKIPPED}
     assert {method for method, _ in org.requests} == {"GET"}
     org.deadline = 30.0
     org.apply()

@@ -14,12 +14,12 @@ from reconciler.apply import ApplyOptions, apply
 from reconciler.apply.recover import recover
 from reconciler.errors import DeclarationError
 from reconciler.kinds import load as kinds
-from reconciler.model import Action, Outcome, Status
+from reconciler.model import Action, Outcome, StepStatus
 from reconciler.observe import observe
 from reconciler.plan import plan
 from reconciler.plan.guard import guard
 from reconciler.plan.prove import prove
-from reconciler.resource import POST, Api, Keyed, Resource, field
+from reconciler.resource import POST, Keyed, Resource, Verbs, field
 from tests.harness import ORGANIZATION, Org
 from tests.small import described, settled, small
 
@@ -98,7 +98,7 @@ def titles(org: Org) -> list[str]:
 def test_everything_is_named_as_it_shall_be_after_one_apply(org: Marking) -> None:
     org.write(small())
     outcome = org.apply()
-    assert [one.error for one in outcome.results if one.status is not Status.DONE] == []
+    assert [one.error for one in outcome.results if one.status is not StepStatus.DONE] == []
     assert outcome.leftover == ()
     settled(org)
 
@@ -217,7 +217,7 @@ def test_a_mark_that_no_later_verb_can_replace_is_refused() -> None:
         class Odd(Resource, kind="odd", place=Keyed("odds")):
             """Odd."""
 
-            api = Api(create=POST("/odds", marker="title"))
+            api = Verbs(create=POST("/odds", marker="title"))
             title: str = field("The name.", key=True, required=True)
 
 

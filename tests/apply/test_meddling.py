@@ -19,7 +19,7 @@ from reconciler.apply.task import Halt, Task
 from reconciler.cli.exits import PARTLY, of_outcome
 from reconciler.client import Writer
 from reconciler.kinds import load as kinds
-from reconciler.model import Cause, Status, Step
+from reconciler.model import Cause, Step, StepStatus
 from reconciler.observe import observe
 from reconciler.state import grouped
 from tests.harness import ORGANIZATION
@@ -105,7 +105,7 @@ def test_an_edit_before_any_request_is_seen_or_falls_into_the_window(living: Pat
     calm = copied(living, tmp_path / "calm")
     first = readings(calm)
     outcome = calm.meddled(0, None)
-    assert [one.status for one in outcome.results if one.status is not Status.DONE] == []
+    assert [one.status for one in outcome.results if one.status is not StepStatus.DONE] == []
     assert (outcome.edited, outcome.leftover, outcome.unverified) == ((), (), ())
     stale = 0
     for k in range(first + 1, calm.count + 1, STRIDE):
@@ -123,7 +123,7 @@ def test_an_edit_before_any_request_is_seen_or_falls_into_the_window(living: Pat
             assert not {path for method, path in since[:sent] if method == "GET"} & shown, f"{edit.name} before request {k} was overwritten"
         else:
             assert told(org, outcome, edit.address), f"{edit.name} before request {k} is in no report"
-        stale += any(one.status is Status.STALE for one in outcome.results)
+        stale += any(one.status is StepStatus.STALE for one in outcome.results)
         assert exits_well(outcome)
         assert outcome.leftover == (), f"{edit.name} before request {k}: what somebody else did is called the run's failure"
     assert stale > 0
@@ -146,7 +146,7 @@ def test_what_was_read_within_ten_seconds_is_not_read_again_and_later_one_readin
             clock.now += ahead
 
         outcome = org.meddled(reading, later)
-        assert outcome.count(Status.DONE) == 20
+        assert outcome.count(StepStatus.DONE) == 20
         before_first = org.requests[reading : org.requests.index(next(one for one in org.requests if one[0] == "PATCH"))]
         assert before_first == [("GET", f"{ORG}/teams")] * again
         assert len([one for one in org.requests if one[0] == "PATCH"]) == 20
@@ -177,11 +177,11 @@ def test_what_a_delete_takes_along_is_counted_again_however_fresh_the_reading_is
     for edit in EDITS[3:]:
         org = copied(living, tmp_path / edit.name, fresh=10.0)
         outcome = org.meddled(readings(org) + 1, edit.act)
-        stale = {str(one.step.address): str(one.error) for one in outcome.results if one.status is Status.STALE}
+        stale = {str(one.step.address): str(one.error) for one in outcome.results if one.status is StepStatus.STALE}
         assert list(stale) == [edit.address]
         assert "'Mine' was added" in stale[edit.address]
         assert not [path for method, path in org.requests if (method, path) == (edit.write[0], edit.write[1].format(**org.ids))]
-        assert [one.status for one in outcome.results if str(one.step.address) == TEAM] == [Status.DONE]
+        assert [one.status for one in outcome.results if str(one.step.address) == TEAM] == [StepStatus.DONE]
 
 
 def test_what_a_reading_shows_holds_also_for_steps_it_was_not_made_for(living: Path, tmp_path: Path) -> None:
@@ -201,9 +201,9 @@ def test_what_a_reading_shows_holds_also_for_steps_it_was_not_made_for(living: P
                 return preconditions
 
     preconditions = asyncio.run(read())
-    assert preconditions._verdict(attic) == (Status.STALE, "its contents changed in the meantime: space 'Four' was added")
+    assert preconditions._verdict(attic) == (StepStatus.STALE, "its contents changed in the meantime: space 'Four' was added")
     status, why = preconditions._verdict(four) or (None, "")
-    assert status is Status.STALE
+    assert status is StepStatus.STALE
     assert why.startswith("parent was ")
 
 
@@ -219,8 +219,8 @@ def test_what_cannot_be_read_again_is_not_written(living: Path, tmp_path: Path, 
     outcome = org.meddled(readings(org) + 1, refuse)
     ended = [(one.status, one.error) for one in outcome.results if str(one.step.address) == address]
     assert ended
-    assert all(status is Status.SKIPPED and str(error).startswith("not sent: ") for status, error in ended)
-    assert [one.status for one in outcome.results if str(one.step.address) == other] == [Status.DONE]
+    assert all(status is StepStatus.SKIPPED and str(error).startswith("not sent: ") for status, error in ended)
+    assert [one.status for one in outcome.results if str(one.step.address) == other] == [StepStatus.DONE]
 
 
 def test_what_a_delete_takes_along_is_read_again_where_its_turn_comes_late() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 
-from reconciler.model import Action, Plan, Status
+from reconciler.model import Action, Plan, StepStatus
 from tests.apply.test_random import organizations
 from tests.harness import ORGANIZATION, Org
 from tests.proofs import sampled, tries
@@ -39,7 +39,7 @@ def ids(org: Org) -> set[str]:
 
 def run(org: Org, tree: dict[str, Any]) -> None:
     org.write(tree)
-    assert [(str(one.step.address), one.step.verb, one.error) for one in org.apply().results if one.status is not Status.DONE] == []
+    assert [(str(one.step.address), one.step.verb, one.error) for one in org.apply().results if one.status is not StepStatus.DONE] == []
 
 
 def done(made: Plan, action: Action) -> list[str]:

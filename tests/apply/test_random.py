@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from reconciler.model import Status
+from reconciler.model import StepStatus
 from tests.harness import ORGANIZATION, Org
 from tests.proofs import sampled, tries
 
@@ -140,7 +140,7 @@ def test_any_organization_becomes_any_other(first: dict[str, Any], second: dict[
             plan, again = org.plan(allow_replace=("**",)), org.plan(allow_replace=("**",))
             assert repr(plan) == repr(again)
             outcome = org.apply()
-            assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not Status.DONE] == []
+            assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not StepStatus.DONE] == []
             named = {str(change.id) for change in plan.changes} | {str(step.target) for step in plan.steps} | {
                 part for step in plan.steps for part in step.path if isinstance(part, str)
             }  # fmt: skip

@@ -17,11 +17,11 @@ from reconciler.address import Address
 from reconciler.apply import ApplyOptions, apply
 from reconciler.apply.recover import recover
 from reconciler.kinds import load as kinds
-from reconciler.model import Intent, Outcome, Status
+from reconciler.model import Intent, Outcome, StepStatus
 from reconciler.model.codec import observed
 from reconciler.observe import observe
 from reconciler.plan import plan
-from reconciler.state import LEASE_SECONDS, Ending, Journal
+from reconciler.state import LEASE_SECONDS, IntentEnding, Journal
 from tests.harness import ORGANIZATION, Org
 from tests.small import applied, small
 
@@ -402,7 +402,7 @@ def test_an_answer_that_is_something_else_leaves_a_create_in_doubt_until_it_is_r
     org.odd = odd
     outcome = org.apply()
     org.odd = None
-    assert [one.status for one in outcome.results] == [Status.IN_DOUBT]
+    assert [one.status for one in outcome.results] == [StepStatus.IN_DOUBT]
     assert [str(address) for address in org.plan().in_doubt] == ["acme/team/writers"]
     org.apply()
     assert len(org.items(LIST)) == 1
@@ -429,7 +429,7 @@ class Standing:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._journal, name)
 
-    def commit(self, intents: Sequence[Intent], endings: Sequence[Ending]) -> tuple[Intent, ...]:
+    def commit(self, intents: Sequence[Intent], endings: Sequence[IntentEnding]) -> tuple[Intent, ...]:
         written = self._journal.commit(intents, endings)
         time.sleep(self._seconds if intents else 0.0)
         return written
@@ -452,7 +452,7 @@ def test_a_run_that_stood_still_past_its_deadline_sends_nothing(tmp_path: Path) 
         assert journal.state().intents == ()
     store.close()
     assert [(one.status, one.error) for one in outcome.results] == [
-        (Status.FAILED, "not sent: its deadline passed while this run was paused")
+        (StepStatus.FAILED, "not sent: its deadline passed while this run was paused")
     ]  # fmt: skip
     assert [method for method, _ in org.requests if method != "GET"] == []
 
@@ -511,7 +511,7 @@ def test_a_create_without_an_answer_is_sent_once(tmp_path: Path, done: bool) -> 
     org.done = done
     outcome = org.apply()
     assert [(str(one.step.address), one.status) for one in outcome.results] == [
-        ("acme/collection/product", Status.IN_DOUBT), ("acme/collection/deep", Status.SKIPPED)
+        ("acme/collection/product", StepStatus.IN_DOUBT), ("acme/collection/deep", StepStatus.SKIPPED)
     ]  # fmt: skip
     assert org.asked == 1
     assert [str(address) for address in org.plan().in_doubt] == ["acme/collection/product"]

@@ -15,10 +15,10 @@ import pytest
 
 from reconciler.address import Address
 from reconciler.apply.recover import recover
-from reconciler.client import Reader, Settings
+from reconciler.client import ClientSettings, Reader
 from reconciler.kinds import load as kinds
 from reconciler.model import Binding, Desired, Intent, Origin, State
-from reconciler.state import Ending
+from reconciler.state import IntentEnding
 from tests.client.client_fakes import run_virtually
 from tests.harness import BASE, TOKEN, Still
 
@@ -34,13 +34,13 @@ class Memory:
 
     intents: list[Intent]
     bindings: dict[Address, Binding] = field(default_factory=dict)
-    endings: list[Ending] = field(default_factory=list)
+    endings: list[IntentEnding] = field(default_factory=list)
     held: list[tuple[str, Address | None]] = field(default_factory=list)
 
     def state(self) -> State:
         return State("lineage", 1, self.bindings, tuple(self.intents))
 
-    def settle(self, endings: list[Ending]) -> None:
+    def settle(self, endings: list[IntentEnding]) -> None:
         self.endings += endings
         ended = {one.intent for one in endings}
         self.intents = [one for one in self.intents if one.id not in ended]
@@ -99,7 +99,7 @@ def recovered(
         service.answers |= meanwhile
 
     async def run() -> tuple[str, ...]:
-        async with Reader(Settings(BASE, TOKEN), transport=service, clock=Still(), jitter=lambda: 0.5) as reader:
+        async with Reader(ClientSettings(BASE, TOKEN), transport=service, clock=Still(), jitter=lambda: 0.5) as reader:
             return await recover(reader, kinds(), Desired("p", None, {}, {}, frozenset()), journal, settle=settle, wait=wait)  # type: ignore[arg-type]
 
     return Run(asyncio.run(run()), waits, journal, service)
@@ -177,7 +177,7 @@ def test_a_service_without_a_clock_is_waited_for_by_ours() -> None:
 def test_who_says_nothing_else_waits_by_sleeping() -> None:
     async def run() -> float:
         began = asyncio.get_running_loop().time()
-        async with Reader(Settings(BASE, TOKEN), transport=Service({TEAMS: []}), clock=Still()) as reader:
+        async with Reader(ClientSettings(BASE, TOKEN), transport=Service({TEAMS: []}), clock=Still()) as reader:
             await recover(reader, kinds(), Desired("p", None, {}, {}, frozenset()), Memory([intent()]), settle=30)  # type: ignore[arg-type]
         return asyncio.get_running_loop().time() - began
 

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from reconciler.errors import ConfigError, DeclarationError, Refused
-from reconciler.model import Action, Plan, Status
-from reconciler.resource import DELETE, PATCH, PUT, Api, Keyed, Kind, One, Resource, Single, field, one_per, within
+from reconciler.model import Action, Plan, StepStatus
+from reconciler.resource import DELETE, PATCH, PUT, Keyed, Kind, One, Resource, SingleValue, Verbs, field, one_per, within
 from tests.apply.test_kill import Mortal
 from tests.harness import ORGANIZATION, Org
 from tests.importer.test_accept import accept
@@ -233,7 +233,7 @@ def test_undo_puts_the_value_back(org: Org) -> None:
     applied(org, BOTH)
     applied(org, both(agentInstructions="Be brief.", schema=OTHER))
     outcome, found, _ = undo(org, runs(org)[0].id)
-    assert (found.cannot, {result.status for result in outcome.results}) == ((), {Status.DONE})
+    assert (found.cannot, {result.status for result in outcome.results}) == ((), {StepStatus.DONE})
     assert org.call("GET", path_of(org))["jsonSchema"] == SCHEMA
     assert org.call("GET", INSTRUCTIONS)["instructions"] == document("Answer in plain English.")
 
@@ -290,7 +290,7 @@ def test_a_put_whose_answers_are_lost_is_in_doubt_and_the_next_apply_finds_it(tm
     org.write(BOTH)
     org.loses = True
     outcome = org.apply()
-    assert {result.status for result in outcome.results} == {Status.IN_DOUBT}
+    assert {result.status for result in outcome.results} == {StepStatus.IN_DOUBT}
     org.loses = False
     org.requests.clear()
     applied(org, BOTH)
@@ -343,12 +343,12 @@ def test_one_in_two_files_is_declared_twice(org: Org) -> None:
 
 
 def declare(**parts: Any) -> Kind:
-    words = {"kind": "note", "place": Single("note", value_is="text"), **parts.pop("words", {})}
+    words = {"kind": "note", "place": SingleValue("note", value_is="text"), **parts.pop("words", {})}
     body = {
         "__doc__": "A note.",
         "__annotations__": {"text": str},
         "reads": (One("/boxes/{box}/note"),),
-        "api": Api(create=PUT("/boxes/{box}/note", upsert=True), update=PUT("/boxes/{box}/note")),
+        "api": Verbs(create=PUT("/boxes/{box}/note", upsert=True), update=PUT("/boxes/{box}/note")),
         "box": one_per("box"),
         "text": field(required=True),
         **parts,
@@ -369,10 +369,10 @@ def test_a_declaration_of_one_per_container_says_its_place_and_its_put() -> None
     [
         ({"box": within("box")}, "one_per goes with place=Single"),
         ({"words": {"place": Keyed("notes")}}, "one_per goes with place=Single"),
-        ({"words": {"place": Single("note", value_is="body")}}, "its value is body, which is not a field that is written"),
-        ({"api": Api(create=PUT("/boxes/{box}/note"), update=PATCH("/boxes/{box}/note"))}, "is created by an upsert and never deleted"),
+        ({"words": {"place": SingleValue("note", value_is="body")}}, "its value is body, which is not a field that is written"),
+        ({"api": Verbs(create=PUT("/boxes/{box}/note"), update=PATCH("/boxes/{box}/note"))}, "is created by an upsert and never deleted"),
         (
-            {"api": Api(create=PUT("/n", upsert=True), update=PUT("/n"), delete=DELETE("/n"))},
+            {"api": Verbs(create=PUT("/n", upsert=True), update=PUT("/n"), delete=DELETE("/n"))},
             "is created by an upsert and never deleted",
         ),
     ],

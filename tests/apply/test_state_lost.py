@@ -18,7 +18,7 @@ from uuid import uuid4
 import pytest
 
 from reconciler.errors import StateError
-from reconciler.state import Scope, Store
+from reconciler.state import StateScope, Store
 from tests.harness import Org
 from tests.proofs import spread
 from tests.small import settled, small
@@ -79,7 +79,7 @@ class OnServer(Org):
     service = ""
 
     def store(self) -> Store:
-        scope, beside = Scope("test", None, self.service), self.project / ".reconciler"
+        scope, beside = StateScope("test", None, self.service), self.project / ".reconciler"
         return Store.open(self.url, scope, clock=lambda: datetime.now(UTC), create=True, beside=beside)
 
     def losing(self, line: Wire, nth: int, when: str) -> list[str]:

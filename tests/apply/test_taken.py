@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.model import Binding, Status
+from reconciler.model import Binding, StepStatus
 from tests.meddling import Meddled
 from tests.small import applied, node, small
 
@@ -34,7 +34,7 @@ def test_an_update_that_does_not_come_back_has_failed(org: Meddled, shown: Any, 
     org.answered = {"share-link": {"active": shown}}
     outcome = org.apply()
     (result,) = outcome.results
-    assert result.status is Status.FAILED
+    assert result.status is StepStatus.FAILED
     assert result.error == f"the service {says} where False was sent: not taken"
     assert binding(org, LINK).seen["active"] is True
     assert binding(org, LINK).sent["active"] is True
@@ -46,7 +46,7 @@ def test_a_reference_that_does_not_come_back_has_failed(org: Meddled) -> None:
     org.write(tree)
     org.answered = {"collection": {"parent": "col_elsewhere"}}
     (result,) = org.apply().results
-    assert (str(result.step.address), result.status) == ("acme/collection/deep", Status.FAILED)
+    assert (str(result.step.address), result.status) == ("acme/collection/deep", StepStatus.FAILED)
     assert "parent" in str(result.error)
 
 
@@ -58,7 +58,7 @@ def test_what_was_made_but_not_as_asked_is_bound_and_failed_and_never_made_twice
     org.answered = {"collection": {"parent": "col_elsewhere"}}
     outcome = org.apply()
     inner = next(one for one in outcome.results if str(one.step.address) == "acme/collection/inner")
-    assert inner.status is Status.FAILED
+    assert inner.status is StepStatus.FAILED
     assert "not taken" in str(inner.error)
     assert "parent" not in binding(org, "acme/collection/inner").seen
     made = binding(org, "acme/collection/inner").id
@@ -74,6 +74,6 @@ def test_what_no_answer_showed_is_remembered_as_the_reading_after_the_run_shows_
     org.write(tree)
     org.answered = {"team": {"title": None}}
     outcome = org.apply()
-    assert [(one.status, outcome.edited) for one in outcome.results] == [(Status.DONE, ())]
+    assert [(one.status, outcome.edited) for one in outcome.results] == [(StepStatus.DONE, ())]
     kept = binding(org, "acme/team/writers")
     assert (kept.sent["title"], kept.seen.get("title")) == ("Authors", "Authors")

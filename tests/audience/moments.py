@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 
 from reconciler.address import bare
-from reconciler.client import Reader, Settings, Writer
+from reconciler.client import ClientSettings, Reader, Writer
 from reconciler.model import Outcome
 from reconciler.sandbox.sites.audience import audience
 from reconciler.sandbox.store import Store
@@ -83,7 +83,7 @@ class Watched(Org):
 
     def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Any:
         assert not failing
-        return cls(Settings(BASE, token, max_concurrency=self.concurrency), transport=self.transport(), clock=self.clock)
+        return cls(ClientSettings(BASE, token, max_concurrency=self.concurrency), transport=self.transport(), clock=self.clock)
 
     def run(self) -> Outcome | None:
         """Apply; None where the run was cut."""

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from reconciler.model import Run
+from reconciler.model import RecordedRun
 from reconciler.report.history import history_text
 from reconciler.report.times import clock_time
 from reconciler.text.install import installing
@@ -142,7 +142,7 @@ def test_a_moment_is_said_with_its_zone() -> None:
 
 
 def test_the_last_column_of_the_history_is_wrapped_below_itself() -> None:
-    run = Run(
+    run = RecordedRun(
         "0" * 36, "ada@host", "apply", datetime(2026, 11, 18, tzinfo=UTC), None, 0, {"create": 1, "update": 2, "move": 3, "delete": 4}
     )
     lines = history_text([run], width=92).splitlines()

@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 
 from reconciler.cli import exits
-from reconciler.model import Action, Binding, Blocked, Edited, Memory, Origin, Outcome, Plan, Status, Unknown
+from reconciler.model import Action, Binding, Blocked, Edited, Memory, Origin, Outcome, Plan, StepStatus, Unknown
 from tests.report.made import at, change, outcome, plan, result
 
 CHANGED = change("acme/team/x", Action.CREATE)
@@ -44,10 +44,10 @@ def test_the_code_of_a_plan(made: Plan, plain: int, detailed: int, why: str) -> 
     assert (exits.of_plan(made, detailed=False), exits.of_plan(made, detailed=True)) == (plain, detailed), why
 
 
-DONE, FAILED = result(1, "acme/team/a", Status.DONE), result(2, "acme/team/b", Status.FAILED, "400")
-SKIPPED, DOUBT = result(3, "acme/team/c", Status.SKIPPED, "needs 2"), result(4, "acme/team/d", Status.IN_DOUBT, "cut")
+DONE, FAILED = result(1, "acme/team/a", StepStatus.DONE), result(2, "acme/team/b", StepStatus.FAILED, "400")
+SKIPPED, DOUBT = result(3, "acme/team/c", StepStatus.SKIPPED, "needs 2"), result(4, "acme/team/d", StepStatus.IN_DOUBT, "cut")
 
-STALE = result(5, "acme/team/e", Status.STALE, "title was 'A' and is now 'B'")
+STALE = result(5, "acme/team/e", StepStatus.STALE, "title was 'A' and is now 'B'")
 
 
 @pytest.mark.parametrize(

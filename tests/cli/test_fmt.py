@@ -16,7 +16,7 @@ from reconciler.config import load
 from reconciler.kinds import load as kinds
 from reconciler.model import Declared
 from reconciler.yamltext.format import layout
-from reconciler.yamltext.key_order import Shape
+from reconciler.yamltext.key_order import ValueShape
 from tests.cli.conftest import Cli
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -122,14 +122,14 @@ def test_without_a_project_it_says_what_makes_one(cli: Cli) -> None:
     assert "reconciler init" in done.stderr
 
 
-class Mixed(Shape):
+class Mixed(ValueShape):
     """Keys in any order."""
 
     def __init__(self, chance: random.Random) -> None:
         super().__init__()
         self.salt = chance.random()
 
-    def below(self, key: str | None, keys: Sequence[str]) -> Shape:
+    def below(self, key: str | None, keys: Sequence[str]) -> ValueShape:
         return self
 
     def rank(self, key: str) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.state import Scope, Store
+from reconciler.state import StateScope, Store
 from reconciler.state.tables.direct import VERSION, read_runs, read_tracking, tracking_of
 from reconciler.state.tables.migrations import MIGRATIONS
 from tests.cli.conftest import Cli, retitled
@@ -26,10 +26,10 @@ def applied(cli: Cli) -> Cli:
     return retitled(cli)
 
 
-def scope_of(cli: Cli) -> Scope:
+def scope_of(cli: Cli) -> StateScope:
     with closing(sqlite3.connect(cli.root / "p/.reconciler/state.db")) as database:
         project, environment, service = database.execute("SELECT project, environment, service FROM states").fetchone()
-    return Scope(project, environment or None, service)
+    return StateScope(project, environment or None, service)
 
 
 def test_the_statements_are_of_the_tables_of_today() -> None:

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import httpx
 
-from reconciler.client import Settings
+from reconciler.client import ClientSettings
 
 TOKEN = "tok_canary_5f3a9c"
 EPOCH = 1_900_000_000.0  # the wall clock at monotonic 0: 2030-03-17 17:46:40 UTC
@@ -161,8 +161,8 @@ class FakeService:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._server.wait_closed()
 
-    def settings(self, **options: Any) -> Settings:
-        return Settings(self.base_url, TOKEN, **options)
+    def settings(self, **options: Any) -> ClientSettings:
+        return ClientSettings(self.base_url, TOKEN, **options)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -192,7 +192,7 @@ def mock(handler: Callable[[httpx.Request], httpx.Response]) -> httpx.MockTransp
     return httpx.MockTransport(handler)
 
 
-SETTINGS = Settings("https://api.example.test", TOKEN)
+SETTINGS = ClientSettings("https://api.example.test", TOKEN)
 
 
 @dataclass

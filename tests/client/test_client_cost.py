@@ -12,7 +12,7 @@ import aiohttp
 from client_fakes import FakeService, answer
 from yarl import URL
 
-from reconciler.client import RetryClass, Settings, Writer
+from reconciler.client import ClientSettings, RetryClass, Writer
 from tests.effort import calls
 
 REQUESTS = 100
@@ -52,7 +52,7 @@ async def bare(base: str) -> None:
 
 
 async def ours(base: str) -> None:
-    async with Writer(Settings(base, TOKEN, max_concurrency=1)) as writer:
+    async with Writer(ClientSettings(base, TOKEN, max_concurrency=1)) as writer:
         for number in range(REQUESTS):
             await writer.send("PATCH", f"/orgs/o/teams/{number}", BODY, retry=RetryClass.IDEMPOTENT, deadline=30.0)
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from client_fakes import EPOCH, SETTINGS, TOKEN, Leap, LoopClock, Notes, mock, run_virtually
 
-from reconciler.client import Reader, RetryClass, Settings, Writer
+from reconciler.client import ClientSettings, Reader, RetryClass, Writer
 from reconciler.client.hints import HOLD_MAX, Hints, read_hints
 from reconciler.client.pacing import Pace
 from reconciler.client.quota import Quota
@@ -85,7 +85,7 @@ def drive(limiter: Limiter, seconds: float, workers: int = 16) -> int:
         failed = 0
         loop = asyncio.get_running_loop()
         chance = random.Random(3)
-        settings = Settings("https://api.example.test", TOKEN, max_concurrency=workers)
+        settings = ClientSettings("https://api.example.test", TOKEN, max_concurrency=workers)
         async with Writer(settings, transport=httpx.MockTransport(limiter), clock=LoopClock(), jitter=chance.random) as writer:
 
             async def work() -> None:
@@ -154,7 +154,7 @@ def test_max_rps_is_never_exceeded() -> None:
         return httpx.Response(200, json={})
 
     async def main() -> None:
-        async with Reader(Settings("https://x.test", TOKEN, max_rps=5), transport=mock(handler), clock=LoopClock()) as reader:
+        async with Reader(ClientSettings("https://x.test", TOKEN, max_rps=5), transport=mock(handler), clock=LoopClock()) as reader:
             await asyncio.gather(*(reader.get("/x") for _ in range(50)))
 
     run_virtually(main())

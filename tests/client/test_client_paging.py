@@ -9,7 +9,7 @@ import httpx
 import pytest
 from client_fakes import SETTINGS, Leap, mock
 
-from reconciler.client import Listing, Reader
+from reconciler.client import Reader, WholeList
 from reconciler.errors import NotFound, Rejected, ServiceError, Unavailable
 
 Pages = dict[str | None, Any]
@@ -24,7 +24,7 @@ def page(ids: str, following: str | None = None, count: int | None = None) -> di
     return body
 
 
-def read(*readings: Pages, seen: list[dict[str, str]] | None = None, **options: Any) -> Listing:
+def read(*readings: Pages, seen: list[dict[str, str]] | None = None, **options: Any) -> WholeList:
     """List from a service that answers by page token; each time its first page is asked for, the next of `readings` begins."""
     begun = -1
 
@@ -38,14 +38,14 @@ def read(*readings: Pages, seen: list[dict[str, str]] | None = None, **options: 
         headers = {"Date": f"Sun, 17 Mar 2030 17:46:{len(query):02d} GMT"}
         return httpx.Response(body, headers=headers) if isinstance(body, int) else httpx.Response(200, json=body, headers=headers)
 
-    async def main() -> Listing:
+    async def main() -> WholeList:
         async with Reader(SETTINGS, transport=mock(handler), clock=Leap()) as reader:
             return await reader.list("/orgs/o/teams", **options)
 
     return asyncio.run(main())
 
 
-def ids(listing: Listing) -> str:
+def ids(listing: WholeList) -> str:
     return "".join(item["id"] for item in listing.items)
 
 

@@ -12,7 +12,7 @@ from client_fakes import TOKEN
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.client import Settings, encode, normalise
+from reconciler.client import ClientSettings, encode, normalise
 from reconciler.client.paths import checked
 from reconciler.errors import ReconcilerError, UsageError
 
@@ -126,11 +126,11 @@ def test_any_text_is_normalised_or_refused(written: str) -> None:
 )
 def test_settings_that_cannot_work_are_refused_without_showing_the_token(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError) as caught:
-        Settings(**{"base_url": "https://api.example.com", "token": TOKEN, **options})
+        ClientSettings(**{"base_url": "https://api.example.com", "token": TOKEN, **options})
     assert TOKEN not in str(caught.value)
 
 
 def test_settings_normalise_their_address_and_hide_their_token() -> None:
-    settings = Settings("HTTPS://Api.example.com:443/", TOKEN)
+    settings = ClientSettings("HTTPS://Api.example.com:443/", TOKEN)
     assert settings.base_url == "https://api.example.com"
     assert TOKEN not in repr(settings)

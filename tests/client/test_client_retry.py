@@ -10,17 +10,17 @@ import httpx
 import pytest
 from client_fakes import SETTINGS, FakeService, Leap, LoopClock, Script, answer, hang_up, mock, raw, reset, run_virtually
 
-from reconciler.client import RetryClass, Settings, Writer
+from reconciler.client import ClientSettings, RetryClass, Writer
 from reconciler.client.retry import (
     BACKOFF_MAX,
     BREAKER_COOL,
     BREAKER_FAILURES,
     BUDGET_MIN,
+    AttemptFault,
     Breaker,
-    Budget,
     Effect,
-    Fault,
     Result,
+    RetryBudget,
     backoff,
     cause_of,
     classify,
@@ -169,7 +169,7 @@ def test_a_create_stays_undone_when_a_429_comes_before_its_doubt_and_not_after()
     asyncio.run(main())
 
 
-RESULTS: list[Result] = [*Fault, *range(100, 1000)]
+RESULTS: list[Result] = [*AttemptFault, *range(100, 1000)]
 
 
 @pytest.mark.parametrize("retry", RetryClass)
@@ -185,7 +185,7 @@ def test_every_result_has_a_verdict_and_an_error_that_agree(retry: RetryClass) -
         assert (error is Ambiguous) == (verdict.effect is Effect.UNKNOWN)
         assert retry is not READ or verdict.effect is Effect.NOTHING
         if retry is CREATE and verdict.again:
-            assert result in (429, Fault.NOT_SENT)
+            assert result in (429, AttemptFault.NOT_SENT)
         if error in (Rejected, NotFound):
             assert isinstance(result, int)
             assert 400 <= result <= 499
@@ -218,7 +218,7 @@ def test_backoff_sleeps_and_says_why() -> None:
 
 
 def test_the_budget_grants_twenty_retries_and_then_a_fifth_of_the_requests() -> None:
-    budget = Budget()
+    budget = RetryBudget()
     assert [budget.grant(25) for _ in range(BUDGET_MIN + 1)] == [True] * BUDGET_MIN + [False]
     assert not budget.grant(100)
     assert budget.grant(101)
@@ -254,7 +254,7 @@ def test_the_breaker_opens_after_ten_failures_in_a_row_and_lets_one_try_after_it
     breaker = Breaker()
     now = fail(breaker, BREAKER_FAILURES - 1)
     assert breaker.allows(now)
-    breaker.record(Fault.BROKEN, sent=now, now=now)
+    breaker.record(AttemptFault.BROKEN, sent=now, now=now)
     assert breaker.is_open
     assert not breaker.allows(now + BREAKER_COOL - 1)
     assert breaker.allows(now + BREAKER_COOL)
@@ -279,7 +279,7 @@ def test_a_success_begins_a_new_row_and_a_429_neither_lengthens_nor_ends_one() -
 def test_a_reset_that_cuts_many_connections_at_once_is_one_failure() -> None:
     breaker = Breaker()
     for _ in range(64):
-        breaker.record(Fault.BROKEN, sent=1.0, now=2.0)
+        breaker.record(AttemptFault.BROKEN, sent=1.0, now=2.0)
     assert not breaker.is_open
 
 
@@ -328,7 +328,7 @@ def test_a_write_whose_deadline_passes_while_it_waits_its_turn_was_provably_not_
             await asyncio.sleep(5)
             return httpx.Response(200, json=OK)
 
-        settings = Settings("https://api.example.test", "t", max_concurrency=1)
+        settings = ClientSettings("https://api.example.test", "t", max_concurrency=1)
         async with Writer(settings, transport=httpx.MockTransport(handler), clock=LoopClock()) as writer:
             first = asyncio.create_task(writer.send("POST", "/x", {}, retry=CREATE))
             await asyncio.sleep(0)

@@ -17,7 +17,7 @@ import httpx
 import pytest
 from client_fakes import TOKEN, FakeService, Leap, Seen, answer, hang_up, raw
 
-from reconciler.client import Reader, RetryClass, Settings, Writer, encode
+from reconciler.client import ClientSettings, Reader, RetryClass, Writer, encode
 from reconciler.client.transport import _no_tls, default_transport
 from reconciler.client.wire import Wire
 from reconciler.errors import Ambiguous, Unavailable
@@ -84,7 +84,7 @@ def test_cookies_are_not_kept() -> None:
     async def main() -> None:
         async with FakeService([answer(200, {}, {"Set-Cookie": "a=b; Path=/"})]) as service:
             named = service.base_url.replace("127.0.0.1", "localhost")  # jars keep no cookies of addresses
-            async with Reader(Settings(named, TOKEN)) as reader:
+            async with Reader(ClientSettings(named, TOKEN)) as reader:
                 await reader.get("/x")
                 await reader.get("/x")
             assert "cookie" not in service.seen[1].headers
@@ -107,7 +107,7 @@ def test_a_netrc_does_not_replace_the_token(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_name_that_does_not_exist_was_provably_not_sent() -> None:
     async def main() -> None:
-        async with Writer(Settings("https://nobody.invalid", TOKEN), clock=Leap()) as writer:
+        async with Writer(ClientSettings("https://nobody.invalid", TOKEN), clock=Leap()) as writer:
             with pytest.raises(Unavailable, match="its host name cannot be resolved"):
                 await writer.send("POST", "/x", {}, retry=RetryClass.CREATE)
 
@@ -118,7 +118,7 @@ def test_a_connection_that_is_never_ready_was_provably_not_sent_once_half_the_de
     async def main() -> None:
         server = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0)  # it accepts, and never shakes hands
         port = server.sockets[0].getsockname()[1]
-        async with Writer(Settings(f"https://127.0.0.1:{port}", TOKEN, timeout=0.2), clock=Leap()) as writer:
+        async with Writer(ClientSettings(f"https://127.0.0.1:{port}", TOKEN, timeout=0.2), clock=Leap()) as writer:
             with pytest.raises(Unavailable, match="connecting took too long"):
                 await writer.send("POST", "/x", {}, retry=RetryClass.CREATE)
             assert writer.requests == 4
@@ -212,7 +212,7 @@ def with_tls(certificate: Path, client: Callable[[str], Awaitable[None]]) -> Non
 
 def test_a_certificate_nobody_trusts_is_refused_before_anything_is_sent(certificate: Path) -> None:
     async def client(base_url: str) -> None:
-        async with Writer(Settings(base_url, TOKEN), clock=Leap()) as writer:
+        async with Writer(ClientSettings(base_url, TOKEN), clock=Leap()) as writer:
             with pytest.raises(Unavailable, match="its certificate is not trusted"):
                 await writer.send("POST", "/x", {}, retry=RetryClass.CREATE)
 
@@ -223,7 +223,7 @@ def test_closing_leaves_nothing_open_over_tls(certificate: Path) -> None:
     context = ssl.create_default_context(cafile=certificate)
 
     async def client(base_url: str) -> None:
-        async with Reader(Settings(base_url, TOKEN), transport=Wire(context, 4, None, {})) as reader:
+        async with Reader(ClientSettings(base_url, TOKEN), transport=Wire(context, 4, None, {})) as reader:
             await asyncio.gather(*(reader.get("/x") for _ in range(8)))
 
     warned = warnings_of(lambda: with_tls(certificate, client))
@@ -243,7 +243,7 @@ def test_closing_leaves_nothing_open(script: Any) -> None:
 
 def test_a_client_that_is_made_and_never_used_leaves_nothing_open() -> None:
     def make() -> None:
-        Reader(Settings("https://api.example.test", TOKEN))
+        Reader(ClientSettings("https://api.example.test", TOKEN))
 
     assert warnings_of(make) == []
 

@@ -13,14 +13,30 @@ from reconciler.address import Address
 from reconciler.config import Project, load
 from reconciler.config.schema import schema
 from reconciler.errors import ConfigError
-from reconciler.resource import DELETE, PATCH, POST, Api, Foreign, Keyed, Kinds, Listing, Node, One, Resource, To, field, inside, within
+from reconciler.resource import (
+    DELETE,
+    PATCH,
+    POST,
+    Foreign,
+    Keyed,
+    Kinds,
+    Listing,
+    ListItem,
+    One,
+    Resource,
+    To,
+    Verbs,
+    field,
+    inside,
+    within,
+)
 
 
 class Garden(Resource, kind="garden", place=Keyed("gardens")):
     """A garden."""
 
     reads = (One("/gardens/{id}"),)
-    api = Api(update=PATCH("/gardens/{id}"))
+    api = Verbs(update=PATCH("/gardens/{id}"))
     area: Annotated[float, Ge(0)] = field("Square metres.")
 
 
@@ -29,11 +45,11 @@ class Soil(TypedDict):
     layers: NotRequired[list[Literal["sand", "loam", "clay"]]]
 
 
-class Bed(Resource, kind="bed", place=Node("bed", {"garden": "beds", "bed": "beds"}, bare=True)):
+class Bed(Resource, kind="bed", place=ListItem("bed", {"garden": "beds", "bed": "beds"}, bare=True)):
     """A bed, which may stand in a bed."""
 
     reads = (Listing("/gardens/{garden}/beds"),)
-    api = Api(create=POST("/gardens/{garden}/beds"), update=PATCH("/beds/{id}"), delete=DELETE("/beds/{id}"))
+    api = Verbs(create=POST("/gardens/{garden}/beds"), update=PATCH("/beds/{id}"), delete=DELETE("/beds/{id}"))
     garden = within("garden")
     outer = inside("bed", on=("create", "update"))
     rows: int = field("How many rows.")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.config.source.nodes import Entry, List, Map, Scalar, core, plain
+from reconciler.config.source.nodes import List, Map, MapEntry, Scalar, core, plain
 from reconciler.config.source.reader import DEPTH_MAX, EXPANDED_MAX, FILE_MAX, PROBLEMS_MAX, SCALAR_MAX, Document, read
 from reconciler.model import Source
 from tests.cage import fresh
@@ -32,7 +32,7 @@ def data(text: str) -> Any:
     return plain(document.data)
 
 
-def entry(document: Document, key: str) -> Entry:
+def entry(document: Document, key: str) -> MapEntry:
     assert isinstance(document.data, Map)
     return document.data.entries[key]
 

@@ -129,7 +129,7 @@ def test_every_word_of_a_declaration_is_in_its_decision_note() -> None:
     page = (ROOT / "docs" / "decisions" / "0001-kinds-are-declarations.md").read_text(encoding="utf-8")
     missing = []
     vocabulary_of_fields = ("field", "within", "one_per", "inside", "member_of", "choice", "first", "seed", "output")
-    for name in ("Keyed", "Node", "Single", "Listing", "Sighting", "One", *vocabulary_of_fields):
+    for name in ("Keyed", "ListItem", "SingleValue", "Listing", "Sighting", "One", *vocabulary_of_fields):
         assert hasattr(vocabulary, name)
         if f"{name}(" not in page:
             missing.append(name)

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 if TYPE_CHECKING:
-    from reconciler.fleet.store import Database
+    from reconciler.fleet.store import FleetDatabase
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def fleet_url(postgres_url: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def database(fleet_url: str) -> Iterator[Database]:
+def database(fleet_url: str) -> Iterator[FleetDatabase]:
     """A database with the tables of a fleet."""
     pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
     from reconciler.fleet.store import connected

@@ -161,7 +161,6 @@ class Running:
             time.sleep(0.02)
         return result
 
-
     def _said(self) -> list[Any]:
         """What workers said, and what became of messages."""
         said: list[Any] = [path.read_text() for path in self.folder.glob("*worker-*.log")]

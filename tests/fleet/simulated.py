@@ -15,13 +15,13 @@ from typing import Any
 
 from sqlalchemy import event, func, select, text
 
-from reconciler.fleet.budget import Report
+from reconciler.fleet.budget import BudgetReport
 from reconciler.fleet.changes import changes
-from reconciler.fleet.model import Project, Reference, Repository
+from reconciler.fleet.model import FleetProject, Repository, SecretReference
 from reconciler.fleet.runs import end
-from reconciler.fleet.runs.result import Result
+from reconciler.fleet.runs.result import RunResult
 from reconciler.fleet.status import Reading
-from reconciler.fleet.store import Database, admission, budgets, connected, projects, runs
+from reconciler.fleet.store import FleetDatabase, admission, budgets, connected, projects, runs
 from reconciler.fleet.store import schema as tables
 from reconciler.fleet.worker import ready
 
@@ -54,13 +54,13 @@ class Service:
     requests: int = 0
     beyond: int = 0
 
-    def answer(self, token: str, now: float) -> Report:
+    def answer(self, token: str, now: float) -> BudgetReport:
         self.requests += 1
         window = int(now // self.window)
         self.counted[token, window] += 1
         left = self.limits[token] - self.counted[token, window]
         self.beyond += left < 0
-        return Report(self.limits[token], max(0, left), (window + 1) * self.window - now, left < 0)
+        return BudgetReport(self.limits[token], max(0, left), (window + 1) * self.window - now, left < 0)
 
 
 class Fleet:
@@ -80,11 +80,11 @@ class Fleet:
         self.next_due: float | None = None
         with connected(url) as database, database.transaction() as connection:
             connection.execute(text(CLOCK))
-        self.database = Database(f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3Dplayed,pg_catalog", connections=1)
+        self.database = FleetDatabase(f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3Dplayed,pg_catalog", connections=1)
         event.listen(self.database._engine, "begin", lambda connection: connection.exec_driver_sql(f"SET played.now = '{self.time!r}'"))
         ready(self.database)
 
-    def declare(self, declared: Sequence[Project]) -> None:
+    def declare(self, declared: Sequence[FleetProject]) -> None:
         """Make these the fleet, due at moments spread over their intervals."""
         named = {project.name: project for project in declared}
         with self.database.transaction() as connection:
@@ -191,7 +191,7 @@ class Fleet:
         self.workers[worker] += 1
         self.next_due = None
 
-    def _steps(self, begun: runs.Begun, worker: int) -> Iterator[float]:
+    def _steps(self, begun: runs.BegunRun, worker: int) -> Iterator[float]:
         """A run: each step gives the seconds until the next."""
         token = begun.project.token.name
         with self.database.transaction() as connection:
@@ -208,7 +208,9 @@ class Fleet:
             yield LATENCY
             with self.database.transaction() as connection:
                 budgets.report(connection, token, {ticket: answer})
-        result = Result(commit="c" * 40, reading=Reading("c" * 40, managed=1, coverage=1.0), requests=int(begun.project.vars["requests"]))
+        result = RunResult(
+            commit="c" * 40, reading=Reading("c" * 40, managed=1, coverage=1.0), requests=int(begun.project.vars["requests"])
+        )
         end.write(self.database, begun, worker, result)
 
     def look(self) -> None:
@@ -220,10 +222,12 @@ class Fleet:
                     self.ages[row.token].append(float(row.age))
 
 
-def project(name: str, tenant: str, token: str, *, every: int, requests: int, **words: Any) -> Project:
+def project(name: str, tenant: str, token: str, *, every: int, requests: int, **words: Any) -> FleetProject:
     where = Repository("https://git.example.com/x.git")
-    reference = Reference("env", token)
-    return Project(name, where, "https://api.example.com", reference, tenant=tenant, every=every, vars={"requests": str(requests)}, **words)
+    reference = SecretReference("env", token)
+    return FleetProject(
+        name, where, "https://api.example.com", reference, tenant=tenant, every=every, vars={"requests": str(requests)}, **words
+    )
 
 
 def percentile(values: Sequence[float], share: float) -> float:

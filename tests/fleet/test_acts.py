@@ -14,23 +14,23 @@ from sqlalchemy import func, update
 
 from reconciler.errors import ReconcilerError
 from reconciler.fleet import acts
-from reconciler.fleet.model import Change, Mode
+from reconciler.fleet.model import ChangeClass, Mode
 from reconciler.fleet.people import ALL, Person, Role
 from reconciler.fleet.runs import end
-from reconciler.fleet.runs.result import Result
-from reconciler.fleet.store import Database, approvals, audit, projects, quarantines
+from reconciler.fleet.runs.result import RunResult
+from reconciler.fleet.store import FleetDatabase, approvals, audit, projects, quarantines
 from reconciler.fleet.store import schema as tables
 from tests.cli.test_end_to_end import at_a_terminal
 from tests.fleet.test_store import admit, begin, declare, project, register
 
 ADA, GRACE, LINUS = (Person(f"{name}@acme.example", {"docs": Role.APPROVER}) for name in ("ada", "grace", "linus"))
 ADMIN = Person("root@desk", {ALL: Role.ADMIN})
-PLAN = approvals.Plan(
-    "c0ffee", {"changes": []}, "d1", frozenset({Change.TITLES, Change.CREATE, Change.DELETE}), ("Ada@ACME.example",), "- x"
+PLAN = approvals.StoredPlan(
+    "c0ffee", {"changes": []}, "d1", frozenset({ChangeClass.TITLES, ChangeClass.CREATE, ChangeClass.DELETE}), ("Ada@ACME.example",), "- x"
 )
 
 
-def keep(database: Database, plan: approvals.Plan, *, waits: str | None = "the plan needs approvals: delete (2)") -> int:
+def keep(database: FleetDatabase, plan: approvals.StoredPlan, *, waits: str | None = "the plan needs approvals: delete (2)") -> int:
     with database.transaction() as connection:
         (row,) = projects.read(connection, ["a"])
         approvals.keep_plan(connection, row.id, plan)
@@ -39,27 +39,27 @@ def keep(database: Database, plan: approvals.Plan, *, waits: str | None = "the p
         return row.id
 
 
-def act(database: Database, action: Callable[..., Any], *words: Any, **named: Any) -> Any:
+def act(database: FleetDatabase, action: Callable[..., Any], *words: Any, **named: Any) -> Any:
     with database.transaction() as connection:
         return action(connection, *words, **named)
 
 
-def refused(database: Database, action: Callable[..., Any], *words: Any, **named: Any) -> str:
+def refused(database: FleetDatabase, action: Callable[..., Any], *words: Any, **named: Any) -> str:
     with pytest.raises(ReconcilerError) as raised:
         act(database, action, *words, **named)
     return raised.value.id
 
 
-def row(database: Database) -> projects.Row:
+def row(database: FleetDatabase) -> projects.ProjectRow:
     with database.transaction() as connection:
         return projects.read(connection, ["a"])[0]
 
 
-def test_a_plan_is_approved_by_two_who_did_not_write_it_and_is_due_then(database: Database) -> None:
+def test_a_plan_is_approved_by_two_who_did_not_write_it_and_is_due_then(database: FleetDatabase) -> None:
     declare(database, project("a", mode=Mode.APPLY, tenant="docs"))
     keep(database, PLAN)
-    assert act(database, acts.approve, ADA, "a", digest="d1").changes == {Change.CREATE}, "an author counts where one is needed"
-    assert refused(database, acts.approve, ADA, "a", digest="d1", changes=[Change.DELETE]) == "RC-fleet-approval"
+    assert act(database, acts.approve, ADA, "a", digest="d1").changes == {ChangeClass.CREATE}, "an author counts where one is needed"
+    assert refused(database, acts.approve, ADA, "a", digest="d1", changes=[ChangeClass.DELETE]) == "RC-fleet-approval"
     first = act(database, acts.approve, GRACE, "a", digest="d1")
     assert (first.verdict.allows, row(database).waits) == (
         False,
@@ -73,9 +73,9 @@ def test_a_plan_is_approved_by_two_who_did_not_write_it_and_is_due_then(database
     rejected = act(database, acts.reject, GRACE, "a", digest="d1", reason="not today")
     assert rejected.verdict.sentence == "the plan was rejected by grace@acme.example: not today"
     assert act(database, acts.approve, GRACE, "a", digest="d1").verdict.allows, "who rejected it may approve it after all"
-    keep(database, approvals.Plan("beef", PLAN.document, "d2", PLAN.changes, PLAN.authors))
+    keep(database, approvals.StoredPlan("beef", PLAN.document, "d2", PLAN.changes, PLAN.authors))
     assert refused(database, acts.approve, LINUS, "a", digest="d1") == "RC-fleet-plan-moved"
-    assert act(database, acts.plan, GRACE, "a").verdict.lacking == {Change.CREATE: 1, Change.DELETE: 2}
+    assert act(database, acts.plan, GRACE, "a").verdict.lacking == {ChangeClass.CREATE: 1, ChangeClass.DELETE: 2}
     keep(database, PLAN)  # the digest is back, and so are the approvals of it
     assert act(database, acts.plan, GRACE, "a").verdict.allows
     with database.transaction() as connection:
@@ -85,7 +85,7 @@ def test_a_plan_is_approved_by_two_who_did_not_write_it_and_is_due_then(database
     ]]  # fmt: skip
 
 
-def test_a_person_acts_in_their_tenant_with_their_role_and_nothing_is_written_otherwise(database: Database) -> None:
+def test_a_person_acts_in_their_tenant_with_their_role_and_nothing_is_written_otherwise(database: FleetDatabase) -> None:
     declare(database, project("a", mode=Mode.APPLY, tenant="docs"))
     keep(database, PLAN)
     stranger, viewer = Person("eve", {"other": Role.ADMIN}), Person("vera", {"docs": Role.VIEWER})
@@ -108,7 +108,7 @@ def test_a_person_acts_in_their_tenant_with_their_role_and_nothing_is_written_ot
     assert refused(database, acts.pause, ADMIN, ["a"], until=until, reason=" ") == "RC-option-value"
 
 
-def test_resume_lifts_the_pause_and_the_quarantine_and_names_both(database: Database) -> None:
+def test_resume_lifts_the_pause_and_the_quarantine_and_names_both(database: FleetDatabase) -> None:
     declare(database, project("a", mode=Mode.APPLY, tenant="docs"))
     id = keep(database, PLAN)
     undone = quarantines.Quarantine("c0ffee", ("docs:x", "docs:y"), "run-1")
@@ -124,7 +124,7 @@ def test_resume_lifts_the_pause_and_the_quarantine_and_names_both(database: Data
     assert act(database, acts.resume, ADMIN, ["a"]) == [acts.Resumed("a", False, ())]
 
 
-def test_on_a_terminal_the_plan_is_shown_and_a_person_is_asked(database: Database, tmp_path: Path) -> None:
+def test_on_a_terminal_the_plan_is_shown_and_a_person_is_asked(database: FleetDatabase, tmp_path: Path) -> None:
     declare(database, project("a", mode=Mode.APPLY, tenant="docs"))
     keep(database, replace(PLAN, text="- space docs:old\n"))
     here: Any = SimpleNamespace(root=tmp_path)
@@ -144,13 +144,15 @@ def test_on_a_terminal_the_plan_is_shown_and_a_person_is_asked(database: Databas
     ("how", "ended"),
     [({"applied": True}, "applied"), ({"stopped": True, "code": 4}, "stopped"), ({"error": "503", "code": 1}, "failed")],
 )
-def test_an_apply_that_failed_in_the_middle_is_a_line_of_the_audit_log_too(database: Database, how: dict[str, Any], ended: str) -> None:
+def test_an_apply_that_failed_in_the_middle_is_a_line_of_the_audit_log_too(
+    database: FleetDatabase, how: dict[str, Any], ended: str
+) -> None:
     declare(database, project("acme", mode=Mode.APPLY))
     worker = register(database)
     (run,) = admit(database)
     begun = begin(database, run, worker)
     assert begun is not None
-    result = Result(commit="c0ffee", plan=approvals.Plan("c0ffee", {}, "ab"), began=True, **how)
+    result = RunResult(commit="c0ffee", plan=approvals.StoredPlan("c0ffee", {}, "ab"), began=True, **how)
     end.write(database, begun, worker, result)
     with database.transaction() as connection:
         (line,) = audit.read(connection)

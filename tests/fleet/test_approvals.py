@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.fleet.approvals import Decision, judged, missing
-from reconciler.fleet.model import Approval, Change
+from reconciler.fleet.model import Approval, ChangeClass
 
 PEOPLE = ("ada@acme.example", "ADA@acme.example", "grace@acme.example", "linus@acme.example", "vera@acme.example")
-SOME = st.frozensets(st.sampled_from([Change.TITLES, Change.CREATE, Change.DELETE]))
+SOME = st.frozensets(st.sampled_from([ChangeClass.TITLES, ChangeClass.CREATE, ChangeClass.DELETE]))
 DECISIONS = st.lists(
     st.builds(Decision, st.sampled_from(PEOPLE), st.sampled_from(["now", "before"]), SOME, st.booleans(), st.just("why")), max_size=12
 )
-RULES = {Change.TITLES: Approval.AUTO, Change.CREATE: Approval.ONE}  # what has no rule needs two
+RULES = {ChangeClass.TITLES: Approval.AUTO, ChangeClass.CREATE: Approval.ONE}  # what has no rule needs two
 
 
 def last_of_each(decisions: list[Decision]) -> dict[str, list[Decision]]:
@@ -32,14 +32,14 @@ def _rejects(decisions: list[Decision] | None) -> bool:
 
 @given(DECISIONS, SOME, st.frozensets(st.sampled_from(PEOPLE)), st.randoms(use_true_random=False))
 def test_a_plan_is_allowed_by_as_many_as_may_count_in_any_order(
-    decisions: list[Decision], changes: frozenset[Change], authors: frozenset[str], random: object
+    decisions: list[Decision], changes: frozenset[ChangeClass], authors: frozenset[str], random: object
 ) -> None:
     verdict = judged(changes, RULES, decisions, digest="now", authors=authors)
     mine, writers = last_of_each(decisions), {author.lower() for author in authors}
     assert {decision.person.lower() for decision in verdict.rejected} == {name for name, made in mine.items() if _rejects(made)}
     for change in changes:
         agree = {name for name, made in mine.items() if not _rejects(made) and any(change in decision.changes for decision in made)}
-        needed, counted = {Change.TITLES: (0, agree), Change.CREATE: (1, agree), Change.DELETE: (2, agree - writers)}[change]
+        needed, counted = {ChangeClass.TITLES: (0, agree), ChangeClass.CREATE: (1, agree), ChangeClass.DELETE: (2, agree - writers)}[change]
         assert verdict.lacking.get(change, 0) == max(0, needed - len(counted))
         assert {name.lower() for name in verdict.people.get(change, ())} == counted
     assert verdict.allows == (verdict.sentence is None) == (not verdict.lacking and not verdict.rejected)

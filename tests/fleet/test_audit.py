@@ -9,33 +9,33 @@ import subprocess
 import sys
 from pathlib import Path
 
-from reconciler.fleet.store import Database, audit
+from reconciler.fleet.store import FleetDatabase, audit
 from tests import processes
 
 
-def lines(database: Database, after: int = 0) -> list[audit.Line]:
+def lines(database: FleetDatabase, after: int = 0) -> list[audit.AuditRecord]:
     with database.transaction() as connection:
         return list(audit.read(connection, after=after, settled=True))
 
 
-def test_a_line_whose_transaction_ends_late_is_not_skipped(database: Database) -> None:
+def test_a_line_whose_transaction_ends_late_is_not_skipped(database: FleetDatabase) -> None:
     with database.transaction() as connection:
-        audit.write(connection, audit.Line("ada", "login"))
+        audit.write(connection, audit.AuditRecord("ada", "login"))
     (first,) = lines(database)
     with database.transaction() as slow:
-        audit.write(slow, audit.Line("grace", "approve", "acme"))
+        audit.write(slow, audit.AuditRecord("grace", "approve", "acme"))
         with database.transaction() as quick:
-            audit.write(quick, audit.Line("linus", "logout"))
+            audit.write(quick, audit.AuditRecord("linus", "logout"))
         assert lines(database, after=first.id) == [], "the later line waits for the earlier one"
     assert [line.person for line in lines(database, after=first.id)] == ["grace", "linus"]
 
 
 def test_follow_prints_what_is_added_until_it_is_interrupted_and_survives_the_loss_of_its_connection(
-    database: Database, fleet_url: str, tmp_path: Path
+    database: FleetDatabase, fleet_url: str, tmp_path: Path
 ) -> None:
     def write(person: str) -> None:
         with database.transaction() as connection:
-            audit.write(connection, audit.Line(person, "sync", "acme", "docs", {"reason": "x"}))
+            audit.write(connection, audit.AuditRecord(person, "sync", "acme", "docs", {"reason": "x"}))
 
     write("ada")
     words = ["fleet", "audit", "--follow", "--format", "json", "--database", fleet_url]

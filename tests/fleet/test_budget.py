@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.fleet.budget import Budget, Report, as_data, of_data, report, take
+from reconciler.fleet.budget import BudgetReport, TokenBudget, as_data, of_data, report, take
 
 
 @dataclass
@@ -21,14 +21,14 @@ class Service:
     refused: int = 0
     counts: list[int] = field(default_factory=list)
 
-    def answer(self, now: float) -> Report:
+    def answer(self, now: float) -> BudgetReport:
         if int(now // self.seconds) != self.window:
             self.window, self.used = int(now // self.seconds), 0
         over = self.used >= self.size
         self.refused += over
         self.used += not over
         reset = (self.window + 1) * self.seconds - now
-        return Report(self.size, self.size - self.used, reset + 0.5, over)  # its clock has whole seconds: never too early
+        return BudgetReport(self.size, self.size - self.used, reset + 0.5, over)  # its clock has whole seconds: never too early
 
 
 EVENTS = st.lists(st.tuples(st.sampled_from(["take", "arrive", "answer", "lose", "wait"]), st.integers(0, 7)), max_size=150)
@@ -37,8 +37,8 @@ EVENTS = st.lists(st.tuples(st.sampled_from(["take", "arrive", "answer", "lose",
 @settings(max_examples=150)
 @given(EVENTS, st.integers(1, 6))
 def test_never_more_is_sent_than_the_service_has_left(events: list[tuple[str, int]], size: int) -> None:
-    service, budget, now = Service(size, 10), Budget(), 0.0
-    sent: dict[str, Report | None] = {}  # under way: None, not arrived yet
+    service, budget, now = Service(size, 10), TokenBudget(), 0.0
+    sent: dict[str, BudgetReport | None] = {}  # under way: None, not arrived yet
     for number, (event, which) in enumerate(events):
         now += 0.01
         budget = of_data(as_data(budget))  # as it is stored
@@ -61,22 +61,22 @@ def test_never_more_is_sent_than_the_service_has_left(events: list[tuple[str, in
 
 
 def test_a_token_that_is_used_up_waits_for_the_reset_and_then_one_asks() -> None:
-    budget, wait = take(Budget(), "GET", "1", 0.0)
+    budget, wait = take(TokenBudget(), "GET", "1", 0.0)
     assert wait == 0.0
     assert take(budget, "GET", "2", 0.0)[1] > 0  # nothing is known yet, and one is asking
-    budget = report(budget, "1", Report(100, 1, 10.0), 1.0)
+    budget = report(budget, "1", BudgetReport(100, 1, 10.0), 1.0)
     budget, wait = take(budget, "GET", "2", 1.0)
     assert wait == 0.0
     assert take(budget, "GET", "3", 2.0)[1] == 9.0
-    budget = report(budget, "2", Report(100, 0, 9.0), 2.0)
+    budget = report(budget, "2", BudgetReport(100, 0, 9.0), 2.0)
     budget, wait = take(budget, "GET", "3", 12.0)
     assert wait == 0.0
     assert take(budget, "GET", "4", 12.0)[1] > 0
 
 
 def test_without_limits_nobody_waits() -> None:
-    budget, _ = take(Budget(), "GET", "1", 0.0)
-    budget = report(budget, "1", Report(), 0.1)
+    budget, _ = take(TokenBudget(), "GET", "1", 0.0)
+    budget = report(budget, "1", BudgetReport(), 0.1)
     for number in range(50):
         budget, wait = take(budget, "GET", f"more{number}", 0.2)
         assert wait == 0.0

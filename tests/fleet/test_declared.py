@@ -13,12 +13,12 @@ from reconciler.fleet.changes import Stored, changes
 from reconciler.fleet.declared import parsed
 from reconciler.fleet.declared.schema import schema
 from reconciler.fleet.generated import generated
-from reconciler.fleet.model import Mode, Project, Reference, as_data, of_data
+from reconciler.fleet.model import FleetProject, Mode, SecretReference, as_data, of_data
 
 DEFAULTS = 'defaults: {baseUrl: "https://api.example.com", token: {env: TOKEN}, source: {git: "https://git.example.com/docs.git"}}'
 
 
-def projects(text: str, listing: Any = None) -> dict[str, Project]:
+def projects(text: str, listing: Any = None) -> dict[str, FleetProject]:
     return generated(parsed(f"version: 1\n{DEFAULTS}\n{text}".encode(), "fleet.yaml"), listing or {})
 
 
@@ -123,7 +123,7 @@ def test_what_is_read_is_what_the_editor_allows_what_is_stored_and_what_was_gene
     made = projects(FULL, {2: [{"name": "q", "path": "orgs/q"}]})
     assert list(made) == ["a", "b", "list-x", "list-y", "q"]
     assert [of_data(as_data(project)) for project in made.values()] == list(made.values())
-    assert (made["a"].mode, made["a"].every, made["a"].token) == (Mode.APPLY, 7_200, Reference("env", "TOKEN"))
+    assert (made["a"].mode, made["a"].every, made["a"].token) == (Mode.APPLY, 7_200, SecretReference("env", "TOKEN"))
     assert (made["q"].source.git, made["q"].source.path) == ("https://git.example.com/docs.git", "orgs/q")
     written = projects('projects: [{name: "list-x"}]')["list-x"]
     assert as_data(made["list-x"]) | {"origin": ""} == as_data(written)
@@ -133,7 +133,7 @@ def test_what_vanishes_is_orphaned_and_much_at_once_is_a_mistake() -> None:
     many = {name: [{"name": name, "path": f"orgs/{name}"}] for name in "abcdefghij"}
     generator = 'projects: [{name: own}]\ngenerators: [{directories: {path: "orgs/*"}, template: {name: "${{ each.name }}"}}]'
 
-    def listed(names: str) -> dict[str, Project]:
+    def listed(names: str) -> dict[str, FleetProject]:
         return projects(generator, {1: [element for name in names for element in many[name]]})
 
     stored = {name: Stored(project) for name, project in listed("abcdefghij").items()}

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from reconciler.client.hints import Hints
 from reconciler.errors import StateError
-from reconciler.fleet.budget import Report
-from reconciler.fleet.runs.gate import Gate, Turnstile
+from reconciler.fleet.budget import BudgetReport
+from reconciler.fleet.runs.gate import RunGate, Turnstile
 
 
 def test_many_requests_at_once_are_all_granted_also_where_the_database_is_gone_for_a_moment(tmp_path: Path) -> None:
     taken: list[str] = []
-    told: dict[str, Report | None] = {}
+    told: dict[str, BudgetReport | None] = {}
     gone = {"take": 2, "report": 1}  # how often the database cannot be reached
 
     def fails(what: str) -> None:
@@ -26,7 +26,7 @@ def test_many_requests_at_once_are_all_granted_also_where_the_database_is_gone_f
         taken.append(f"{method} {ticket}")
         return 0.0
 
-    def report(answers: dict[str, Report | None]) -> None:
+    def report(answers: dict[str, BudgetReport | None]) -> None:
         fails("report")
         told.update(answers)
 
@@ -36,7 +36,7 @@ def test_many_requests_at_once_are_all_granted_also_where_the_database_is_gone_f
         for ticket in tickets:
             turnstile.report(ticket, 200, Hints(limit=100, remaining=50, reset=0))
 
-    async def both(gate: Gate) -> None:
+    async def both(gate: RunGate) -> None:
         async with gate:
             turnstile = Turnstile(str(gate.path))
             await run(turnstile)
@@ -46,7 +46,7 @@ def test_many_requests_at_once_are_all_granted_also_where_the_database_is_gone_f
             turnstile._listening.cancel()  # or the end of the gate would end this process
             turnstile._writer.close()
 
-    gate = Gate(tmp_path / "gate", take, report)
+    gate = RunGate(tmp_path / "gate", take, report)
     asyncio.run(both(gate))
     assert len(set(taken)) == gate.taken == 20
     assert set(told) == {str(number) for number in range(1, 21)}

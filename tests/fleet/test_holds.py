@@ -13,11 +13,11 @@ from sqlalchemy import bindparam, text
 
 from reconciler.apply import clearance
 from reconciler.fleet import approvals as rules
-from reconciler.fleet.model import APPROVALS_DEFAULT, Approval, Change, Mode
+from reconciler.fleet.model import APPROVALS_DEFAULT, Approval, ChangeClass, Mode
 from reconciler.fleet.runs import holds
-from reconciler.fleet.runs.gate import Gate, Turnstile
-from reconciler.fleet.store import Database, approvals, projects, quarantines
-from reconciler.model import Outcome, Status
+from reconciler.fleet.runs.gate import RunGate, Turnstile
+from reconciler.fleet.store import FleetDatabase, approvals, projects, quarantines
+from reconciler.model import Outcome, StepStatus
 from tests.fleet.test_store import declare, project
 from tests.harness import Org
 
@@ -32,7 +32,7 @@ def nobody_is_asked_afterwards() -> Iterator[None]:
     clearance.install(None)
 
 
-def windows(database: Database, *, closed: bool) -> None:
+def windows(database: FleetDatabase, *, closed: bool) -> None:
     """Open or close the windows of all projects, at the database's time."""
     with database.transaction() as connection:
         days = [connection.execute(text(DAY), {"days": days}).scalar_one() for days in ((3,) if closed else (-1, 0, 1))]
@@ -51,10 +51,10 @@ def spaces(org: Org, *keys: str, title: str) -> None:
     org.write({"content": [*content, {"space": "blank", "id": "spc_blank", "title": "Blank", "template": True}]})
 
 
-def test_a_window_that_closes_in_the_middle_stops_before_the_next_delete(tmp_path: Path, database: Database) -> None:
+def test_a_window_that_closes_in_the_middle_stops_before_the_next_delete(tmp_path: Path, database: FleetDatabase) -> None:
     org = Org(tmp_path)
     declare(database, project("p", mode=Mode.APPLY, approvals=FREE))
-    plan = approvals.Plan("c0ffee", document(), "d", frozenset({Change.TITLES, Change.DELETE}))
+    plan = approvals.StoredPlan("c0ffee", document(), "d", frozenset({ChangeClass.TITLES, ChangeClass.DELETE}))
     spaces(org, "a", "x", "y", "z", title="before")
     assert org.apply().went_through
     spaces(org, "a", title="after")
@@ -70,7 +70,7 @@ def test_a_window_that_closes_in_the_middle_stops_before_the_next_delete(tmp_pat
         return answer
 
     async def applied(number: int) -> tuple[Outcome, str | None]:
-        async with Gate(tmp_path / f"gate{number}", lambda method, ticket: 0.0, lambda told: None, held) as gate:
+        async with RunGate(tmp_path / f"gate{number}", lambda method, ticket: 0.0, lambda told: None, held) as gate:
             turnstile = Turnstile(str(gate.path))
             clearance.install(turnstile)
             outcome = await org._apply(("**",))
@@ -83,10 +83,10 @@ def test_a_window_that_closes_in_the_middle_stops_before_the_next_delete(tmp_pat
     assert refused == "its windows are closed"
     assert outcome.stopped == "stopped: its windows are closed"
     ends = {(str(result.step.address).rpartition(":")[2], result.step.verb): result.status for result in outcome.results}
-    assert [status for (_, verb), status in ends.items() if verb == "delete"].count(Status.DONE) == 1
-    assert [status for (_, verb), status in ends.items() if verb == "delete"].count(Status.SKIPPED) == 2
-    assert [status for (_, verb), status in ends.items() if verb == "update"] == [Status.DONE], "what can be undone was sent"
-    assert {result.id for result in outcome.results if result.status is Status.SKIPPED} <= {"RC-apply-held", None}
+    assert [status for (_, verb), status in ends.items() if verb == "delete"].count(StepStatus.DONE) == 1
+    assert [status for (_, verb), status in ends.items() if verb == "delete"].count(StepStatus.SKIPPED) == 2
+    assert [status for (_, verb), status in ends.items() if verb == "update"] == [StepStatus.DONE], "what can be undone was sent"
+    assert {result.id for result in outcome.results if result.status is StepStatus.SKIPPED} <= {"RC-apply-held", None}
     assert len([1 for method, _ in org.requests if method == "DELETE"]) == 1
     for number in (2, 3):  # the next runs continue, one delete for each time that the window is open
         windows(database, closed=False)
@@ -95,16 +95,16 @@ def test_a_window_that_closes_in_the_middle_stops_before_the_next_delete(tmp_pat
     assert [result.step.verb for result in outcome.results] == ["delete"]
 
 
-def test_pauses_quarantines_decisions_and_windows_hold_a_plan_and_each_ends(database: Database) -> None:
+def test_pauses_quarantines_decisions_and_windows_hold_a_plan_and_each_ends(database: FleetDatabase) -> None:
     declare(database, project("p", mode=Mode.APPLY, tenant="docs"))
-    plan = approvals.Plan("c0ffee", document("docs:x", "docs:y"), "d", frozenset({Change.CREATE}))
+    plan = approvals.StoredPlan("c0ffee", document("docs:x", "docs:y"), "d", frozenset({ChangeClass.CREATE}))
     undo = {"run": "0123456789", "addresses": ["docs:y", "docs:z"]}
 
-    def held(plan: approvals.Plan = plan) -> str | None:
+    def held(plan: approvals.StoredPlan = plan) -> str | None:
         with database.transaction() as connection:
             return holds.held(connection, "p", plan)
 
-    def settle(plan: approvals.Plan, *undone: dict[str, Any], whole: bool = True) -> None:
+    def settle(plan: approvals.StoredPlan, *undone: dict[str, Any], whole: bool = True) -> None:
         with database.transaction() as connection:
             holds.settle_quarantines(connection, projects.read(connection)[0], plan, undone, whole=whole)
 

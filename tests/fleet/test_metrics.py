@@ -11,8 +11,8 @@ import pytest
 import yaml
 from sqlalchemy import text, update
 
-from reconciler.fleet.status import Reading, Word, as_data
-from reconciler.fleet.store import Database, audit, endings, projects, samples, schema
+from reconciler.fleet.status import Reading, StatusWord, as_data
+from reconciler.fleet.store import FleetDatabase, audit, endings, projects, samples, schema
 from tests.fleet.serve.served import served
 from tests.fleet.test_store import begin, declare, end, project, register
 
@@ -34,7 +34,7 @@ def total(series: Series, name: str, **labels: str) -> float:
     return sum(value for (at, found), value in series.items() if at == f"reconciler_fleet_{name}" and labels.items() <= dict(found).items())
 
 
-def test_metrics_count_every_project_once_in_bounded_series(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_count_every_project_once_in_bounded_series(database: FleetDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     declare(database, *(project(f"p{number}", tenant=f"t{number % 7}") for number in range(20)))
     with database.transaction() as connection:
         values = {"reading": as_data(Reading("c0ffee", drift=2, both=1, unmanaged=1)), "read_at": text("now() - interval '1 minute'")}
@@ -67,7 +67,7 @@ def test_metrics_count_every_project_once_in_bounded_series(database: Database, 
     assert all(rule.keys() >= {"alert", "expr", "labels", "annotations"} for rule in rules)
 
 
-def test_the_metrics_are_for_whoever_has_the_token(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_metrics_are_for_whoever_has_the_token(database: FleetDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("METRICS", "tok_c4n4ry")
     with served(database) as dashboard:
         assert "reconciler_fleet_workers 0.0" in httpx.get(f"{dashboard.url}/metrics").text  # of this machine
@@ -82,7 +82,7 @@ def test_the_metrics_are_for_whoever_has_the_token(database: Database, monkeypat
         assert "tok_c4n4ry" not in "".join(answer.text for answer in answers)
 
 
-def test_samples_are_thinned_after_a_week_and_a_chart_shows_the_worst_of_an_interval(database: Database) -> None:
+def test_samples_are_thinned_after_a_week_and_a_chart_shows_the_worst_of_an_interval(database: FleetDatabase) -> None:
     from datetime import timedelta
 
     declare(database, project("a"))
@@ -96,7 +96,7 @@ def test_samples_are_thinned_after_a_week_and_a_chart_shows_the_worst_of_an_inte
         for age, status, drift in rows:
             connection.execute(text(insert), {"age": age, "status": status, "drift": drift})
         (row,) = projects.read(connection)
-        samples.write(connection, row.id, Word.OUT_OF_SYNC, Reading("c0ffee", ahead=1, both=2))
+        samples.write(connection, row.id, StatusWord.OUT_OF_SYNC, Reading("c0ffee", ahead=1, both=2))
         samples.tidy(connection)
         left = connection.execute(text("SELECT count(*) FROM reconciler_fleet.samples WHERE at < now() - interval '7 days'")).scalar_one()
         assert left in (4, 5)  # hours of the clock
@@ -105,7 +105,7 @@ def test_samples_are_thinned_after_a_week_and_a_chart_shows_the_worst_of_an_inte
         assert samples.heat(connection, [row.id], timedelta(hours=1), columns=6) == {row.id: points}
 
 
-def test_what_ends_is_listed_by_its_day_for_the_tenants_that_somebody_sees(database: Database) -> None:
+def test_what_ends_is_listed_by_its_day_for_the_tenants_that_somebody_sees(database: FleetDatabase) -> None:
     def concern(until: str | None) -> dict[str, Any]:
         return {"sort": "expiry" if until else "links", "address": "a/saml/okta", "sentence": "it ends", "until": until}
 
@@ -120,7 +120,7 @@ def test_what_ends_is_listed_by_its_day_for_the_tenants_that_somebody_sees(datab
         assert endings.endings(connection, []) == []
 
 
-def test_the_audit_log_is_printed_as_json_lines_from_a_time(database: Database, fleet_url: str) -> None:
+def test_the_audit_log_is_printed_as_json_lines_from_a_time(database: FleetDatabase, fleet_url: str) -> None:
     import json
 
     from click.testing import CliRunner
@@ -129,7 +129,9 @@ def test_the_audit_log_is_printed_as_json_lines_from_a_time(database: Database, 
 
     with database.transaction() as connection:
         audit.write(
-            connection, audit.Line("ada", "approve", "acme", "blue", {"digest": "ab"}), audit.Line("the fleet", "apply", "acme", "blue")
+            connection,
+            audit.AuditRecord("ada", "approve", "acme", "blue", {"digest": "ab"}),
+            audit.AuditRecord("the fleet", "apply", "acme", "blue"),
         )
     done = CliRunner().invoke(main, ["fleet", "audit", "--database", fleet_url, "--format", "json"])
     lines = [json.loads(line) for line in done.output.splitlines()]

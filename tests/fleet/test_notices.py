@@ -17,23 +17,23 @@ from hypothesis import strategies as st
 from sqlalchemy import select, text, update
 
 from reconciler.fleet.approvals import LACKING
-from reconciler.fleet.health import Health, HealthWord
+from reconciler.fleet.health import HealthWord, ProjectHealth
 from reconciler.fleet.model import Event
 from reconciler.fleet.notices.events import HOLD, LASTING, Announced, Seen, as_data, messages, of_data
-from reconciler.fleet.status import Reading, Status, Word
-from reconciler.fleet.store import Database, projects, schema
+from reconciler.fleet.status import ProjectStatus, Reading, StatusWord
+from reconciler.fleet.store import FleetDatabase, projects, schema
 from reconciler.model import Concern, Sort
 from tests.fleet.test_store import declare, project
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
-BROKEN = Health(HealthWord.BROKEN, (Concern(Sort.LINKS, "a/site/docs", "readers find nothing"),))
-AWAY = Health(HealthWord.UNKNOWN)
+BROKEN = ProjectHealth(HealthWord.BROKEN, (Concern(Sort.LINKS, "a/site/docs", "readers find nothing"),))
+AWAY = ProjectHealth(HealthWord.UNKNOWN)
 
 
-def seen(word: Word = Word.SYNCED, health: Health | None = None, **words: Any) -> Seen:
-    reading = Reading("c0ffee", drift=int(word is Word.OUT_OF_SYNC))
-    status = Status(word, ("drift: 1 resource changed outside Reconciler",) if word is not Word.SYNCED else (), None, None)
-    return Seen("acme", status, health or Health(HealthWord.HEALTHY), reading, **words)
+def seen(word: StatusWord = StatusWord.SYNCED, health: ProjectHealth | None = None, **words: Any) -> Seen:
+    reading = Reading("c0ffee", drift=int(word is StatusWord.OUT_OF_SYNC))
+    status = ProjectStatus(word, ("drift: 1 resource changed outside Reconciler",) if word is not StatusWord.SYNCED else (), None, None)
+    return Seen("acme", status, health or ProjectHealth(HealthWord.HEALTHY), reading, **words)
 
 
 class Following:
@@ -52,10 +52,12 @@ class Following:
 def test_each_event_is_announced_once_and_recovered_once() -> None:
     acme = Following()
     assert acme.then(seen()) == []
-    assert acme.then(seen(Word.OUT_OF_SYNC)) == ["outOfSync"]
-    assert acme.then(seen(Word.OUT_OF_SYNC)) == []
-    assert acme.then(replace(seen(Word.OUT_OF_SYNC), reading=Reading("c0ffee", drift=1, ahead=2))) == ["outOfSync"]  # something else too
-    assert acme.then(seen(Word.OUT_OF_SYNC, BROKEN)) == ["unhealthy"]
+    assert acme.then(seen(StatusWord.OUT_OF_SYNC)) == ["outOfSync"]
+    assert acme.then(seen(StatusWord.OUT_OF_SYNC)) == []
+    assert acme.then(replace(seen(StatusWord.OUT_OF_SYNC), reading=Reading("c0ffee", drift=1, ahead=2))) == [
+        "outOfSync"
+    ]  # something else too
+    assert acme.then(seen(StatusWord.OUT_OF_SYNC, BROKEN)) == ["unhealthy"]
     assert acme.then(seen(health=BROKEN)) == []
     assert acme.then(seen()) == ["recovered"]
     assert acme.then(seen()) == []
@@ -63,11 +65,11 @@ def test_each_event_is_announced_once_and_recovered_once() -> None:
 
 def test_unknown_has_to_hold_and_a_run_to_fail_twice_but_an_apply_only_once() -> None:
     acme = Following()
-    assert [acme.then(seen(Word.UNKNOWN)) for _ in range(5)] == [[]] * 5
+    assert [acme.then(seen(StatusWord.UNKNOWN)) for _ in range(5)] == [[]] * 5
     assert acme.then(seen()) == []  # it did not hold
-    assert acme.then(seen(Word.UNKNOWN, AWAY)) == []
-    assert acme.then(seen(Word.UNKNOWN, AWAY), HOLD.total_seconds() / 60) == ["unknown"]
-    assert acme.then(seen(Word.UNKNOWN, AWAY), 600) == []
+    assert acme.then(seen(StatusWord.UNKNOWN, AWAY)) == []
+    assert acme.then(seen(StatusWord.UNKNOWN, AWAY), HOLD.total_seconds() / 60) == ["unknown"]
+    assert acme.then(seen(StatusWord.UNKNOWN, AWAY), 600) == []
     assert acme.then(seen()) == ["recovered"]
     failed = "the token was refused [RC-token-refused]"
     assert acme.then(seen(error=failed, failures=1, read=False)) == []
@@ -79,19 +81,19 @@ def test_unknown_has_to_hold_and_a_run_to_fail_twice_but_an_apply_only_once() ->
 
 def test_an_apply_is_no_alarm_and_a_plan_that_waits_is_announced_once_for_each_digest() -> None:
     acme = Following()
-    assert acme.then(seen(Word.OUT_OF_SYNC, applied=True)) == ["applied"]  # the next run shows whether it is Synced
+    assert acme.then(seen(StatusWord.OUT_OF_SYNC, applied=True)) == ["applied"]  # the next run shows whether it is Synced
     assert acme.then(seen()) == []
     waits = LACKING + "create (1)"
-    assert acme.then(seen(Word.OUT_OF_SYNC, waits=waits, digest="ab")) == ["outOfSync", "needsApproval"]
-    assert acme.then(seen(Word.OUT_OF_SYNC, waits=waits, digest="ab")) == []
-    assert acme.then(seen(Word.OUT_OF_SYNC, waits=waits, digest="cd")) == ["needsApproval"]
-    assert acme.then(seen(Word.OUT_OF_SYNC, applied=True)) == ["applied"]
+    assert acme.then(seen(StatusWord.OUT_OF_SYNC, waits=waits, digest="ab")) == ["outOfSync", "needsApproval"]
+    assert acme.then(seen(StatusWord.OUT_OF_SYNC, waits=waits, digest="ab")) == []
+    assert acme.then(seen(StatusWord.OUT_OF_SYNC, waits=waits, digest="cd")) == ["needsApproval"]
+    assert acme.then(seen(StatusWord.OUT_OF_SYNC, applied=True)) == ["applied"]
     assert acme.then(seen()) == ["recovered"]
 
 
 STATES = st.builds(
     seen,
-    st.sampled_from(Word),
+    st.sampled_from(StatusWord),
     st.sampled_from([None, BROKEN, AWAY]),
     error=st.sampled_from([None, None, "it failed [RC-x]"]),
     failures=st.integers(0, 3),
@@ -109,7 +111,7 @@ def test_whatever_happens_nothing_is_repeated_while_it_stays_so_and_a_recovery_f
         assert len(events) == len(set(events))
         if "recovered" in events:
             assert alarmed
-            assert state.status.word is Word.SYNCED
+            assert state.status.word is StatusWord.SYNCED
         alarmed = (alarmed and "recovered" not in events) or any(Event(event) in LASTING for event in events)
         assert [event for event in acme.then(replace(state, applied=False), 0) if event not in ("outOfSync", "recovered")] == []
         assert acme.then(replace(state, applied=False), 0) == []
@@ -145,12 +147,12 @@ def receiver(*codes: int) -> Iterator[tuple[int, list[dict[str, Any]]]]:
             thread.join()
 
 
-def rows(database: Database) -> list[Any]:
+def rows(database: FleetDatabase) -> list[Any]:
     with database.transaction() as connection:
         return list(connection.execute(select(schema.notices).order_by(schema.notices.c.id)).mappings())
 
 
-def due(database: Database, **values: Any) -> None:
+def due(database: FleetDatabase, **values: Any) -> None:
     with database.transaction() as connection:
         connection.execute(update(schema.notices).values(next_try=text("now()"), **values))
 
@@ -159,7 +161,7 @@ CANARY = "c4n4ry-s3cret"
 
 
 def test_a_message_arrives_once_is_repeated_after_an_error_given_up_after_a_day_and_no_secret_is_in_a_row(
-    database: Database, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    database: FleetDatabase, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     pytest.importorskip("apprise", reason="the extra `fleet` is not installed")
     from reconciler.fleet.notices.deliver import deliver
@@ -211,7 +213,7 @@ def test_a_message_arrives_once_is_repeated_after_an_error_given_up_after_a_day_
         assert CANARY not in where
 
 
-def test_a_project_that_nobody_reads_any_more_is_announced_although_no_run_ends(database: Database) -> None:
+def test_a_project_that_nobody_reads_any_more_is_announced_although_no_run_ends(database: FleetDatabase) -> None:
     from reconciler.fleet.runs.announce import announce_quiet
 
     declare(database, project("acme"), project("paused"))

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from reconciler.fleet.declared import parsed
 from reconciler.fleet.refresh import generation
 from reconciler.fleet.refresh.refresh import refresh
-from reconciler.fleet.store import Database, audit, projects
+from reconciler.fleet.store import FleetDatabase, audit, projects
 from reconciler.sandbox.server import embedded
 from tests.fleet.test_sources import Remote
 
@@ -23,7 +23,7 @@ DIRECTORIES = 'generators: [{directories: {path: "orgs/*"}, template: {name: "${
 class Generated:
     """A fleet whose projects come from a generator. `service`: where its organizations are."""
 
-    def __init__(self, database: Database, folder: Path, generators: str, service: str = "https://api.example.com") -> None:
+    def __init__(self, database: FleetDatabase, folder: Path, generators: str, service: str = "https://api.example.com") -> None:
         self.database, self.cache, self.remote = database, folder / "cache", Remote(folder / "remote")
         source = f"{{git: 'file://{self.remote.folder}'}}"
         self.text = f"version: 1\nrefresh: 1m\ndefaults: {{baseUrl: '{service}', token: {{env: TOKEN}}, source: {source}}}\n{generators}\n"
@@ -62,7 +62,7 @@ class Generated:
             return generation.state(connection)
 
 
-def test_what_appears_in_a_repository_appears_in_the_fleet_and_what_vanishes_is_orphaned(database: Database, tmp_path: Path) -> None:
+def test_what_appears_in_a_repository_appears_in_the_fleet_and_what_vanishes_is_orphaned(database: FleetDatabase, tmp_path: Path) -> None:
     fleet = Generated(database, tmp_path, DIRECTORIES)
     fleet.has(*"abcde")
     assert refresh(database, fleet.cache) is None, "they were read when the file took effect"
@@ -83,7 +83,7 @@ def test_what_appears_in_a_repository_appears_in_the_fleet_and_what_vanishes_is_
     assert fleet.later() == "The generators changed the fleet: 1 returns."
 
 
-def test_a_list_that_is_half_gone_or_cannot_be_read_changes_nothing(database: Database, tmp_path: Path) -> None:
+def test_a_list_that_is_half_gone_or_cannot_be_read_changes_nothing(database: FleetDatabase, tmp_path: Path) -> None:
     fleet = Generated(database, tmp_path, DIRECTORIES)
     fleet.has(*"abcde")
     fleet.later()
@@ -102,7 +102,7 @@ def test_a_list_that_is_half_gone_or_cannot_be_read_changes_nothing(database: Da
 
 
 def test_a_file_that_takes_effect_meanwhile_wins_and_a_push_is_answered_at_once(
-    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database: FleetDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fleet = Generated(database, tmp_path, DIRECTORIES)
     fleet.has("a")
@@ -127,7 +127,7 @@ def test_a_file_that_takes_effect_meanwhile_wins_and_a_push_is_answered_at_once(
 
 
 def test_organizations_are_listed_within_the_budget_of_their_token(
-    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database: FleetDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     named = ["blue", "green"]
     seed = {

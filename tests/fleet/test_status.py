@@ -11,17 +11,17 @@ import pytest
 
 from reconciler.fleet import approvals, schedule
 from reconciler.fleet.approvals import Decision
-from reconciler.fleet.health import Health, HealthWord
-from reconciler.fleet.model import APPROVALS_DEFAULT, Change, Window
-from reconciler.fleet.status import Facts, Follower, Reading, Word, as_data, of_data, status, wave_before
+from reconciler.fleet.health import HealthWord, ProjectHealth
+from reconciler.fleet.model import APPROVALS_DEFAULT, ChangeClass, Window
+from reconciler.fleet.status import Follower, ProjectFacts, Reading, StatusWord, as_data, of_data, status, wave_before
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
-WELL = Health(HealthWord.HEALTHY)
+WELL = ProjectHealth(HealthWord.HEALTHY)
 GOOD = Reading("c0ffee", managed=10, coverage=1.0)
 
 
-def seen(reading: Reading | None, *, age: int = 60, every: int = 600, error: str | None = None) -> Facts:
-    return Facts(every, reading, NOW - timedelta(seconds=age) if reading is not None else None, error)
+def seen(reading: Reading | None, *, age: int = 60, every: int = 600, error: str | None = None) -> ProjectFacts:
+    return ProjectFacts(every, reading, NOW - timedelta(seconds=age) if reading is not None else None, error)
 
 
 def test_only_a_fresh_whole_reading_without_differences_is_synced() -> None:
@@ -29,9 +29,9 @@ def test_only_a_fresh_whole_reading_without_differences_is_synced() -> None:
     different: list[dict[str, Any]] = [{}, {"ahead": 1}, {"drift": 2}, {"both": 1}, {"unmanaged": 3}]
     for gap, change, age in product(missing, different, (60, 1_900)):
         made = status(seen(replace(GOOD, **gap, **change), age=age), NOW)
-        expected = Word.UNKNOWN if gap or age > 1_800 else Word.OUT_OF_SYNC if change else Word.SYNCED
+        expected = StatusWord.UNKNOWN if gap or age > 1_800 else StatusWord.OUT_OF_SYNC if change else StatusWord.SYNCED
         assert made.word is expected
-        assert bool(made.causes) == (expected is not Word.SYNCED)
+        assert bool(made.causes) == (expected is not StatusWord.SYNCED)
         assert of_data(as_data(replace(GOOD, **gap, **change))) == replace(GOOD, **gap, **change)
 
 
@@ -39,14 +39,17 @@ def test_a_project_that_was_never_read_is_unknown_and_a_failure_is_named() -> No
     assert status(seen(None), NOW).causes == ("it was never read",)
     assert status(seen(None, error="the token was refused"), NOW).causes == ("the last run failed: the token was refused",)
     failed = status(seen(GOOD, error="the repository cannot be read"), NOW)
-    assert (failed.word, failed.causes) == (Word.SYNCED, ("the last run failed: the repository cannot be read",))  # until it is too old
+    assert (failed.word, failed.causes) == (
+        StatusWord.SYNCED,
+        ("the last run failed: the repository cannot be read",),
+    )  # until it is too old
 
 
 def test_a_wave_waits_for_every_project_before_it() -> None:
     def first(**words: Any) -> Follower:
         return Follower(
             **(
-                {"name": "a", "wave": 0, "word": Word.SYNCED, "health": WELL, "commit": "new", "well_since": NOW - timedelta(hours=1)}
+                {"name": "a", "wave": 0, "word": StatusWord.SYNCED, "health": WELL, "commit": "new", "well_since": NOW - timedelta(hours=1)}
                 | words
             )
         )
@@ -55,15 +58,15 @@ def test_a_wave_waits_for_every_project_before_it() -> None:
         return wave_before(wave, "new", others, timedelta(minutes=10), NOW)
 
     assert held(first()) is None
-    assert held(first(word=Word.UNKNOWN), wave=0) is None
-    assert held(first(), first(name="b", word=Word.OUT_OF_SYNC)) == "wave 0 is not Synced: b is OutOfSync"
+    assert held(first(word=StatusWord.UNKNOWN), wave=0) is None
+    assert held(first(), first(name="b", word=StatusWord.OUT_OF_SYNC)) == "wave 0 is not Synced: b is OutOfSync"
     assert held(first(commit="old")) == "wave 0 is not at this commit yet: a"
     assert held(first(well_since=NOW - timedelta(minutes=1))) == "wave 0 is Synced and healthy for less than 10 min: a"
-    assert held(first(health=Health(HealthWord.WARNING))) is None
-    assert held(first(health=Health(HealthWord.UNKNOWN))) == "wave 0 is not healthy: a is Unknown"
-    broken = Health(HealthWord.BROKEN, sentences=("a/site/docs: readers find nothing",))
+    assert held(first(health=ProjectHealth(HealthWord.WARNING))) is None
+    assert held(first(health=ProjectHealth(HealthWord.UNKNOWN))) == "wave 0 is not healthy: a is Unknown"
+    broken = ProjectHealth(HealthWord.BROKEN, sentences=("a/site/docs: readers find nothing",))
     assert held(first(health=broken)) == "wave 0 is not healthy: a is Broken (a/site/docs: readers find nothing)"
-    assert held(first(word=Word.UNKNOWN)) == "wave 0 is not Synced: a is Unknown"
+    assert held(first(word=StatusWord.UNKNOWN)) == "wave 0 is not Synced: a is Unknown"
 
 
 def test_failures_back_off_and_end_with_the_first_success() -> None:
@@ -90,31 +93,33 @@ def change(*actions: str, fields: tuple[str, ...] = (), parents: tuple[str, str]
 @pytest.mark.parametrize(
     ("changes", "exposed", "expected"),
     [
-        ([change("update", fields=("title",))], False, {Change.TITLES}),
-        ([change("update", fields=("title", "visibility"))], False, {Change.UPDATE}),
-        ([change("move")], False, {Change.ORDER}),
-        ([change("move", parents=("p", "q"))], False, {Change.UPDATE}),
-        ([change("create"), change("delete")], False, {Change.CREATE, Change.DELETE}),
-        ([change("replace", fields=("slug",))], True, {Change.REPLACE, Change.EXPOSURE}),
-        ([change("something new")], False, {Change.UPDATE}),
+        ([change("update", fields=("title",))], False, {ChangeClass.TITLES}),
+        ([change("update", fields=("title", "visibility"))], False, {ChangeClass.UPDATE}),
+        ([change("move")], False, {ChangeClass.ORDER}),
+        ([change("move", parents=("p", "q"))], False, {ChangeClass.UPDATE}),
+        ([change("create"), change("delete")], False, {ChangeClass.CREATE, ChangeClass.DELETE}),
+        ([change("replace", fields=("slug",))], True, {ChangeClass.REPLACE, ChangeClass.EXPOSURE}),
+        ([change("something new")], False, {ChangeClass.UPDATE}),
         ([], False, set()),
     ],
 )
-def test_a_plan_has_classes_of_change(changes: list[Any], exposed: bool, expected: set[Change]) -> None:
+def test_a_plan_has_classes_of_change(changes: list[Any], exposed: bool, expected: set[ChangeClass]) -> None:
     plan = {"changes": changes, "exposures": [{"asked": True}] if exposed else []}
     assert approvals.classes(plan) == expected
 
 
 def test_an_approval_is_of_a_person_for_one_plan_and_two_are_not_the_author() -> None:
-    every = frozenset(Change)
+    every = frozenset(ChangeClass)
 
-    def lacking(*approved: Decision, changes: set[Change]) -> dict[Change, int]:
+    def lacking(*approved: Decision, changes: set[ChangeClass]) -> dict[ChangeClass, int]:
         return approvals.missing(changes, APPROVALS_DEFAULT, approved, digest="now", authors=["ada"])
 
-    assert lacking(changes={Change.TITLES, Change.ORDER}) == {}
-    assert lacking(changes={Change.CREATE, Change.DELETE}) == {Change.CREATE: 1, Change.DELETE: 2}
-    assert lacking(Decision("ada", "now", every), changes={Change.CREATE}) == {}
-    assert lacking(Decision("ada", "now", every), Decision("linus", "now", every), changes={Change.DELETE}) == {Change.DELETE: 1}
-    assert lacking(Decision("grace", "now", every), Decision("linus", "now", every), changes={Change.DELETE}) == {}
-    assert lacking(Decision("grace", "before", every), Decision("linus", "now", every), changes={Change.DELETE}) == {Change.DELETE: 1}
-    assert lacking(Decision("grace", "now", frozenset({Change.CREATE})), changes={Change.DELETE}) == {Change.DELETE: 2}
+    assert lacking(changes={ChangeClass.TITLES, ChangeClass.ORDER}) == {}
+    assert lacking(changes={ChangeClass.CREATE, ChangeClass.DELETE}) == {ChangeClass.CREATE: 1, ChangeClass.DELETE: 2}
+    assert lacking(Decision("ada", "now", every), changes={ChangeClass.CREATE}) == {}
+    assert lacking(Decision("ada", "now", every), Decision("linus", "now", every), changes={ChangeClass.DELETE}) == {ChangeClass.DELETE: 1}
+    assert lacking(Decision("grace", "now", every), Decision("linus", "now", every), changes={ChangeClass.DELETE}) == {}
+    assert lacking(Decision("grace", "before", every), Decision("linus", "now", every), changes={ChangeClass.DELETE}) == {
+        ChangeClass.DELETE: 1
+    }
+    assert lacking(Decision("grace", "now", frozenset({ChangeClass.CREATE})), changes={ChangeClass.DELETE}) == {ChangeClass.DELETE: 2}

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
-from reconciler.fleet.budget import Report
+from reconciler.fleet.budget import BudgetReport
 from reconciler.fleet.changes import changes
-from reconciler.fleet.model import Project, Reference, Repository
-from reconciler.fleet.store import Database, admission, audit, budgets, projects, runs
+from reconciler.fleet.model import FleetProject, Repository, SecretReference
+from reconciler.fleet.store import FleetDatabase, admission, audit, budgets, projects, runs
 from reconciler.fleet.store import schema as tables
 
 pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
@@ -25,43 +25,45 @@ from reconciler.fleet.engine.queue import opened
 from reconciler.fleet.worker import ready
 
 
-def project(name: str, **words: Any) -> Project:
-    return Project(name, Repository("https://git.example.com/x.git"), "https://api.example.com", Reference("env", "TOKEN"), **words)
+def project(name: str, **words: Any) -> FleetProject:
+    return FleetProject(
+        name, Repository("https://git.example.com/x.git"), "https://api.example.com", SecretReference("env", "TOKEN"), **words
+    )
 
 
-def declare(database: Database, *declared: Project) -> None:
+def declare(database: FleetDatabase, *declared: FleetProject) -> None:
     with database.transaction() as connection:
         named = {one.name: one for one in declared}
         projects.write(connection, named, changes(named, projects.stored(connection)))
 
 
-def register(database: Database, *, concurrency: int = 3, patience: int = 30) -> int:
+def register(database: FleetDatabase, *, concurrency: int = 3, patience: int = 30) -> int:
     with database.transaction() as connection:
         return runs.register(connection, runs.Worker("desk", 1, concurrency, patience, "0"))
 
 
-def admit(database: Database) -> list[int]:
+def admit(database: FleetDatabase) -> list[int]:
     with database.transaction() as connection:
         return admission.admit(connection)
 
 
-def begin(database: Database, run: int, worker: int) -> runs.Begun | None:
+def begin(database: FleetDatabase, run: int, worker: int) -> runs.BegunRun | None:
     with database.transaction() as connection:
         return runs.begin(connection, run, worker)
 
 
-def end(database: Database, run: int, worker: int) -> bool:
+def end(database: FleetDatabase, run: int, worker: int) -> bool:
     with database.transaction() as connection:
         due = {"next_due": func.now() + timedelta(minutes=10)}
         return runs.end(connection, run, worker, ended="done", values={"exit_code": 0}, project=due)
 
 
-def recover(database: Database, *queued: int) -> list[int]:
+def recover(database: FleetDatabase, *queued: int) -> list[int]:
     with database.transaction() as connection:
         return runs.recover(connection, queued)
 
 
-def test_tables_are_prepared_once_by_many_and_the_queue_is_beside_them(database: Database) -> None:
+def test_tables_are_prepared_once_by_many_and_the_queue_is_beside_them(database: FleetDatabase) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(ready, [database] * 4))
     assert database.is_prepared()
@@ -70,10 +72,10 @@ def test_tables_are_prepared_once_by_many_and_the_queue_is_beside_them(database:
     assert applied == {path.name for path in Path(SchemaManager.get_migrations_path()).glob("*.sql")}
 
 
-def test_admission_takes_turns_among_tenants_and_tokens_and_keeps_the_queue_short(database: Database) -> None:
+def test_admission_takes_turns_among_tenants_and_tokens_and_keeps_the_queue_short(database: FleetDatabase) -> None:
     noisy = [project(f"noisy-{number}", tenant="noisy") for number in range(40)]
     other = [
-        Project(f"rare-{number}", one.source, one.base_url, Reference("env", "RARE"), tenant="noisy")
+        FleetProject(f"rare-{number}", one.source, one.base_url, SecretReference("env", "RARE"), tenant="noisy")
         for number, one in enumerate(noisy[:2])
     ]
     declare(database, *noisy, *other, project("quiet", tenant="quiet"))
@@ -94,7 +96,7 @@ def test_admission_takes_turns_among_tenants_and_tokens_and_keeps_the_queue_shor
     assert all(begin(database, run, worker) is not None for run in range(1, 7))
 
 
-def test_a_project_is_run_by_one_worker_once_whatever_the_queue_repeats(database: Database) -> None:
+def test_a_project_is_run_by_one_worker_once_whatever_the_queue_repeats(database: FleetDatabase) -> None:
     declare(database, project("a"))
     first, second = register(database), register(database)
     (run,) = admit(database)
@@ -108,13 +110,13 @@ def test_a_project_is_run_by_one_worker_once_whatever_the_queue_repeats(database
     assert admit(database) == []  # it is due in ten minutes
 
 
-def test_a_run_whose_worker_is_silent_is_recovered_and_its_late_end_says_nothing(database: Database) -> None:
+def test_a_run_whose_worker_is_silent_is_recovered_and_its_late_end_says_nothing(database: FleetDatabase) -> None:
     declare(database, project("a"))
     worker = register(database)
     (run,) = admit(database)
     begin(database, run, worker)
     with database.transaction() as connection:
-        audit.write(connection, audit.Line("the fleet", "begin-apply", "a", "default", {"run": run, "digest": "ab"}))
+        audit.write(connection, audit.AuditRecord("the fleet", "begin-apply", "a", "default", {"run": run, "digest": "ab"}))
     assert recover(database) == []
     silent = {"seen_at": func.now() - timedelta(seconds=31)}
     with database.transaction() as connection:
@@ -138,7 +140,7 @@ def test_a_run_whose_worker_is_silent_is_recovered_and_its_late_end_says_nothing
     assert admit(database) == []  # and later if it repeats
 
 
-def test_a_clock_of_the_database_that_is_set_back_delays_nothing(database: Database) -> None:
+def test_a_clock_of_the_database_that_is_set_back_delays_nothing(database: FleetDatabase) -> None:
     declare(database, project("a"), project("b"))
     dead = register(database)
     first, second = admit(database)
@@ -148,7 +150,7 @@ def test_a_clock_of_the_database_that_is_set_back_delays_nothing(database: Datab
     with database.transaction() as connection:
         runs.own(connection, 2, "scope", "token")
         budgets.take(connection, "token", "GET", f"{second}.1")
-        budgets.report(connection, "token", {f"{second}.1": Report(100, 0, 600)})
+        budgets.report(connection, "token", {f"{second}.1": BudgetReport(100, 0, 600)})
         day = timedelta(days=1)  # all these moments were written before it was set back by a day
         connection.execute(update(tables.workers).values(seen_at=func.now() + day))
         connection.execute(update(tables.projects).values(next_due=tables.projects.c.next_due + day))
@@ -162,7 +164,7 @@ def test_a_clock_of_the_database_that_is_set_back_delays_nothing(database: Datab
         assert budgets.take(connection, "token", "GET", "9.1") == 0
 
 
-def test_pauses_wishes_and_orphans_decide_what_is_due(database: Database) -> None:
+def test_pauses_wishes_and_orphans_decide_what_is_due(database: FleetDatabase) -> None:
     declare(database, project("a"), project("b"), project("c"))
     register(database, concurrency=1)
     with database.transaction() as connection:
@@ -182,14 +184,14 @@ def test_pauses_wishes_and_orphans_decide_what_is_due(database: Database) -> Non
     assert len(admit(database)) == 1
 
 
-def test_eight_at_once_never_take_more_than_a_token_has_left(database: Database) -> None:
+def test_eight_at_once_never_take_more_than_a_token_has_left(database: FleetDatabase) -> None:
     def take(ticket: int) -> float:
         with database.transaction() as connection:
             return budgets.take(connection, "token", "GET", f"1.{ticket}")
 
     def told(ticket: int, left: int) -> None:
         with database.transaction() as connection:
-            budgets.report(connection, "token", {f"1.{ticket}": Report(100, left, 60.0)})
+            budgets.report(connection, "token", {f"1.{ticket}": BudgetReport(100, left, 60.0)})
 
     with ThreadPoolExecutor(8) as pool:
         asked = list(pool.map(take, range(8)))
@@ -203,7 +205,7 @@ def test_eight_at_once_never_take_more_than_a_token_has_left(database: Database)
     assert take(201) > 50  # what was sent is sent
 
 
-def test_the_queue_loses_nothing_of_a_worker_that_died_and_forgets_what_ended(database: Database) -> None:
+def test_the_queue_loses_nothing_of_a_worker_that_died_and_forgets_what_ended(database: FleetDatabase) -> None:
     async def go() -> None:
         done: list[int] = []
 

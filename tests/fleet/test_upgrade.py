@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import DBAPIError
 
-from reconciler.fleet.store import Database, audit, schema
+from reconciler.fleet.store import FleetDatabase, audit, schema
 from reconciler.fleet.worker import ready
 
 ADDED = ("approvals", "quarantines", "samples", "notices", "sessions", "audit", "generation")
@@ -17,7 +17,7 @@ COLUMNS = {
 }
 
 
-def shape(database: Database) -> dict[str, list[tuple[str, str, bool]]]:
+def shape(database: FleetDatabase) -> dict[str, list[tuple[str, str, bool]]]:
     with database.transaction() as connection:
         tables = inspect(connection)
         return {
@@ -26,7 +26,7 @@ def shape(database: Database) -> dict[str, list[tuple[str, str, bool]]]:
         }
 
 
-def test_a_database_of_the_first_version_keeps_its_rows_and_gets_the_tables_of_today(database: Database) -> None:
+def test_a_database_of_the_first_version_keeps_its_rows_and_gets_the_tables_of_today(database: FleetDatabase) -> None:
     today = shape(database)
     with database.transaction() as connection:
         for table in ADDED:
@@ -44,8 +44,8 @@ def test_a_database_of_the_first_version_keeps_its_rows_and_gets_the_tables_of_t
 
 
 @pytest.mark.parametrize("change", ["UPDATE {} SET person = 'eve'", "DELETE FROM {}", "TRUNCATE {}"])
-def test_a_line_of_the_audit_log_is_never_changed(database: Database, change: str) -> None:
-    line = audit.Line("ada", "approve", "acme", "docs", {"digest": "ab"})
+def test_a_line_of_the_audit_log_is_never_changed(database: FleetDatabase, change: str) -> None:
+    line = audit.AuditRecord("ada", "approve", "acme", "docs", {"digest": "ab"})
     with database.transaction() as connection:
         audit.write(connection, line)
     with pytest.raises(DBAPIError, match="append-only"), database._engine.begin() as connection:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from reconciler.forges.keep import Kept, keep
+from reconciler.forges.keep import UpkeepResult, keep
 from reconciler.forges.port import Busy, Taken, TryAgain
-from reconciler.report.comment.part import Dialect, Part
-from reconciler.report.comment.upkeep import Known, Mode
+from reconciler.report.comment.part import CommentPart, Dialect
+from reconciler.report.comment.upkeep import CommentMode, OurComment
 
 SMALL = Dialect(65_500)
 
@@ -90,7 +90,7 @@ class Memory:
     failing: float = 0.0
     deadly: float = 0.0
     stale: bool = False
-    bodies: dict[int, Known] = field(default_factory=dict)
+    bodies: dict[int, OurComment] = field(default_factory=dict)
     holder: tuple[int, float] | None = None
     ids: int = 0
     name: str = "Memory"
@@ -120,13 +120,13 @@ class Memory:
             raise TryAgain("no answer", id="RC-forge-failing")
         return result
 
-    def comments(self) -> Sequence[Known]:
+    def comments(self) -> Sequence[OurComment]:
         return list(self._asked(lambda: list(self.bodies.values()), reads=True))
 
     def create(self, body: str) -> int:
         def effect() -> int:
             self.ids += 1
-            self.bodies[self.ids] = Known(self.ids, body)
+            self.bodies[self.ids] = OurComment(self.ids, body)
             return self.ids
 
         return int(self._asked(effect))
@@ -158,7 +158,7 @@ class Memory:
         self._asked(effect)
 
 
-def together(memory: Memory, jobs: Sequence[Sequence[Part]], *, separate: bool = False) -> list[Kept | BaseException]:
+def together(memory: Memory, jobs: Sequence[Sequence[CommentPart]], *, separate: bool = False) -> list[UpkeepResult | BaseException]:
     """Every job writes its parts, all of them at once."""
-    mode = Mode(memory.dialect, separate, memory.hider is not None)
+    mode = CommentMode(memory.dialect, separate, memory.hider is not None)
     return memory.schedule.run([lambda parts=parts: keep(memory, parts, mode, memory.schedule) for parts in jobs])  # type: ignore[misc]

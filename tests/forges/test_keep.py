@@ -7,26 +7,26 @@ from random import Random
 
 import pytest
 
-from reconciler.forges.keep import Kept
+from reconciler.forges.keep import UpkeepResult
 from reconciler.report.comment.body import comment_of, size
-from reconciler.report.comment.part import Part
-from reconciler.report.comment.upkeep import Known
+from reconciler.report.comment.part import CommentPart
+from reconciler.report.comment.upkeep import OurComment
 from tests.forges.many_jobs import SMALL, Killed, Memory, Schedule, together
 from tests.proofs import spread
 from tests.report.comment.made import drawn
 
 
-def loud(random: Random, name: str, run: int = 1) -> Part:
+def loud(random: Random, name: str, run: int = 1) -> CommentPart:
     """A part that has something to say: without any, no comment is created."""
     return replace(drawn(random, name, run=run, kind="plan", others=4), quiet=False)
 
 
-def parts_of(memory: Memory) -> dict[tuple[str, str], Part]:
+def parts_of(memory: Memory) -> dict[tuple[str, str], CommentPart]:
     found = [comment_of(known.body) for known in memory.bodies.values()]
     return {part.key: part for comment in found if comment is not None for part in comment.parts}
 
 
-def check(memory: Memory, expected: list[Part], results: list[Kept | BaseException], *, comments: int = 1) -> None:
+def check(memory: Memory, expected: list[CommentPart], results: list[UpkeepResult | BaseException], *, comments: int = 1) -> None:
     assert not [result for result in results if isinstance(result, BaseException) and not isinstance(result, Killed)], results
     assert len(memory.bodies) == comments
     shown = parts_of(memory)
@@ -83,7 +83,7 @@ def test_duplicates_become_one_comment_and_the_oldest_stays(seed: int) -> None:
     for number, part in enumerate((first, second)):
         alone = Memory(Schedule(random), slow=0.0)
         together(alone, [[part]])
-        memory.bodies[number + 1] = Known(number + 1, next(iter(alone.bodies.values())).body)
+        memory.bodies[number + 1] = OurComment(number + 1, next(iter(alone.bodies.values())).body)
     memory.ids = 10
     third = loud(random, "third")
     results = together(memory, [[third]])
@@ -107,7 +107,7 @@ def test_what_nobody_must_look_at_creates_no_comment_and_hides_an_old_one() -> N
     random = Random(1)
     memory = Memory(Schedule(random), slow=0.1)
     calm, busy = (replace(drawn(random, "acme", run=run, kind="plan"), quiet=quiet) for run, quiet in ((1, True), (2, False)))
-    assert together(memory, [[calm]]) == [Kept(0, (), 0)]
+    assert together(memory, [[calm]]) == [UpkeepResult(0, (), 0)]
     assert memory.bodies == {}
     for run, part in ((2, busy), (3, calm), (4, busy)):
         check(memory, [replace(part, run=(run, 1))], together(memory, [[replace(part, run=(run, 1))]]))
@@ -141,5 +141,5 @@ def test_a_forge_with_turns_has_few_requests() -> None:
     memory = Memory(Schedule(random), slow=0.1)
     assert SMALL.limit == memory.dialect.limit
     (kept,) = together(memory, [[loud(random, "acme")]])
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, UpkeepResult)
     assert kept.writes == 1

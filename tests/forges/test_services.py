@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from reconciler.forges import bitbucket, github, gitlab
-from reconciler.forges.keep import Kept, keep
-from reconciler.forges.port import Clock, ForgeError, NotAllowed
+from reconciler.forges.keep import UpkeepResult, keep
+from reconciler.forges.port import BlockingClock, ForgeError, NotAllowed
 from reconciler.forges.port import Forge as Comments
 from reconciler.report.comment.body import comment_of
-from reconciler.report.comment.part import Part
-from reconciler.report.comment.upkeep import Mode
+from reconciler.report.comment.part import CommentPart
+from reconciler.report.comment.upkeep import CommentMode
 from tests.forges import Bitbucket, Fault, Forge, GitHub, GitLab, Sent
 from tests.forges.server import CUT, Answer
 from tests.proofs import sampled, stride
@@ -64,7 +64,7 @@ class Service:
     pull: Any
     name: str
 
-    def comments(self, token: str | None = None, clock: Clock | None = None) -> Comments:
+    def comments(self, token: str | None = None, clock: BlockingClock | None = None) -> Comments:
         token, clock = token or self.fake.token(), clock or Leap()
         match self.name:
             case "github":
@@ -74,15 +74,17 @@ class Service:
             case _:
                 return bitbucket.Bitbucket(self.fake.api, "acme/handbook", 7, token=token, clock=clock)
 
-    def keep(self, *parts: Part, separate: bool = False, token: str | None = None, clock: Clock | None = None) -> Kept:
+    def keep(
+        self, *parts: CommentPart, separate: bool = False, token: str | None = None, clock: BlockingClock | None = None
+    ) -> UpkeepResult:
         clock = clock or Leap()
         comments = self.comments(token, clock)
-        return keep(comments, parts, Mode(comments.dialect, separate, comments.hider is not None), clock)
+        return keep(comments, parts, CommentMode(comments.dialect, separate, comments.hider is not None), clock)
 
     def bodies(self) -> list[str]:
         return list(self.fake.bodies(self.pull))
 
-    def shown(self, *, hidden: bool = False) -> dict[tuple[str, str], Part]:
+    def shown(self, *, hidden: bool = False) -> dict[tuple[str, str], CommentPart]:
         bodies = self.fake.bodies(self.pull, minimized=True) if hidden and self.name == "github" else self.bodies()
         return {part.key: part for body in bodies for part in getattr(comment_of(body), "parts", ())}
 
@@ -101,7 +103,7 @@ def served(request: pytest.FixtureRequest) -> Iterator[Service]:
         yield made
 
 
-def part(name: str, run: int = 1, seed: int = 1) -> Part:
+def part(name: str, run: int = 1, seed: int = 1) -> CommentPart:
     return replace(drawn(Random(seed), name, run=run, kind="plan", others=3), quiet=False)
 
 
@@ -139,17 +141,17 @@ FAULTS = {
 }
 
 
-def written(served: Service, *parts: Part) -> None:
+def written(served: Service, *parts: CommentPart) -> None:
     """Keep the parts one after the other."""
     for made in parts:
         served.keep(made)
 
 
-def quiet(made: Part) -> Part:
+def quiet(made: CommentPart) -> CommentPart:
     return replace(made, quiet=True, digest="quiet")
 
 
-SCENARIOS: dict[str, tuple[list[Part], Part]] = {
+SCENARIOS: dict[str, tuple[list[CommentPart], CommentPart]] = {
     # what was written before, and the part that is written while something fails
     "created": ([], part("acme/prod")),
     "updated": ([part("acme/prod"), part("acme/staging")], part("acme/prod", run=2, seed=2)),

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from reconciler.client import Reader, Settings, Writer
+from reconciler.client import ClientSettings, Reader, Writer
 from tests.effort import calls
 from tests.growth.edits import Tree, collections, organization, section, site, space
 from tests.growth.test_planner import EXPONENT_MAX, exponent
@@ -75,7 +75,7 @@ class SlowOrg(Org):
 
     def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Reader:
         clock = Passing(1 / self.rate)
-        settings = Settings(BASE, token, max_concurrency=self.connections)
+        settings = ClientSettings(BASE, token, max_concurrency=self.connections)
         return cls(settings, transport=Slow(self.transport(), clock), clock=clock)
 
 

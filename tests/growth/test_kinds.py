@@ -14,7 +14,7 @@ import pytest
 
 from reconciler.client import Reader
 from reconciler.kinds import load as kinds
-from reconciler.model import Actual, Desired, Outcome, State, Status
+from reconciler.model import Actual, Desired, Outcome, State, StepStatus
 from reconciler.observe import observe
 from reconciler.plan import match
 from tests.effort import calls
@@ -150,7 +150,7 @@ def with_people(members: Tree) -> Tree:
 
 
 def done(outcome: Outcome) -> None:
-    assert [(str(result.step.address), result.message) for result in outcome.results if result.status is not Status.DONE][:3] == []
+    assert [(str(result.step.address), result.message) for result in outcome.results if result.status is not StepStatus.DONE][:3] == []
 
 
 def grows(small: Work, large: Work, times: int) -> None:

@@ -13,14 +13,14 @@ from reconciler.errors import UsageError
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual
 from reconciler.report.saved import Digests, Made, saved_plan
-from reconciler.state import Scope
+from reconciler.state import StateScope
 from reconciler.state.transfer.push import checked
 from tests.harness import Org
 from tests.hostile.texts import edited
 from tests.hostile.worlds import ODD, bent, room, world
 from tests.small import small
 
-SCOPE = Scope("test", None, "sandbox:sandbox")
+SCOPE = StateScope("test", None, "sandbox:sandbox")
 
 
 @cache

@@ -14,8 +14,8 @@ import pytest
 import yaml
 from click.testing import Result
 
-from reconciler.model import Action, Cause, Delta, Status, Unmanaged
-from reconciler.plan.drift import Drift, Drifted, Kept
+from reconciler.model import Action, Cause, Delta, StepStatus, Unmanaged
+from reconciler.plan.drift import Drift, Drifted, DriftWord
 from reconciler.report.entries import Sheet, drift_sheet, outcome_sheet, plan_sheet
 from reconciler.report.html import html
 from reconciler.report.markdown import markdown
@@ -236,12 +236,12 @@ def pages() -> dict[str, Sheet]:
     """A report of each sort, with every one of the titles wherever a text can stand."""
     texts = tuple(TITLES.values())
     fields = tuple(Delta(f"f{number}", one, other(one), Cause.DRIFT, last=one, note=one) for number, one in enumerate(texts))
-    drifted = Drifted(at("acme/team/a"), "team", Kept.CHANGED, fields)
+    drifted = Drifted(at("acme/team/a"), "team", DriftWord.CHANGED, fields)
     unmanaged = tuple(Unmanaged("team", f"team_{number}", one) for number, one in enumerate(texts))
     return {
         "drift": drift_sheet(Drift("p", None, resources=(drifted,), unmanaged=unmanaged, notes=texts), full=True),
         "outcome": outcome_sheet(
-            outcome(*(result(number, f"acme/team/t{number}", Status.FAILED, one) for number, one in enumerate(texts, 1)))
+            outcome(*(result(number, f"acme/team/t{number}", StepStatus.FAILED, one) for number, one in enumerate(texts, 1)))
         ),
     }
 

@@ -17,7 +17,7 @@ from reconciler.config.source.reader import read
 from reconciler.config.words import TOP
 from reconciler.errors import ReconcilerError
 from reconciler.kinds import load
-from reconciler.model import Action, Status
+from reconciler.model import Action, StepStatus
 from reconciler.report.entries import Sheet, outcome_sheet, plan_sheet
 from reconciler.report.html import html
 from reconciler.report.markdown import markdown
@@ -131,7 +131,7 @@ def report(rng: random.Random) -> None:
     made = plan(change("acme/space/a", Action.UPDATE, fields=(delta("title", text, text[::-1]),), title=text, reason=text), notes=(text,))
     printed = "".join(part for _, part in plan_text(made, width=80))
     assert all(is_plain(one) or one == "\n" for one in printed)
-    for sheet in (plan_sheet(made), outcome_sheet(outcome(result(1, "acme/team/a", Status.FAILED, text)))):
+    for sheet in (plan_sheet(made), outcome_sheet(outcome(result(1, "acme/team/a", StepStatus.FAILED, text)))):
         _pages(sheet)
 
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import httpx
 
-from reconciler.client import Reader, Settings
+from reconciler.client import ClientSettings, Reader
 from reconciler.errors import ConfigError, ReconcilerError, StateError
 from reconciler.kinds import load as kinds
 from reconciler.model import Desired, State
@@ -25,7 +25,7 @@ from reconciler.plan import plan
 from reconciler.plan.prove import prove
 from reconciler.report.documents import plan_document
 from reconciler.report.text import plan_text
-from reconciler.state import Scope, Store
+from reconciler.state import StateScope, Store
 from reconciler.state.tables.schema import METADATA
 from tests.client.client_fakes import Leap
 from tests.config.corpus import GOOD, options
@@ -122,7 +122,7 @@ def answers(rng: random.Random) -> None:
 
     async def planned() -> Any:
         lying = Lying(httpx.ASGITransport(org.app), rng)
-        async with Reader(Settings(BASE, TOKEN), transport=lying, clock=Leap()) as reader:
+        async with Reader(ClientSettings(BASE, TOKEN), transport=lying, clock=Leap()) as reader:
             return await observe(reader, kinds(), desired, state)
 
     try:
@@ -160,7 +160,7 @@ def rows(rng: random.Random) -> None:
 
 
 def _look(file: Path, work: Callable[[Store], Any]) -> None:
-    scope = Scope("test", None, "sandbox:sandbox")
+    scope = StateScope("test", None, "sandbox:sandbox")
     try:
         with Store.open(f"sqlite:///{file}", scope, clock=lambda: datetime.now(UTC), create=False, lag=3600.0) as store:
             work(store)

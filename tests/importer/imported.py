@@ -14,14 +14,14 @@ from reconciler.config.source.nodes import Problems, plain
 from reconciler.config.words import TOP
 from reconciler.importer.merge import into
 from reconciler.importer.parts import LIMITS, Limits
-from reconciler.importer.project import Written, project
+from reconciler.importer.project import ImportedProject, project
 from reconciler.model import Actual, Plan
 from reconciler.observe import observe
 from reconciler.observe.everything import read_all
 from reconciler.plan import plan
 from reconciler.plan.memory import remembered
 from reconciler.plan.prove import prove
-from reconciler.state import Scope, Store
+from reconciler.state import StateScope, Store
 from reconciler.yamltext.format import layout
 from reconciler.yamltext.key_order import document
 from tests.documents import configuration
@@ -40,17 +40,17 @@ def everything(org: Org, *organizations: str, failing: tuple[str, ...] = ()) -> 
     return asyncio.run(run())
 
 
-def written(actual: Actual, limits: Limits = LIMITS) -> Written:
+def written(actual: Actual, limits: Limits = LIMITS) -> ImportedProject:
     return project(kinds(), actual, service={"member": "ada@acme.example"}, schema="config.schema.json", limits=limits)
 
 
-def imported(org: Org, folder: Path, limits: Limits = LIMITS) -> tuple[Written, Plan]:
+def imported(org: Org, folder: Path, limits: Limits = LIMITS) -> tuple[ImportedProject, Plan]:
     """Write the organization into a folder, bind it, and plan anew from fresh readings."""
     actual = everything(org)
     return bound(org, folder, actual, written(actual, limits))
 
 
-def added(org: Org, folder: Path) -> tuple[Written, Plan]:
+def added(org: Org, folder: Path) -> tuple[ImportedProject, Plan]:
     """Write into a folder what its project lacks, bind it, and plan anew from fresh readings."""
     actual = everything(org)
     project = load(folder, kinds())
@@ -63,10 +63,10 @@ def added(org: Org, folder: Path) -> tuple[Written, Plan]:
 
 
 def store(folder: Path, name: str) -> Store:
-    return Store.open(f"sqlite:///{folder}/state.db", Scope(name, None, "sandbox"), clock=lambda: datetime.now(UTC), create=True)
+    return Store.open(f"sqlite:///{folder}/state.db", StateScope(name, None, "sandbox"), clock=lambda: datetime.now(UTC), create=True)
 
 
-def bound(org: Org, folder: Path, actual: Actual, found: Written) -> tuple[Written, Plan]:
+def bound(org: Org, folder: Path, actual: Actual, found: ImportedProject) -> tuple[ImportedProject, Plan]:
     """What the command does once it knows what to write."""
     for path, text in found.files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from reconciler.kinds import load
-from reconciler.resource import Field, Kind, Listing, One, Role, Verb
+from reconciler.resource import Field, FieldRole, Kind, Listing, One, Verb
 
 KINDS = load()
 
@@ -95,7 +95,7 @@ def carried() -> Iterator[tuple[Kind, Verb, Field]]:
     for kind in KINDS.values():
         for verb in kind.api.values():
             for field in kind.carried(verb.name):
-                if field.role is not Role.SEED and not field.one_way:
+                if field.role is not FieldRole.SEED and not field.one_way:
                     yield kind, verb, field
 
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from reconciler.errors import ConfigError
-from reconciler.model import Status
+from reconciler.model import StepStatus
 from reconciler.sandbox.seed import SeedError, seed
 from tests.harness import ORGANIZATION, SEED, Org
 from tests.importer.imported import imported
@@ -241,7 +241,7 @@ class Lossy(Org):
 def test_what_was_published_and_installed_without_an_answer_is_found_by_the_next_apply(tmp_path: Path) -> None:
     org = Lossy(tmp_path, seed=VENDOR)
     org.write(published())
-    assert {result.status for result in org.apply().results} <= {Status.IN_DOUBT, Status.SKIPPED}
+    assert {result.status for result in org.apply().results} <= {StepStatus.IN_DOUBT, StepStatus.SKIPPED}
     org.loses = False
     applied(org, published())
     assert [item["name"] for item in org.call("GET", "/integrations")["items"]] == ["vendor-search", "acme-charts"]

@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.config import load
 from reconciler.kinds import load as kinds
-from reconciler.lint import Facts, findings, fixed, with_edits
+from reconciler.lint import LintFacts, findings, fixed, with_edits
 from reconciler.model import Finding
 from reconciler.report.annotations.sarif import sarif
 from tests.lint.test_rules import TODAY, state_of
@@ -30,7 +30,7 @@ organizations:
 
 def lint(folder: Path) -> tuple[Finding, ...]:
     project = load(folder, kinds())
-    return findings(Facts(kinds(), project.desired, TODAY, project.unused, project.ignores, state_of(project)))
+    return findings(LintFacts(kinds(), project.desired, TODAY, project.unused, project.ignores, state_of(project)))
 
 
 def repaired(folder: Path, text: str) -> str:

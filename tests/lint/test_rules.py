@@ -15,7 +15,7 @@ from reconciler.address import Address
 from reconciler.config import Project, load
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
-from reconciler.lint import Facts, findings
+from reconciler.lint import LintFacts, findings
 from reconciler.model import RULES, Binding, Finding, Origin, Severity, State
 from tests.docs.test_yaml_blocks import completed
 from tests.effort import calls, within
@@ -57,7 +57,7 @@ def state_of(project: Project) -> State:
 
 
 def lint(project: Project, *, state: State | None = None, today: date = TODAY) -> tuple[Finding, ...]:
-    return findings(Facts(kinds(), project.desired, today, project.unused, project.ignores, state))
+    return findings(LintFacts(kinds(), project.desired, today, project.unused, project.ignores, state))
 
 
 def example(rule: str) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from typing import Any
 import yaml
 
 from reconciler.address import bare
-from reconciler.client import Reader, Settings, Writer
-from reconciler.model import Outcome, Plan, Status
+from reconciler.client import ClientSettings, Reader, Writer
+from reconciler.model import Outcome, Plan, StepStatus
 from tests.harness import BASE, ORGANIZATION, TOKEN
 from tests.metamorphic.canonical import canonical
 from tests.metamorphic.organizations import SERVICE, nodes
@@ -38,7 +38,7 @@ class Laboratory(World):
     slowest: float = 0.2
 
     def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Any:
-        settings = Settings(BASE, token, max_concurrency=self.concurrency)
+        settings = ClientSettings(BASE, token, max_concurrency=self.concurrency)
         return cls(settings, transport=self.transport(), clock=self.time, jitter=self.chance.random)
 
     def latency(self) -> float:
@@ -129,7 +129,9 @@ def identify(tree: Mapping[str, Any], kind: str, key: str, id: str) -> None:
 
 
 def failed(outcome: Outcome) -> list[str]:
-    return [f"{result.step.verb} {result.step.address}: {result.error}" for result in outcome.results if result.status is not Status.DONE]
+    return [
+        f"{result.step.verb} {result.step.address}: {result.error}" for result in outcome.results if result.status is not StepStatus.DONE
+    ]
 
 
 def described(plan: Plan) -> list[str]:

@@ -7,7 +7,7 @@ import shutil
 from contextlib import closing
 from datetime import UTC, datetime
 
-from reconciler.state import Scope, Store
+from reconciler.state import StateScope, Store
 from tests.mistakes.mistake import PARTLY, REFUSED, STALE, WRONG, Run, append, apply, both, edit, mistake, nothing
 from tests.mistakes.world import Folder
 
@@ -74,7 +74,7 @@ def recreated_link(folder: Folder) -> None:
 
 def held(folder: Folder) -> None:
     """Somebody else's apply, which has the lease on the state and does not end before the row does."""
-    scope = Scope("handbook", None, json.loads(folder("state", "pull").stdout)["service"])
+    scope = StateScope("handbook", None, json.loads(folder("state", "pull").stdout)["service"])
     url = f"sqlite:///{folder.root}/.reconciler/state.db"
     store = folder.open.enter_context(closing(Store.open(url, scope, clock=lambda: datetime.now(UTC), create=True)))
     folder.open.enter_context(store.lease(who="grace@laptop", command="apply"))

@@ -257,8 +257,8 @@ BUGS: Final = (
     ),
     _bug(
         "client.retry",
-        "case Fault.NOT_SENT | 429:",
-        "case Fault.NOT_SENT | Fault.BROKEN | 429:",
+        "case AttemptFault.NOT_SENT | 429:",
+        "case AttemptFault.NOT_SENT | AttemptFault.BROKEN | 429:",
         "only what provably never was sent is as if it had not been",
         f"{RETRY}test_each_class_answers_each_failure_as_the_table_says",
     ),
@@ -351,7 +351,7 @@ BUGS: Final = (
     _bug(
         "apply.step",
         "            self.answers.expected.doubted(kind, str(intent.target), writes)\n",
-        '            self.group.settle(Ending(intent.id, "failed", error.message))\n',
+        '            self.group.settle(IntentEnding(intent.id, "failed", error.message))\n',
         "what is ambiguous stays open until it is read",
         f"{RECOVER}test_a_create_without_an_answer_is_sent_once",
     ),
@@ -359,15 +359,15 @@ BUGS: Final = (
         "apply.answer",
         "        if not is_kind(kind, raw):\n            wrong = f",
         "        if not is_kind(kind, raw):\n"
-        '            self.group.settle(Ending(intent.id, "failed", "odd"))\n'
-        '            return Result(step, Status.FAILED, "odd")\n            wrong = f',
+        '            self.group.settle(IntentEnding(intent.id, "failed", "odd"))\n'
+        '            return StepResult(step, StepStatus.FAILED, "odd")\n            wrong = f',
         "a create answered by something else is in doubt",
         f"{RECOVER}test_an_answer_that_is_something_else_leaves_a_create_in_doubt_until_it_is_read",
     ),
     _bug(
         "apply.answer",
-        "or field.role is Role.CHOICE or value == sent:",
-        "or field.role is Role.CHOICE or value is not UNSET:",
+        "or field.role is FieldRole.CHOICE or value == sent:",
+        "or field.role is FieldRole.CHOICE or value is not UNSET:",
         "what does not come back as it was sent has failed",
         f"{TAKEN}test_an_update_that_does_not_come_back_has_failed",
     ),
@@ -381,8 +381,8 @@ BUGS: Final = (
     _bug(
         "apply.answer",
         "        made = bound_as(",
-        '        if refused:\n            self.group.settle(Ending(intent.id, "failed", "not taken"))\n'
-        '            return Result(step, Status.FAILED, "not taken")\n        made = bound_as(',
+        '        if refused:\n            self.group.settle(IntentEnding(intent.id, "failed", "not taken"))\n'
+        '            return StepResult(step, StepStatus.FAILED, "not taken")\n        made = bound_as(',
         "the id is stored whatever else the answer says",
         f"{TAKEN}test_what_was_made_but_not_as_asked_is_bound_and_failed_and_never_made_twice",
     ),
@@ -409,8 +409,8 @@ BUGS: Final = (
     ),
     _bug(
         "apply.run",
-        "if result.status is Status.DONE:",
-        "if result.status is not Status.FAILED:",
+        "if result.status is StepStatus.DONE:",
+        "if result.status is not StepStatus.FAILED:",
         "what needs a step in doubt waits",
         f"{RECOVER}test_a_create_without_an_answer_is_sent_once",
     ),

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from reconciler.state import Scope, Store
+from reconciler.state import StateScope, Store
 from tests.harness import ORGANIZATION, Org
 from tests.small import settled
 
@@ -34,7 +34,7 @@ class LaggingOrg(Org):
     after: timedelta | None = None
 
     def store(self) -> Store:
-        scope = Scope(self.scope_project, None, f"sandbox:{self.name}")
+        scope = StateScope(self.scope_project, None, f"sandbox:{self.name}")
         return Store.open(f"sqlite:///{self.root}/state.db", scope, clock=lambda: datetime.now(UTC), create=True, lag=30.0)
 
     def transport(self) -> httpx.AsyncBaseTransport:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.pipeline.trigger import Ci, Event, Trigger, triggered
+from reconciler.cli.pipeline.trigger import Ci, PipelineEvent, Trigger, triggered
 from reconciler.cli.pipeline.works import artifact
 from reconciler.errors import UsageError
 from tests.cli.conftest import Cli
@@ -30,7 +30,7 @@ def pull(repository: str) -> object:
 def test_a_pull_request_is_known_by_its_last_commit_and_a_fork_by_its_repository(tmp_path: Path, repository: str, fork: bool) -> None:
     found = on_github(tmp_path, "pull_request", pull(repository))
     assert (found.event, found.commit, found.head, found.base, found.fork, found.command) == (
-        Event.PULL_REQUEST,
+        PipelineEvent.PULL_REQUEST,
         MERGED,
         HEAD,
         BASE,

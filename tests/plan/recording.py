@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from reconciler.address import Address, bare
-from reconciler.client import Reader, Settings
+from reconciler.client import ClientSettings, Reader
 from reconciler.kinds import load as kinds
-from reconciler.model import Actual, Binding, Desired, Origin, Place, State
+from reconciler.model import Actual, Binding, Desired, Origin, SiblingPlace, State
 from reconciler.observe import observe
 from tests.harness import BASE, TOKEN, Org, Still
 from tests.outside import everything
@@ -86,7 +86,7 @@ class World:
     def remembered(self) -> State:
         bindings = {}
         for text, one in self.bindings.items():
-            place = Place(**one["place"]) if one["place"] is not None else None
+            place = SiblingPlace(**one["place"]) if one["place"] is not None else None
             address = Address.parse(text)
             bindings[address] = Binding(address, **{**one, "origin": Origin(one["origin"]), "place": place})
         return State("lineage", 7, bindings, **self.state)
@@ -97,7 +97,7 @@ class World:
         async def look() -> Actual:
             answers = {path: (200, json.dumps(document).encode()) for path, document in self.answers.items()}
             transport = Recorded(answers, lambda *_: (403, b"{}"), lambda path, _: path in self.failing, hidden=self.hidden)
-            async with Reader(Settings(BASE, TOKEN), transport=transport, clock=Still(), jitter=lambda: 0.5) as reader:
+            async with Reader(ClientSettings(BASE, TOKEN), transport=transport, clock=Still(), jitter=lambda: 0.5) as reader:
                 return await observe(reader, kinds(), desired, state)
 
         return asyncio.run(look())

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from reconciler.model import Plan, Status
+from reconciler.model import Plan, StepStatus
 from reconciler.resource import UNSET
 from tests.harness import ORGANIZATION, Org
 from tests.small import applied, described
@@ -86,7 +86,7 @@ def test_36_variants_in_three_runs_have_the_paths_that_the_plan_shows(org: Org) 
         ]
         org.write(tree(titles[:count], structure))
         expected |= shown(org.plan())
-        assert [one for one in org.apply().results if one.status is not Status.DONE] == []
+        assert [one for one in org.apply().results if one.status is not StepStatus.DONE] == []
         assert described(org.plan()) == []
     real = paths(org)
     assert len(real) == 39
@@ -244,7 +244,7 @@ def test_a_written_path_that_a_sibling_derives_before_is_told_before_the_service
         f"{SITE}/site-space/s01: the service will refuse path 'guides', because {SITE}/site-space/s00 has it by then;"
         " write another path there"
     )
-    failed = [result for result in org.apply().results if result.status is Status.FAILED]
+    failed = [result for result in org.apply().results if result.status is StepStatus.FAILED]
     assert [str(result.step.address) for result in failed] == [f"{SITE}/site-space/s01"]
     structure[0]["spaces"] = [{"space": "s00", "path": "other"}, {"space": "s01", "path": "guides"}]
     org.write(tree(["Guides", "Manuals"], structure))

@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.kinds import load as kinds
 from reconciler.model import Cause
-from reconciler.plan.drift import Kept
+from reconciler.plan.drift import DriftWord
 from reconciler.resource import UNSET
 from tests.harness import Org
 from tests.outside import CASES, Case, drifted, edit, everything, fields, said
@@ -112,7 +112,7 @@ def test_a_sibling_that_was_moved_is_told_and_its_neighbours_are_not(acme: Org) 
     site = acme.id("acme/site/docs")
     acme.call("POST", f"/orgs/org_acme/sites/{site}/sections/{section}/move", anchor)
     (one,) = drifted(acme).resources
-    assert (str(one.address), one.status, one.fields) == ("acme/site/docs/section/more", Kept.MOVED, ())
+    assert (str(one.address), one.status, one.fields) == ("acme/site/docs/section/more", DriftWord.MOVED, ())
     assert one.place is not None
     assert [str(spot.previous or "") for spot in one.place] == ["acme/site/docs/section/guides", ""]
     acme.apply()
@@ -130,7 +130,7 @@ def test_lines_that_changed_places_in_the_yaml_are_no_drift(acme: Org) -> None:
 def test_a_deleted_space_says_how_long_it_can_be_restored(acme: Org) -> None:
     acme.call("DELETE", f"/spaces/{acme.id('acme/space/six')}")
     (one,) = drifted(acme).resources
-    assert (str(one.address), one.status, one.fields) == ("acme/space/six", Kept.DELETED, ())
+    assert (str(one.address), one.status, one.fields) == ("acme/space/six", DriftWord.DELETED, ())
     assert one.deleted_at is not None
     assert timedelta(days=6) < (one.left or timedelta()) <= timedelta(days=7)
     acme.apply()
@@ -143,7 +143,7 @@ def test_what_was_deleted_with_all_it_held_is_deleted(acme: Org) -> None:
     assert {str(one.address) for one in found.resources} == {
         "acme/site/flat", "acme/site/flat/site-space/one", "acme/site/flat/site-space/two",
     }  # fmt: skip
-    assert {one.status for one in found.resources} == {Kept.DELETED}
+    assert {one.status for one in found.resources} == {DriftWord.DELETED}
     assert {one.left for one in found.resources} == {None}
 
 

@@ -12,7 +12,7 @@ from reconciler.model import Sort
 from reconciler.observe import observe
 from reconciler.plan import plan
 from reconciler.plan.drift import drift
-from reconciler.plan.health import Given, Health, health
+from reconciler.plan.health import HealthInputs, OrganizationHealth, health
 from tests.harness import Org, kinds
 from tests.outside import CASES, edit
 from tests.prepared import applied_once
@@ -62,7 +62,7 @@ def translate(org: Org) -> None:
     advance(org, seconds=5)
 
 
-def looked(org: Org, *, failing: tuple[str, ...] = ()) -> Health:
+def looked(org: Org, *, failing: tuple[str, ...] = ()) -> OrganizationHealth:
     """The health that a reading of everything shows, and that nothing else was read for it."""
     desired, store = org.load().desired, org.store()
     try:
@@ -78,7 +78,7 @@ def looked(org: Org, *, failing: tuple[str, ...] = ()) -> Health:
     made = plan(kinds(), desired, state, actual)
     sent = len(org.requests)
     now = actual.date or datetime.now(UTC)
-    result = health(Given(kinds(), desired, state, actual, made, drift(kinds(), desired, state, actual, made, whole=True), now))
+    result = health(HealthInputs(kinds(), desired, state, actual, made, drift(kinds(), desired, state, actual, made, whole=True), now))
     assert len(org.requests) == sent
     return result
 

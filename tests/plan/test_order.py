@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from reconciler.plan.siblings.moves import Move, moves, replay
+from reconciler.plan.siblings.moves import SiblingMove, moves, replay
 from tests.effort import within
 
 UNMANAGED = 100  # items from here on are not wanted
@@ -27,7 +27,7 @@ class Case:
         """Whether the item can be put beside that one."""
         return item not in self.narrow or anchor in self.narrow
 
-    def answer(self) -> tuple[Move[int], ...]:
+    def answer(self) -> tuple[SiblingMove[int], ...]:
         return moves(self.current, self.wanted, must=self.must, narrow=self.narrow.__contains__)
 
 
@@ -105,7 +105,7 @@ def test_only_anchors_that_stand_for_good_are_used(case: Case) -> None:
 @given(cases(size=30, mixed=True))
 def test_only_the_first_move_of_a_list_where_nothing_stays_has_no_anchor(case: Case) -> None:
     plain = [move for move in case.answer() if move.before is None and move.after is None]
-    assert plain == ([Move(case.wanted[0])] if case.wanted and case.must == set(case.wanted) else [])
+    assert plain == ([SiblingMove(case.wanted[0])] if case.wanted and case.must == set(case.wanted) else [])
 
 
 @given(cases(size=30, mixed=True))
@@ -178,19 +178,24 @@ def test_of_equally_small_answers_the_earliest_items_stay(case: Case) -> None:
     [
         ("abc", "abc", [], "nothing to do"),
         ("", "", [], "nothing at all"),
-        ("bca", "abc", [Move("a", before="b")], "the first has no previous sibling"),
-        ("acb", "abc", [Move("c", after="b")], "of two equal answers the earlier item b stays"),
-        ("cab", "abc", [Move("c", after="b")], "the last one is named, not the end of the list"),
-        ("cabd", "abcd", [Move("c", after="b")], "the previous sibling is preferred to the next"),
-        ("abzcd", "acbd", [Move("b", after="c")], "z is unmanaged"),
-        ("aefd", "abcdef", [Move("b", after="a"), Move("c", after="b"), Move("d", after="c")], "b and c arrive from elsewhere"),
-        ("", "ab", [Move("a"), Move("b", after="a")], "both arrive in an empty list"),
-        ("caB", "aBc", [Move("c", after="a"), Move("B", after="a")], "c is narrow, and so is a: B makes room"),
-        ("BaCd", "adBC", [Move("B", after="d"), Move("C", after="B")], "the narrow ones stay, since they come first"),
-        ("aBC", "BCa", [Move("B", before="a"), Move("C", after="B")], "a is narrow and has nothing to be put beside"),
+        ("bca", "abc", [SiblingMove("a", before="b")], "the first has no previous sibling"),
+        ("acb", "abc", [SiblingMove("c", after="b")], "of two equal answers the earlier item b stays"),
+        ("cab", "abc", [SiblingMove("c", after="b")], "the last one is named, not the end of the list"),
+        ("cabd", "abcd", [SiblingMove("c", after="b")], "the previous sibling is preferred to the next"),
+        ("abzcd", "acbd", [SiblingMove("b", after="c")], "z is unmanaged"),
+        (
+            "aefd",
+            "abcdef",
+            [SiblingMove("b", after="a"), SiblingMove("c", after="b"), SiblingMove("d", after="c")],
+            "b and c arrive from elsewhere",
+        ),
+        ("", "ab", [SiblingMove("a"), SiblingMove("b", after="a")], "both arrive in an empty list"),
+        ("caB", "aBc", [SiblingMove("c", after="a"), SiblingMove("B", after="a")], "c is narrow, and so is a: B makes room"),
+        ("BaCd", "adBC", [SiblingMove("B", after="d"), SiblingMove("C", after="B")], "the narrow ones stay, since they come first"),
+        ("aBC", "BCa", [SiblingMove("B", before="a"), SiblingMove("C", after="B")], "a is narrow and has nothing to be put beside"),
     ],
 )
-def test_moves_are_anchored_on_the_nearest_placed_sibling(current: str, wanted: str, expected: list[Move[str]], why: str) -> None:
+def test_moves_are_anchored_on_the_nearest_placed_sibling(current: str, wanted: str, expected: list[SiblingMove[str]], why: str) -> None:
     """Small letters are narrow where there are capitals among them."""
     must = [item for item in wanted if item not in current]
     mixed = wanted.lower() != wanted
@@ -215,15 +220,15 @@ def test_contradicting_siblings_are_refused(current: str, wanted: str, must: str
 @pytest.mark.parametrize("anchor", ["x", "a"])
 def test_replay_refuses_an_anchor_that_is_missing_or_the_item_itself(anchor: str) -> None:
     with pytest.raises(ValueError, match="cannot be put beside"):
-        replay("abc", [Move("a", after=anchor)])
+        replay("abc", [SiblingMove("a", after=anchor)])
 
 
 def test_a_move_has_one_anchor_at_most() -> None:
     with pytest.raises(ValueError, match="two anchors"):
-        Move("a", before="b", after="c")
+        SiblingMove("a", before="b", after="c")
 
 
-def plainly(current: Sequence[int], some: Sequence[Move[int]]) -> tuple[int, ...]:
+def plainly(current: Sequence[int], some: Sequence[SiblingMove[int]]) -> tuple[int, ...]:
     """The definition of replay, on a list."""
     siblings = list(current)
     for move in some:
@@ -240,7 +245,7 @@ def plainly(current: Sequence[int], some: Sequence[Move[int]]) -> tuple[int, ...
 @given(st.permutations(range(6)), st.lists(st.tuples(st.integers(0, 7), st.integers(0, 5), st.sampled_from(["before", "after", "end"]))))
 def test_replay_agrees_with_its_definition(current: list[int], drawn: list[tuple[int, int, str]]) -> None:
     some = [
-        Move(item, before=anchor if side == "before" else None, after=anchor if side == "after" else None)
+        SiblingMove(item, before=anchor if side == "before" else None, after=anchor if side == "after" else None)
         for item, anchor, side in drawn
         if item != anchor
     ]

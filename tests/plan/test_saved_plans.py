@@ -18,13 +18,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from reconciler.apply import ApplyOptions, apply
-from reconciler.cli.wiring.approval import Approval, approve
+from reconciler.cli.wiring.approval import ApprovedPlan, approve
 from reconciler.cli.wiring.plan_file import read
 from reconciler.cli.wiring.run import Planned
 from reconciler.config.canonical import digest
 from reconciler.errors import UsageError
 from reconciler.kinds import load as kinds
-from reconciler.model import Desired, Forecast, Status, Step
+from reconciler.model import Desired, Forecast, Step, StepStatus
 from reconciler.observe import observe
 from reconciler.plan import Selection, plan
 from reconciler.plan.prove import prove
@@ -55,7 +55,7 @@ class Saving:
         document = saved_plan(planned.plan, kinds(), planned.actual, created_at=NOW, made=made, digests=self.digests)
         return dict(json.loads(json.dumps(document)))
 
-    def approved(self, document: Mapping[str, Any], fresh: Planned) -> Approval:
+    def approved(self, document: Mapping[str, Any], fresh: Planned) -> ApprovedPlan:
         return approve(document, fresh, describe=self.document, narrow=self.made)
 
 
@@ -76,10 +76,10 @@ def save(org: Org) -> Mapping[str, Any]:
     return asyncio.run(run())
 
 
-def carry_out(org: Org, document: Mapping[str, Any]) -> tuple[Approval, Planned, list[tuple[str, str]], tuple[Any, ...]]:
+def carry_out(org: Org, document: Mapping[str, Any]) -> tuple[ApprovedPlan, Planned, list[tuple[str, str]], tuple[Any, ...]]:
     """Apply what holds of it: what was approved, the fresh plan, the requests that wrote, and the results."""
 
-    async def run() -> tuple[Approval, Planned, list[tuple[str, str]], tuple[Any, ...]]:
+    async def run() -> tuple[ApprovedPlan, Planned, list[tuple[str, str]], tuple[Any, ...]]:
         with org.store() as store, store.lease(who="test", command="apply --plan") as journal:
             saving = Saving(org.load().desired, store.digest_key())
             async with org.client() as writer:
@@ -154,7 +154,7 @@ def test_whatever_runs_was_shown_in_the_file_and_is_in_the_fresh_plan(
         ]
         assert [one for one in wrote if not any(one[0] == method and path.fullmatch(f"/v1{one[1]}") for method, path in allowed)] == []
         assert {str(change.address) for change in found.planned.plan.changes} <= {change["address"] for change in document["changes"]}
-        assert {str(one.step.address): one.error for one in results if one.status is Status.FAILED} == {}
+        assert {str(one.step.address): one.error for one in results if one.status is StepStatus.FAILED} == {}
         if third is None and not edits:
             assert (found.refused, found.new) == ({}, ())
         asked = {change["address"] for change in document["changes"]}

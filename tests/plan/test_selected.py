@@ -90,10 +90,10 @@ def test_a_selection_of_all_that_is_pending_leaves_an_empty_plan(changed: Org) -
 
 
 def test_an_apply_of_a_target_does_not_say_that_the_plan_is_empty(changed: Org) -> None:
-    from reconciler.model import Outcome, Result, Status
+    from reconciler.model import Outcome, StepResult, StepStatus
 
     plan = selected(changed, "acme/space/a")
-    outcome = Outcome("run", plan, tuple(Result(step, Status.DONE) for step in plan.steps), 1)
+    outcome = Outcome("run", plan, tuple(StepResult(step, StepStatus.DONE) for step in plan.steps), 1)
     assert outcome_summary(outcome) == (
         f"Applied 1 request. Nothing left to do for the selected addresses; {plan.outside} changes outside the selection are pending."
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from reconciler.client import RetryClass, Settings, Writer
+from reconciler.client import ClientSettings, RetryClass, Writer
 from reconciler.errors import Unavailable
 
 EPOCH = 1_900_000_020.0  # when windows of all periods begin
@@ -182,7 +182,7 @@ def drive(case: Case, seed: str) -> Driven:
     async def main() -> None:
         nonlocal failed
         loop = asyncio.get_running_loop()
-        settings = Settings("https://api.example.test", "token", max_concurrency=case.concurrency)
+        settings = ClientSettings("https://api.example.test", "token", max_concurrency=case.concurrency)
         jitter = random.Random(f"{seed}/jitter").random
         async with Writer(settings, transport=httpx.MockTransport(service), clock=LoopTime(), jitter=jitter) as writer:
 

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from reconciler.errors import Locked
-from reconciler.model import Status
+from reconciler.model import StepStatus
 from tests.reliability.clock import Hang
 from tests.reliability.databases import Database
 from tests.reliability.result import Result, Violation
@@ -95,7 +95,7 @@ class Both:
         result.counted["the second had to wait" if locked else "both at once"] += 1
         if broke and not locked:
             return f"{where}: the second ended with {plain(self.ended)}"
-        failed = [str(one.step.address) for one in first.results if one.status is not Status.DONE]
+        failed = [str(one.step.address) for one in first.results if one.status is not StepStatus.DONE]
         if failed:
             return f"{where}: not done by the first: {shortened(failed)}"
         other = second(world, self.project)

@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.client.pacing import PATIENCE
 from reconciler.errors import Unavailable
-from reconciler.model import Status
+from reconciler.model import StepStatus
 from reconciler.sandbox.faults import book
 from reconciler.sandbox.faults.rules import parse
 from tests.proofs import spread
@@ -45,7 +45,7 @@ def refusing(after: int, *, retry_after: bool) -> Iterator[tuple[World, float]]:
         world.watch = None
         book.set_rules(world.service, [])
         world.time.pass_(60.0)
-        assert all(one.status is Status.DONE for one in world.apply().results)
+        assert all(one.status is StepStatus.DONE for one in world.apply().results)
         world.later()
         assert difference(expected, world.seen()) == []
         assert world.plan().empty
@@ -68,8 +68,8 @@ def test_refused_in_the_middle_it_gives_up_and_nothing_is_done_twice(after: int,
         outcome = world.apply()
         assert world.time.seconds - began <= GIVES_UP
         assert len(world.requests) < 100
-        failed = [str(one.error) for one in outcome.results if one.status is Status.FAILED]
+        failed = [str(one.error) for one in outcome.results if one.status is StepStatus.FAILED]
         assert failed
         assert all("429" in error for error in failed)
-        assert outcome.count(Status.DONE) >= after
-        assert outcome.count(Status.IN_DOUBT) == 0
+        assert outcome.count(StepStatus.DONE) >= after
+        assert outcome.count(StepStatus.IN_DOUBT) == 0

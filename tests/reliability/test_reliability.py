@@ -12,7 +12,7 @@ import pytest
 
 from reconciler.apply import recover as recovery
 from reconciler.client import RetryClass, Writer
-from reconciler.state import Scope
+from reconciler.state import StateScope
 from reconciler.state.bucket.folder import Folder
 from reconciler.state.journal import Journal
 from reconciler.state.lease import Lease
@@ -120,7 +120,7 @@ def test_a_recovery_that_sends_again_at_once_makes_things_twice(monkeypatch: pyt
 @proof
 def test_environments_that_share_a_state_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     shared = property(lambda self: {"project": self.project, "environment": "", "service": self.service})
-    monkeypatch.setattr(Scope, "columns", shared)
+    monkeypatch.setattr(StateScope, "columns", shared)
     with sqlite() as found, pytest.raises(AssertionError, match="does not converge in staging"):
         environments.run("tiny-changed", found, most=4)
 

@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from reconciler.errors import StateError
-from reconciler.model import Status
+from reconciler.model import StepStatus
 from tests.harness import ORGANIZATION, Org
 from tests.proofs import sampled, stride
 
@@ -171,7 +171,7 @@ def test_at_every_statement_of_a_recovery(tmp_path: Path, start: Path, lasting: 
     doubt = Muted(tmp_path / "doubt", seed={})
     doubt.write({**LATER, "content": [*LATER["content"], {"space": "two", "title": "Two"}]})
     doubt.mute = True
-    assert [one.status for one in doubt.apply().results].count(Status.IN_DOUBT) == 2
+    assert [one.status for one in doubt.apply().results].count(StepStatus.IN_DOUBT) == 2
     with failing("before_cursor_execute", Trouble(0, False)) as calm:
         copied(doubt.root, tmp_path / "calm").apply()
     for nth in range(1, calm.count + 1, stride(37)):

@@ -23,7 +23,7 @@ import httpx
 from sqlalchemy import Engine, event
 from sqlalchemy.engine.default import DefaultDialect
 
-from reconciler.client import Reader, Settings, Writer
+from reconciler.client import ClientSettings, Reader, Writer
 from reconciler.config import Project
 from reconciler.model import Outcome, Plan
 from reconciler.sandbox.faults import log
@@ -104,7 +104,7 @@ class World(Org):
         return self.rewire(wire) if self.rewire else wire
 
     def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Any:
-        return cls(Settings(BASE, token), transport=self.transport(), clock=self.time, jitter=self.chance.random)
+        return cls(ClientSettings(BASE, token), transport=self.transport(), clock=self.time, jitter=self.chance.random)
 
     def apply(self, *, allow_replace: tuple[str, ...] = ("**",)) -> Outcome:
         with everywhere(self.time):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Action, Cause, Change, Delta, Outcome, Plan, Result, Source, Spot, Status, Step, Unmanaged
+from reconciler.model import Action, Cause, Change, Delta, Outcome, Plan, SiblingSpot, Source, Step, StepResult, StepStatus, Unmanaged
 
 SITE = Address.parse("acme/site/docs")
 
@@ -30,8 +30,8 @@ def step(id: int, address: str, verb: str = "update", **words: Any) -> Step:
     return Step(id, place, place.kind or "organization", verb, **words)
 
 
-def result(id: int, address: str, status: Status, error: str | None = None, verb: str = "update") -> Result:
-    return Result(step(id, address, verb), status, error)
+def result(id: int, address: str, status: StepStatus, error: str | None = None, verb: str = "update") -> StepResult:
+    return StepResult(step(id, address, verb), status, error)
 
 
 def plan(*changes: Change, **words: Any) -> Plan:
@@ -39,7 +39,7 @@ def plan(*changes: Change, **words: Any) -> Plan:
     return Plan("acme-docs", None, changes, **words)
 
 
-def outcome(*results: Result, plan: Plan | None = None, **words: Any) -> Outcome:
+def outcome(*results: StepResult, plan: Plan | None = None, **words: Any) -> Outcome:
     words.setdefault("requests", len(results))
     return Outcome("run", plan if plan is not None else Plan("acme-docs", None), results, **words)
 
@@ -52,8 +52,8 @@ def the_example() -> Plan:
             Action.UPDATE,
             Action.MOVE,
             fields=(delta("title", "Guide", "Guides"),),
-            before=Spot(SITE, None),
-            after=Spot(SITE, at("acme/site/docs/section/start")),
+            before=SiblingSpot(SITE, None),
+            after=SiblingSpot(SITE, at("acme/site/docs/section/start")),
             source=Source("sites/docs.yaml", 12),
             id="sec_1",
         ),

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from reconciler.model import Action, Blocked, Plan, Status, Unknown
+from reconciler.model import Action, Blocked, Plan, StepStatus, Unknown
 from reconciler.report.documents import outcome_document, path_text, plan_document
 from reconciler.report.schemas.documents import schemas
 from reconciler.report.values import data
@@ -122,8 +122,8 @@ def test_no_part_of_a_path_leaves_its_segment() -> None:
 
 def test_an_outcome_has_its_keys_in_their_order() -> None:
     made = outcome(
-        result(1, "acme/team/a", Status.DONE), result(2, "acme/team/b", Status.FAILED, "400"),
-        result(3, "acme/team/c", Status.SKIPPED, "requires step 2"), result(4, "acme/team/d", Status.IN_DOUBT, "cut"), requests=3,
+        result(1, "acme/team/a", StepStatus.DONE), result(2, "acme/team/b", StepStatus.FAILED, "400"),
+        result(3, "acme/team/c", StepStatus.SKIPPED, "requires step 2"), result(4, "acme/team/d", StepStatus.IN_DOUBT, "cut"), requests=3,
     )  # fmt: skip
     document = valid(outcome_document(made), "outcome")
     assert list(document) == ["format", "project", "environment", "summary", "steps", "edited", "leftover", "unverified", "savedPlan"]

@@ -12,7 +12,7 @@ import pytest
 from reconciler.cli.wiring import plan_file
 from reconciler.report.schemas.check import problem
 from reconciler.report.schemas.documents import DOCUMENTS
-from reconciler.state import Scope, Store
+from reconciler.state import StateScope, Store
 from tests.documents import valid
 
 FOLDER = Path(__file__).parent / "documents_of_0_1"
@@ -43,7 +43,7 @@ def test_a_saved_plan_of_0_1_is_read() -> None:
 
 def test_a_state_of_0_1_can_be_pushed_and_comes_back_byte_for_byte(tmp_path: Path) -> None:
     found = written("state")
-    scope = Scope(found["project"], found["environment"], found["service"])
+    scope = StateScope(found["project"], found["environment"], found["service"])
     with Store.open(f"sqlite:///{tmp_path}/state.db", scope, clock=lambda: datetime.now(UTC), create=True) as store:
         checked = store.check(found)
         with store.lease(who="ada@desk", command="state push") as journal:

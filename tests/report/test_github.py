@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from reconciler.errors import Problem
-from reconciler.model import Action, Blocked, Source, Status
+from reconciler.model import Action, Blocked, Source, StepStatus
 from reconciler.report.entries import outcome_sheet, plan_sheet
 from reconciler.report.findings import of_problem
 from reconciler.report.github import github, github_findings
@@ -23,7 +23,7 @@ def test_what_goes_and_what_is_blocked_stand_at_their_lines() -> None:
 
 
 def test_a_failed_step_is_an_error_and_starts_no_command() -> None:
-    shown = github(outcome_sheet(outcome(result(1, "acme/team/a", Status.FAILED, "no\n::error::x %0A::set-env name=a::b"))))
+    shown = github(outcome_sheet(outcome(result(1, "acme/team/a", StepStatus.FAILED, "no\n::error::x %0A::set-env name=a::b"))))
     assert all(COMMAND.fullmatch(f"{line}\n") for line in shown.splitlines())
     assert "::set-env" not in shown
     assert "%0A" not in shown

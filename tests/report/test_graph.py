@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reconciler.model import Declared, Desired, Source
-from reconciler.report.graph import COLOURS, Arrow, Graph, Node, graph_text, resources, steps
+from reconciler.report.graph import COLOURS, Arrow, Graph, GraphNode, graph_text, resources, steps
 from tests.report.made import at, plan, step
 
 
@@ -67,7 +67,9 @@ def test_the_step_of_a_site_is_inside_its_own_frame() -> None:
 
 
 def test_frames_are_subgraphs_in_both_languages() -> None:
-    graph = Graph({"s": Node(("Docs", "site docs")), "a": Node(("a",), "delete", "s"), "b": Node(("b",))}, (Arrow("b", "s"),))
+    graph = Graph(
+        {"s": GraphNode(("Docs", "site docs")), "a": GraphNode(("a",), "delete", "s"), "b": GraphNode(("b",))}, (Arrow("b", "s"),)
+    )
     assert graph_text(graph, "mermaid") == (
         "flowchart LR\n"
         '  subgraph n1["Docs (site docs)"]\n'
@@ -85,7 +87,7 @@ def test_frames_are_subgraphs_in_both_languages() -> None:
 
 
 def test_both_languages_escape_labels() -> None:
-    graph = Graph({"a": Node(('say "hi"; \x1b',)), "b": Node(("b\\", "c"))}, (Arrow("a", "b"), Arrow("b", "a", faint=True)))
+    graph = Graph({"a": GraphNode(('say "hi"; \x1b',)), "b": GraphNode(("b\\", "c"))}, (Arrow("a", "b"), Arrow("b", "a", faint=True)))
     assert graph_text(graph, "mermaid") == (
         "flowchart LR\n"
         '  n1["say #34;hi#34;#59; #92;x1b"]\n'
@@ -101,8 +103,8 @@ def test_both_languages_escape_labels() -> None:
 
 def test_every_node_is_one_line() -> None:
     def lines(number: int) -> int:
-        nodes = {f"s{index}": Node((f"s{index}",), inside=f"c{index % 10}") for index in range(number)}
-        frames = {f"c{index}": Node((f"c{index}",)) for index in range(10)}
+        nodes = {f"s{index}": GraphNode((f"s{index}",), inside=f"c{index % 10}") for index in range(number)}
+        frames = {f"c{index}": GraphNode((f"c{index}",)) for index in range(10)}
         return graph_text(Graph({**frames, **nodes}), "dot").count("\n")
 
     assert lines(2_000) - lines(1_000) == 1_000

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from reconciler.model import Action, Blocked, Edited, Plan, Status
+from reconciler.model import Action, Blocked, Edited, Plan, StepStatus
 from reconciler.report.layout import plain
 from reconciler.report.outcome import outcome_text, summary
 from tests.report.made import at, change, outcome, plan, result
 
-DONE = result(1, "acme/team/a", Status.DONE)
+DONE = result(1, "acme/team/a", StepStatus.DONE)
 
 
 def test_a_run_that_went_well_is_one_line() -> None:
@@ -17,9 +17,9 @@ def test_a_run_that_went_well_is_one_line() -> None:
 def test_every_step_that_did_not_end_well_is_named_with_its_reason() -> None:
     made = outcome(
         DONE,
-        result(2, "acme/site/docs", Status.FAILED, "POST /orgs/org_acme/sites: 400 title is too short", verb="create"),
-        result(3, "acme/site/docs/section/a", Status.SKIPPED, "requires step 2 (acme/site/docs)", verb="create"),
-        result(4, "acme/team/b", Status.IN_DOUBT, "the connection broke", verb="create"),
+        result(2, "acme/site/docs", StepStatus.FAILED, "POST /orgs/org_acme/sites: 400 title is too short", verb="create"),
+        result(3, "acme/site/docs/section/a", StepStatus.SKIPPED, "requires step 2 (acme/site/docs)", verb="create"),
+        result(4, "acme/team/b", StepStatus.IN_DOUBT, "the connection broke", verb="create"),
         notes=("acme: the service keeps logo as 'x'",),
     )
     assert plain(outcome_text(made)) == (
@@ -47,7 +47,7 @@ def test_what_is_left_is_never_called_empty() -> None:
 
 
 def test_an_interrupted_run_says_so_first() -> None:
-    made = outcome(DONE, result(2, "acme/team/b", Status.SKIPPED, "interrupted"), stopped="interrupted")
+    made = outcome(DONE, result(2, "acme/team/b", StepStatus.SKIPPED, "interrupted"), stopped="interrupted")
     assert summary(made) == "Interrupted. Applied 1 of 2 requests: 1 skipped. Run it again to continue."
 
 
@@ -59,7 +59,7 @@ def test_changes_of_the_state_alone_take_no_request() -> None:
 def test_what_somebody_else_changed_is_told_by_address_and_field_and_not_as_a_failure() -> None:
     made = outcome(
         DONE,
-        result(2, "acme/team/b", Status.STALE, "title was 'B' and is now 'C'"),
+        result(2, "acme/team/b", StepStatus.STALE, "title was 'B' and is now 'C'"),
         edited=(
             Edited(at("acme/space/one"), "title", "One", "Uno"),
             Edited(at("acme/space/one"), "secret", "a", "b", sensitive=True),

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.model import Action, Cause, Delta, Plan, Status, Unmanaged
-from reconciler.plan.drift import Drift, Drifted, Kept, Share
+from reconciler.model import Action, Cause, Delta, Plan, StepStatus, Unmanaged
+from reconciler.plan.drift import Drift, Drifted, DriftWord, Share
 from reconciler.report.entries import Sheet, drift_sheet, outcome_sheet, plan_sheet
 from reconciler.report.html import html as page
 from reconciler.report.markdown import LIMIT, markdown, marker
@@ -32,7 +32,9 @@ def drifted() -> Drift:
     )
     return Drift(
         "acme-docs", "staging",
-        resources=(Drifted(at("acme/site/docs"), "site", Kept.CHANGED, fields), Drifted(at("acme/space/old"), "space", Kept.DELETED)),
+        resources=(
+            Drifted(at("acme/site/docs"), "site", DriftWord.CHANGED, fields), Drifted(at("acme/space/old"), "space", DriftWord.DELETED),
+        ),
         unmanaged=(Unmanaged("space", "spc_1", "Wild"),), managed=12, coverage={"space": Share(3, 4), "site": Share(1, 1)}, whole=True,
     )  # fmt: skip
 
@@ -51,7 +53,7 @@ def test_markdown_says_what_the_text_says() -> None:
     text = markdown(drift_sheet(drifted()))
     assert "! ~ type  basic -> ultimate  (the YAML changed too: premium; cannot be changed on an existing site)" in text
     assert "| space | 3 | 4 | 75 % |" in text
-    assert markdown(outcome_sheet(outcome(result(1, "acme/team/a", Status.FAILED, "400")))).count("update: 400") == 1
+    assert markdown(outcome_sheet(outcome(result(1, "acme/team/a", StepStatus.FAILED, "400")))).count("update: 400") == 1
 
 
 @pytest.mark.parametrize(("many", "gone"), [(5_000, 20), (5_000, 900), (10, 1_200)])
@@ -106,7 +108,7 @@ class Tags(HTMLParser):
     "sheet",
     [
         plan_sheet(the_example()), plan_sheet(Plan("p", None)), drift_sheet(drifted()), drift_sheet(Drift("p", None)),
-        outcome_sheet(outcome(result(1, "acme/team/a", Status.FAILED, EVIL))),
+        outcome_sheet(outcome(result(1, "acme/team/a", StepStatus.FAILED, EVIL))),
         plan_sheet(plan(change("acme/space/a", Action.UPDATE, fields=(delta("title", EVIL, "b"),)), notes=(EVIL,))),
     ],
 )  # fmt: skip

@@ -10,14 +10,14 @@ import pytest
 from reconciler.address import Address
 from reconciler.model import Step
 from reconciler.report.saved import Digests, digest_of
-from reconciler.resource import PATCH, POST, UNSET, Api, Foreign, Keyed, Listing, Resource, field, within
+from reconciler.resource import PATCH, POST, UNSET, Foreign, Keyed, Listing, Resource, Verbs, field, within
 
 
 class Shed(Resource, kind="shed", place=Keyed("sheds")):
     """A shed with a lock."""
 
     reads = (Listing("/gardens/{garden}/sheds"),)
-    api = Api(create=POST("/gardens/{garden}/sheds"), update=PATCH("/sheds/{id}"))
+    api = Verbs(create=POST("/gardens/{garden}/sheds"), update=PATCH("/sheds/{id}"))
     garden = within("garden")
     name: str = field("What it is called.", key=True)
     lock: str = field("The code of its lock.", sensitive=True, wire="lockCode")

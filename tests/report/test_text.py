@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from reconciler.model import Action, Blocked, Cause, Change, Plan, Source, Spot, Unknown
+from reconciler.model import Action, Blocked, Cause, Change, Plan, SiblingSpot, Source, Unknown
 from reconciler.report.layout import Style, cells, plain
 from reconciler.report.text import FOLD, plan_text, summary
 from reconciler.resource import UNSET
@@ -117,7 +117,12 @@ acme/team/x
         "a rename says what it was",
     ),
     (
-        change("acme/space/x", Action.MOVE, before=Spot(at("acme/collection/a"), None), after=Spot(at("acme"), at("acme/space/y"))),
+        change(
+            "acme/space/x",
+            Action.MOVE,
+            before=SiblingSpot(at("acme/collection/a"), None),
+            after=SiblingSpot(at("acme"), at("acme/space/y")),
+        ),
         """\
 acme/space/x
   > into        acme                                  (was in acme/collection/a)
@@ -129,8 +134,8 @@ acme/space/x
             "acme/space/x",
             Action.MOVE,
             fields=(delta("parent", "acme/collection/a", None, Cause.DRIFT),),
-            before=Spot(at("acme/collection/a"), None),
-            after=Spot(at("acme"), None),
+            before=SiblingSpot(at("acme/collection/a"), None),
+            after=SiblingSpot(at("acme"), None),
         ),
         """\
 acme/space/x
@@ -138,7 +143,9 @@ acme/space/x
         "the container's field is told once, with its cause",
     ),
     (
-        change("acme/site/docs/section/a", Action.MOVE, before=Spot(SITE, at("acme/site/docs/section/b")), after=Spot(SITE, None)),
+        change(
+            "acme/site/docs/section/a", Action.MOVE, before=SiblingSpot(SITE, at("acme/site/docs/section/b")), after=SiblingSpot(SITE, None)
+        ),
         """\
 acme/site/docs/section/a
   > first       among its siblings                    (was after acme/site/docs/section/b)""",
@@ -148,8 +155,8 @@ acme/site/docs/section/a
         change(
             "acme/site/docs/section/b",
             Action.MOVE,
-            before=Spot(SITE, at("acme/site/docs/section/a")),
-            after=Spot(SITE, at("acme/site/docs/section/a")),
+            before=SiblingSpot(SITE, at("acme/site/docs/section/a")),
+            after=SiblingSpot(SITE, at("acme/site/docs/section/a")),
         ),
         """\
 acme/site/docs/section/b

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from reconciler.model import Action, Cause, Delta
-from reconciler.plan.drift import Drift, Drifted, Kept
+from reconciler.plan.drift import Drift, Drifted, DriftWord
 from reconciler.report.drift import drift_text
 from reconciler.report.entries import plan_sheet
 from reconciler.report.html import html
@@ -152,5 +152,5 @@ def test_a_plan_says_what_differs_inside_a_value_in_every_format_for_people() ->
 
 def test_drift_says_what_differs_inside_a_value() -> None:
     field = Delta("mergeRules", AFTER, AFTER, Cause.DRIFT, last=BEFORE)
-    found = Drift("p", None, resources=(Drifted(at("acme"), "organization", Kept.CHANGED, (field,)),))
+    found = Drift("p", None, resources=(Drifted(at("acme"), "organization", DriftWord.CHANGED, (field,)),))
     assert "mergeRules.strict" in plain(drift_text(found))

@@ -47,7 +47,12 @@ def test_no_place_and_no_reading_is_asked_for_its_class() -> None:
 
 
 def test_a_switch_would_be_found() -> None:
-    asked = ["from reconciler.resource import Node as N, Kind", "isinstance(place, (int, N))", "match place:", "    case N(tag=tag): pass"]
+    asked = [
+        "from reconciler.resource import ListItem as N, Kind",
+        "isinstance(place, (int, N))",
+        "match place:",
+        "    case N(tag=tag): pass",
+    ]
     text = "\n".join([*asked, "isinstance(kind, Kind)"])
     assert list(switches(ast.parse(text))) == [2, 4]
-    assert {"Keyed", "Node", "Single", "Listing", "One", "Sighting", "Finding"} <= CLASSES
+    assert {"Keyed", "ListItem", "SingleValue", "Listing", "One", "Sighting", "Lookup"} <= CLASSES

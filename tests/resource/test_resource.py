@@ -10,7 +10,7 @@ from annotated_types import Len
 from reconciler.address import Address
 from reconciler.errors import DeclarationError
 from reconciler.kinds import load
-from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Keyed, Kinds, Listing, One, Resource, Role, field, output, within
+from reconciler.resource import DELETE, PATCH, POST, UNSET, FieldRole, Keyed, Kinds, Listing, One, Resource, Verbs, field, output, within
 
 
 def declare(**parts: Any) -> Any:
@@ -20,7 +20,7 @@ def declare(**parts: Any) -> Any:
         "__doc__": "A thing.",
         "__annotations__": {"title": Annotated[str, Len(1, 5)]},
         "reads": (Listing("/things"),),
-        "api": Api(create=POST("/things"), update=PATCH("/things/{id}"), delete=DELETE("/things/{id}")),
+        "api": Verbs(create=POST("/things"), update=PATCH("/things/{id}"), delete=DELETE("/things/{id}")),
         "title": field(key=True),
         **parts,
     }
@@ -61,7 +61,7 @@ def test_what_a_later_service_adds_to_a_value_makes_no_difference() -> None:
         ({"words": {"prune": "some"}}, "prune is 'some', not one of owned, all, none"),
         ({"words": {"owner": "owner.id"}}, "its owner is a container, but it has none"),
         (
-            {"api": Api(create=POST("/things", whole=("title",)), update=PATCH("/things/{id}"))},
+            {"api": Verbs(create=POST("/things", whole=("title",)), update=PATCH("/things/{id}"))},
             "verb create is not sent without title, which is not a field that it sends and that is never shown",
         ),
         (
@@ -81,8 +81,11 @@ def test_a_contradiction_is_named(parts: dict[str, Any], says: str) -> None:
     [
         ({"box": within("box")}, "unknown or circular containers: thing within box"),
         ({"reads": (Listing("/x/{box}", each="box"),)}, "kind thing: a reading names the unknown kind box"),
-        ({"api": Api(create=POST("/{box}/things"), update=PATCH("/things/{id}"))}, "kind thing: nothing fills {box} in POST /{box}/things"),
-        ({"api": Api(update=PATCH("/things/{id}", reshapes=("box",)))}, "kind thing: verb update names the unknown kind box"),
+        (
+            {"api": Verbs(create=POST("/{box}/things"), update=PATCH("/things/{id}"))},
+            "kind thing: nothing fills {box} in POST /{box}/things",
+        ),
+        ({"api": Verbs(update=PATCH("/things/{id}", reshapes=("box",)))}, "kind thing: verb update names the unknown kind box"),
     ],
 )
 def test_kinds_that_do_not_fit_together_are_refused(parts: dict[str, Any], says: str) -> None:
@@ -113,7 +116,7 @@ def test_every_kind_and_every_written_field_tells_users_what_it_is() -> None:
         f"{kind.name}.{one.name}"
         for kind in load().values()
         for one in kind.fields.values()
-        if one.role in (Role.VALUE, Role.SEED) and one.name != getattr(kind.place, "key_is", None) and not one.doc
+        if one.role in (FieldRole.VALUE, FieldRole.SEED) and one.name != getattr(kind.place, "key_is", None) and not one.doc
     ]
     assert silent == []
 

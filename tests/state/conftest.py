@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from reconciler.state import Scope, Store
+from reconciler.state import StateScope, Store
 from tests.state.examples import CLOCK, SERVICE
 
 OpenStore = Callable[..., Store]
@@ -47,16 +47,16 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def scope() -> Scope:
-    return Scope(f"project-{uuid4()}", None, SERVICE)
+def scope() -> StateScope:
+    return StateScope(f"project-{uuid4()}", None, SERVICE)
 
 
 @pytest.fixture
-def open_at(scope: Scope) -> Iterator[OpenStore]:
+def open_at(scope: StateScope) -> Iterator[OpenStore]:
     """Open stores at a URL that close with the test; by default this test's scope, to write."""
     with ExitStack() as opened:
 
-        def make(url: str, at: Scope = scope, *, create: bool = True) -> Store:
+        def make(url: str, at: StateScope = scope, *, create: bool = True) -> Store:
             return opened.enter_context(Store.open(url, at, clock=CLOCK, create=create))
 
         yield make

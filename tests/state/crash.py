@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from reconciler.state import Scope
+from reconciler.state import StateScope
 from tests import processes
 
 PROLOGUE = """
@@ -27,17 +27,17 @@ with store.lease(who="grace@server", command="reconciler apply --env live") as j
 )
 
 
-def _command(script: str, url: str, scope: Scope) -> list[str]:
+def _command(script: str, url: str, scope: StateScope) -> list[str]:
     return [sys.executable, "-c", script, url, scope.project, scope.service]
 
 
-def run(script: str, url: str, scope: Scope) -> subprocess.CompletedProcess[str]:
+def run(script: str, url: str, scope: StateScope) -> subprocess.CompletedProcess[str]:
     """Run the script after the prologue, to its end."""
     return processes.run(_command(PROLOGUE + script, url, scope), capture_output=True, text=True, timeout=60, check=False)
 
 
 @contextmanager
-def holding(url: str, scope: Scope) -> Iterator[subprocess.Popen[str]]:
+def holding(url: str, scope: StateScope) -> Iterator[subprocess.Popen[str]]:
     """A process that has the lease until its input ends, or it does."""
     with processes.Popen(_command(HOLD, url, scope), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from reconciler.errors import Locked, StateError
-from reconciler.state import LEASE_SECONDS, Ending, Scope, Store
+from reconciler.state import LEASE_SECONDS, IntentEnding, StateScope, Store
 from reconciler.state.bucket.database import COMPACTED, Bucket
 from reconciler.state.bucket.folder import Folder
 from reconciler.state.bucket.objects import Objects, Unreachable
@@ -23,7 +23,7 @@ from reconciler.state.journal import Journal
 from reconciler.state.tables.schema import METADATA
 from tests.state.examples import CLOCK, GUIDES, SERVICE, START, WHO, binding, intent
 
-FIRST, OTHER = Scope("handbook", None, SERVICE), Scope("manual", None, SERVICE)
+FIRST, OTHER = StateScope("handbook", None, SERVICE), StateScope("manual", None, SERVICE)
 
 
 class Odd:
@@ -68,7 +68,7 @@ class Odd:
         self.calls.append(("check", ""))
 
 
-def store(objects: Objects, scope: Scope = FIRST, *, create: bool = True) -> Store:
+def store(objects: Objects, scope: StateScope = FIRST, *, create: bool = True) -> Store:
     made = Store(Bucket(objects, "the state s3://b/p", create=create, pause=lambda _: None), scope, clock=CLOCK, create=create)
     if create:
         made._make_state()
@@ -104,12 +104,12 @@ def rows(database: Bucket) -> dict[str, list[Any]]:
 def busy(journal: Journal) -> None:
     """Something of everything that a journal writes: rows are added, changed, and removed with what refers to them."""
     first, second = journal.intend([intent(), intent()])
-    journal.settle([Ending(first.id, "done", bind=(binding(), binding(START)), after={GUIDES: {"title": "é\U0001f600"}})])
-    journal.settle([Ending(second.id, "in-doubt", "no answer")])
+    journal.settle([IntentEnding(first.id, "done", bind=(binding(), binding(START)), after={GUIDES: {"title": "é\U0001f600"}})])
+    journal.settle([IntentEnding(second.id, "in-doubt", "no answer")])
     journal.note(GUIDES, sent={"a": 1.5, "b": None}, seen={"a": [1, {"c": "\0"}]})
     journal.remember(rename={GUIDES: START, START: GUIDES})
     journal.remember(forget=[START])
-    journal.settle([Ending(second.id, "failed", "refused")])
+    journal.settle([IntentEnding(second.id, "failed", "refused")])
 
 
 def test_what_is_read_from_the_chain_is_what_its_writer_had(folder: Path) -> None:
@@ -131,7 +131,7 @@ def test_what_is_ready_together_is_one_object_and_a_snapshot_is_a_state_of_its_o
     with store(Folder(folder)) as mine, mine.lease(**WHO) as journal:
         before = numbers(folder)
         intents = journal.intend([intent() for _ in range(500)])
-        journal.commit([intent()], [Ending(one.id, "not-sent") for one in intents])
+        journal.commit([intent()], [IntentEnding(one.id, "not-sent") for one in intents])
         assert len(numbers(folder)) == len(before) + 2
         journal.remember(bind=[binding()])
     copy = tmp_path / "copy.db"
@@ -149,7 +149,7 @@ def test_a_write_whose_answer_is_lost_has_its_effect_once(folder: Path, way: str
         (sent,) = journal.intend([intent()])
         if objects.late is not None:
             assert objects.late() is False  # what is sent again has the number; what comes late finds it taken
-        journal.settle([Ending(sent.id, "done")])
+        journal.settle([IntentEnding(sent.id, "done")])
         assert numbers(folder) == [*before, before[-1] + 1, before[-1] + 2]
         assert journal.state().intents == ()
 
@@ -185,8 +185,8 @@ def test_projects_that_run_at_the_same_time_share_the_chain(folder: Path) -> Non
     with one, two, one.lease(**WHO) as first, two.lease(**WHO) as second:
         for _ in range(3):
             (mine,), (theirs,) = first.intend([intent()]), second.intend([intent()])
-            first.settle([Ending(mine.id, "done")])
-            second.settle([Ending(theirs.id, "done")])
+            first.settle([IntentEnding(mine.id, "done")])
+            second.settle([IntentEnding(theirs.id, "done")])
         second.remember(bind=[binding()])
         assert first.state().foreign == {(binding().kind, binding().id)}
     with store(Folder(folder), create=False) as reader:
@@ -240,7 +240,9 @@ def test_requests_of_a_run_are_few_and_those_of_a_reader_do_not_grow_with_its_hi
             for number in range(10):
                 (sent,) = journal.intend([intent()])
                 journal.settle(
-                    [Ending(sent.id, "done", bind=(binding(),) if not number else ())] if not number else [Ending(sent.id, "done")]
+                    [IntentEnding(sent.id, "done", bind=(binding(),) if not number else ())]
+                    if not number
+                    else [IntentEnding(sent.id, "done")]
                 )
             journal.remember(forget=[GUIDES])
         made = Counter(call for call, _ in objects.calls)
@@ -256,7 +258,7 @@ def test_requests_of_a_run_are_few_and_those_of_a_reader_do_not_grow_with_its_hi
 def test_a_long_run_writes_a_snapshot_now_and_then(folder: Path) -> None:
     with store(Folder(folder)) as mine, mine.lease(**WHO) as journal:
         for _ in range(COMPACTED):
-            journal.settle([Ending(*(one.id for one in journal.intend([intent()])), "done")])
+            journal.settle([IntentEnding(*(one.id for one in journal.intend([intent()])), "done")])
         objects = Odd(folder)
         with store(objects, create=False) as reader:
             reader.read()

@@ -16,13 +16,13 @@ from uuid import uuid4
 import pytest
 
 from reconciler.errors import Locked, StateError
-from reconciler.state import Ending, Scope, Store
+from reconciler.state import IntentEnding, StateScope, Store
 from reconciler.text.install import installing
 from tests.proofs import proof
 from tests.state import azure, s3
 from tests.state.examples import CLOCK, GUIDES, SERVICE, WHO, binding, intent
 
-SCOPE = Scope("handbook", None, SERVICE)
+SCOPE = StateScope("handbook", None, SERVICE)
 
 
 PREFIXES = {"s3_proxy": f"s3://{s3.BUCKET}", "azure_proxy": f"az://{azure.CONTAINER}"}
@@ -57,7 +57,7 @@ def whole_life(url: str) -> None:
         with opened(url, create=False) as reader:
             assert [found.id for found in reader.read().intents] == [sent.id]
             assert reader.condition().held
-        journal.settle([Ending(sent.id, "done", bind=(binding(),))])
+        journal.settle([IntentEnding(sent.id, "done", bind=(binding(),))])
         journal.finish(exit_code=0, summary={})
     with opened(url) as mine, mine.lease(**WHO) as journal:
         assert set(journal.state().bindings) == {GUIDES}
@@ -84,7 +84,7 @@ def test_a_run_in_a_bucket_is_the_same_whatever_goes_wrong_with_its_requests(url
             proxy.next = [way]
         (sent,) = journal.intend([intent()])
         used = len(proxy.requests) - before
-        journal.settle([Ending(sent.id, "done", bind=(binding(),))])
+        journal.settle([IntentEnding(sent.id, "done", bind=(binding(),))])
         with opened(url, create=False) as reader:
             assert set(reader.read().bindings) == {GUIDES}
             assert [run.did for run in reader.runs()] == [{"create": 1}]

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import Phase, given, settings
 
 from reconciler.errors import Locked, Refused, UsageError
-from reconciler.model import Binding, Guards, Intent, Place, Rules
-from reconciler.state import Ending, Scope, Store
+from reconciler.model import Binding, Guards, Intent, Rules, SiblingPlace
+from reconciler.state import IntentEnding, StateScope, Store
 from reconciler.text.escape import as_json
 from tests.documents import valid
 from tests.proofs import sampled, tries
@@ -26,9 +26,9 @@ from tests.state.examples import CLOCK, GUIDES, LEGACY, START, WHO, binding, int
 
 
 @pytest.fixture
-def scope() -> Scope:
+def scope() -> StateScope:
     """On a service of its own, where nothing belongs to others."""
-    return Scope(f"project-{uuid4()}", None, f"https://{uuid4()}")
+    return StateScope(f"project-{uuid4()}", None, f"https://{uuid4()}")
 
 
 @pytest.fixture
@@ -40,11 +40,11 @@ def elsewhere(open_at: OpenStore, tmp_path: Path) -> Store:
 def fill(store: Store) -> Store:
     """One of everything: bindings with places, rules, turns, requests that are done, failed, in doubt and open."""
     with store.lease(**WHO) as journal:
-        journal.remember(bind=[binding(), binding(START, place=Place("acme", 1), protected=True)])
+        journal.remember(bind=[binding(), binding(START, place=SiblingPlace("acme", 1), protected=True)])
         journal.remember_rules(Rules(Guards(20.0, 3, 1), {"team": "all"}, frozenset({"site"})))
         done, failed, doubtful, _ = journal.intend([intent(), intent(), intent(LEGACY), intent(LEGACY, writes={"a": None})])
-        journal.settle([Ending(done.id, "done", bind=(binding(sent={"title": None}),), after={GUIDES: {"title": "b"}})])
-        journal.settle([Ending(failed.id, "failed", "no"), Ending(doubtful.id, "in-doubt", "who knows")])
+        journal.settle([IntentEnding(done.id, "done", bind=(binding(sent={"title": None}),), after={GUIDES: {"title": "b"}})])
+        journal.settle([IntentEnding(failed.id, "failed", "no"), IntentEnding(doubtful.id, "in-doubt", "who knows")])
         journal.finish(exit_code=5, summary={"done": 1})
     return store
 
@@ -83,7 +83,7 @@ def test_after_a_push_a_run_goes_on_with_the_next_numbers(store: Store, elsewher
     with elsewhere.lease(**WHO) as journal:
         assert [one.id for one in journal.state().intents] == [3, 4]
         assert journal.intend([intent()])[0].id == 5
-        journal.settle([Ending(3, "recovered", bind=(binding(LEGACY),))])
+        journal.settle([IntentEnding(3, "recovered", bind=(binding(LEGACY),))])
         assert journal.state().serial == store.read().serial + 1
 
 
@@ -101,7 +101,7 @@ def test_the_key_of_the_digests_stays_where_it_is(store: Store, elsewhere: Store
 def test_every_binding_and_intent_survives_the_way_to_a_server_and_back(
     postgres_url: str, tmp_path_factory: pytest.TempPathFactory, bound: list[Binding], intents: list[Intent]
 ) -> None:
-    folder, scope = tmp_path_factory.mktemp("carry"), Scope(f"p-{uuid4()}", None, f"https://{uuid4()}")
+    folder, scope = tmp_path_factory.mktemp("carry"), StateScope(f"p-{uuid4()}", None, f"https://{uuid4()}")
     with ExitStack() as opened:
         urls = (f"sqlite:///{folder}/1.db", postgres_url, f"sqlite:///{folder}/2.db")
         stores = [opened.enter_context(Store.open(url, scope, clock=CLOCK, create=True)) for url in urls]
@@ -161,7 +161,7 @@ def test_a_state_that_is_held_is_not_replaced(store: Store, open_store: OpenStor
         push(open_store(), found)
 
 
-def test_a_state_of_another_scope_is_refused(store: Store, open_store: OpenStore, scope: Scope) -> None:
+def test_a_state_of_another_scope_is_refused(store: Store, open_store: OpenStore, scope: StateScope) -> None:
     found = document(fill(store))
     for other in (replace(scope, environment="live"), replace(scope, project="q"), replace(scope, service="sandbox:1")):
         with pytest.raises(UsageError, match=f"it is the state of {scope.project} on {scope.service}, and this is "):

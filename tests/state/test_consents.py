@@ -14,7 +14,7 @@ import pytest
 
 from reconciler.errors import StateError
 from reconciler.model import Consent
-from reconciler.state import Scope, Store
+from reconciler.state import StateScope, Store
 from tests.state.examples import NOW, SERVICE
 
 PUBLISHED = Consent("acme/site/docs", "published", "", "", "", "true")
@@ -26,7 +26,7 @@ APPLY, KILLED = "apply", -1
 def store(url: str) -> Iterator[Store]:
     """On a clock that goes on, because runs are told apart by when they began."""
     ticks = count()
-    scope = Scope(f"project-{uuid4()}", None, SERVICE)
+    scope = StateScope(f"project-{uuid4()}", None, SERVICE)
     with Store.open(url, scope, clock=lambda: NOW + timedelta(seconds=next(ticks)), create=True) as made:
         yield made
 
@@ -88,13 +88,13 @@ def test_a_run_that_opens_nothing_and_continues_nothing_writes_nothing(store: St
 
 def test_another_project_is_allowed_nothing(store: Store, url: str) -> None:
     run(store, KILLED, PUBLISHED)
-    with Store.open(url, Scope(f"project-{uuid4()}", None, SERVICE), clock=lambda: NOW, create=True) as other:
+    with Store.open(url, StateScope(f"project-{uuid4()}", None, SERVICE), clock=lambda: NOW, create=True) as other:
         assert other.read().consents == frozenset()
 
 
 @pytest.mark.parametrize("text", ["[", "1", '[["acme"]]', '[["acme","a","","","",1]]'])
 def test_a_broken_row_is_said_to_be_broken(tmp_path: Path, text: str) -> None:
-    with Store.open(f"sqlite:///{tmp_path}/state.db", Scope("p", None, SERVICE), clock=lambda: NOW, create=True) as made:
+    with Store.open(f"sqlite:///{tmp_path}/state.db", StateScope("p", None, SERVICE), clock=lambda: NOW, create=True) as made:
         run(made, KILLED, PUBLISHED)
         with closing(sqlite3.connect(tmp_path / "state.db")) as connection:
             connection.execute("UPDATE consents SET value = ?", (text,))

@@ -8,14 +8,14 @@ import pytest
 from sqlalchemy import event
 
 from reconciler.errors import StateError
-from reconciler.state import Scope
+from reconciler.state import StateScope
 from reconciler.state.database import SqliteFile
 from tests.state import crash
 from tests.state.conftest import OpenStore
 from tests.state.examples import GUIDES, WHO, binding, intent
 
 
-def test_an_intent_is_open_after_the_process_died_before_its_outcome(url: str, scope: Scope, open_store: OpenStore) -> None:
+def test_an_intent_is_open_after_the_process_died_before_its_outcome(url: str, scope: StateScope, open_store: OpenStore) -> None:
     died = crash.run(
         """
 with store.lease(**WHO) as journal:
@@ -34,7 +34,7 @@ with store.lease(**WHO) as journal:
         assert found.serial == 1
 
 
-def test_a_transaction_cut_by_death_never_was(url: str, scope: Scope, open_store: OpenStore) -> None:
+def test_a_transaction_cut_by_death_never_was(url: str, scope: StateScope, open_store: OpenStore) -> None:
     died = crash.run(
         """
 from sqlalchemy import Engine, event
@@ -51,7 +51,9 @@ with store.lease(**WHO) as journal:
     assert (len(found.intents), found.bindings) == (1, {})
 
 
-def test_a_failing_commit_is_an_error_before_anything_is_sent_and_leaves_nothing(url: str, scope: Scope, open_store: OpenStore) -> None:
+def test_a_failing_commit_is_an_error_before_anything_is_sent_and_leaves_nothing(
+    url: str, scope: StateScope, open_store: OpenStore
+) -> None:
     died = crash.run(
         """
 from sqlalchemy import Engine, event
@@ -98,7 +100,7 @@ def test_a_full_disk_is_said_and_what_was_there_stays(tmp_path: Path, open_at: O
         assert (set(found.bindings), found.intents) == ({GUIDES}, ())
 
 
-def test_a_write_the_system_refuses_is_said(tmp_path: Path, scope: Scope, open_at: OpenStore) -> None:
+def test_a_write_the_system_refuses_is_said(tmp_path: Path, scope: StateScope, open_at: OpenStore) -> None:
     url = f"sqlite:///{tmp_path}/own.db"
     refused = crash.run(
         """

@@ -14,14 +14,14 @@ import pytest
 from sqlalchemy import create_engine, event, text
 
 from reconciler.errors import StateError
-from reconciler.state import Ending, Scope, Store
+from reconciler.state import IntentEnding, StateScope, Store
 from reconciler.state.database import SqliteFile
 from reconciler.text.install import installing
 from tests.state import crash
 from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, SERVICE, WHO, binding, intent
 
-SCOPE = Scope("p", None, SERVICE)
+SCOPE = StateScope("p", None, SERVICE)
 
 
 def refused(url: str, *, create: bool = True) -> StateError:
@@ -199,7 +199,7 @@ def test_an_outcome_that_nobody_of_us_wrote_is_no_source_of_ids(tmp_path: Path, 
     with Store.open(f"sqlite:///{tmp_path}/state.db", SCOPE, clock=CLOCK, create=True) as store:
         with store.lease(**WHO) as journal:
             (one,) = journal.intend([intent()])
-            journal.settle([Ending(one.id, "done", bind=(binding(),))])
+            journal.settle([IntentEnding(one.id, "done", bind=(binding(),))])
         with closing(sqlite3.connect(tmp_path / "state.db")) as connection, connection:
             connection.execute("update outcomes set bound = ?", (value,))
         with pytest.raises(StateError, match="the state is damaged: an outcome cannot be read"):

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from reconciler.model import State
-from reconciler.state import Scope, Store
+from reconciler.state import StateScope, Store
 from tests.state import crash
 from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, GUIDES, SERVICE, WHO, binding
 
-SCOPE = Scope("p", None, SERVICE)
+SCOPE = StateScope("p", None, SERVICE)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from reconciler.errors import StateError
-from reconciler.state import Ending, Journal, Store, grouped
+from reconciler.state import IntentEnding, Journal, Store, grouped
 from tests.growth.test_apply import mixed
 from tests.harness import Org
 from tests.state.examples import GUIDES, WHO, binding, intent
@@ -49,7 +49,7 @@ def test_what_is_ready_together_is_one_transaction(store: Store) -> None:
             assert [one.id for one in written] == list(range(1, MANY + 1))
             assert {one.run for one in written} == {journal.run}
             for one in written:
-                group.settle(Ending(one.id, "done"))
+                group.settle(IntentEnding(one.id, "done"))
         return group.commits
 
     with store.lease(**WHO) as journal, counted() as counts:
@@ -73,7 +73,7 @@ def test_an_ending_is_durable_before_an_intent_that_comes_after_it(store: Store)
     async def run(journal: Journal) -> None:
         async with grouped(journal) as group:
             first = await group.intend(intent())
-            group.settle(Ending(first.id, "done", bind=(binding(GUIDES),)))
+            group.settle(IntentEnding(first.id, "done", bind=(binding(GUIDES),)))
             assert GUIDES not in store.read().bindings
             second = await group.intend(intent())
             assert GUIDES in store.read().bindings
@@ -87,7 +87,7 @@ def test_an_ending_that_no_intent_follows_is_written_by_itself(store: Store) -> 
     async def run(journal: Journal) -> None:
         async with grouped(journal) as group:
             first = await group.intend(intent())
-            group.settle(Ending(first.id, "done"))
+            group.settle(IntentEnding(first.id, "done"))
             while store.read().intents:
                 await asyncio.sleep(0.001)
 
@@ -127,13 +127,13 @@ def test_a_transaction_that_fails_fails_for_all_and_nothing_is_accepted_after_it
     async def run(journal: Journal) -> None:
         async with grouped(journal) as group:
             first, second = await asyncio.gather(group.intend(intent()), group.intend(intent()))
-            group.settle(Ending(first.id, "done"))
-            group.settle(Ending(first.id, "done"))  # one intent cannot end twice
+            group.settle(IntentEnding(first.id, "done"))
+            group.settle(IntentEnding(first.id, "done"))  # one intent cannot end twice
             raised = await asyncio.gather(*(group.intend(intent()) for _ in range(3)), return_exceptions=True)
             assert [type(error) for error in raised] == [StateError] * 3
             with pytest.raises(StateError, match="cannot end twice"):
                 await group.intend(intent())
-            group.settle(Ending(second.id, "done"))  # what was sent may still be written down
+            group.settle(IntentEnding(second.id, "done"))  # what was sent may still be written down
 
     with store.lease(**WHO) as journal:
         with pytest.raises(StateError, match="cannot end twice"):

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from reconciler.errors import StateError
-from reconciler.model import Origin, Place
+from reconciler.model import Origin, SiblingPlace
 from reconciler.resource import UNSET
-from reconciler.state import Ending, Journal, Store
+from reconciler.state import IntentEnding, Journal, Store
 from tests.state.examples import GUIDES, LEGACY, START, WHO, at, binding, fields_of, intent
 
 
@@ -33,17 +33,17 @@ def test_ids_of_intents_grow_over_runs_and_carry_the_run(store: Store) -> None:
 @pytest.mark.parametrize(("status", "still_open"), [("done", 0), ("failed", 0), ("not-sent", 0), ("recovered", 0), ("in-doubt", 1)])
 def test_every_ending_but_in_doubt_closes_an_intent(journal: Journal, status: Any, still_open: int) -> None:
     (one,) = journal.intend([intent()])
-    journal.settle([Ending(one.id, status)])
+    journal.settle([IntentEnding(one.id, status)])
     assert journal.state().intents == (one,) * still_open
 
 
 def test_an_intent_in_doubt_can_be_settled_later_by_another_run(store: Store) -> None:
     with store.lease(**WHO) as first:
         one, two = first.intend([intent(), intent(START)])
-        first.settle([Ending(one.id, "in-doubt", "the connection was cut")])
+        first.settle([IntentEnding(one.id, "in-doubt", "the connection was cut")])
     with store.lease(**WHO) as second:
         assert second.state().intents == (one, two)
-        second.settle([Ending(one.id, "recovered", bind=(binding(origin=Origin.RECOVERED),)), Ending(two.id, "not-sent")])
+        second.settle([IntentEnding(one.id, "recovered", bind=(binding(origin=Origin.RECOVERED),)), IntentEnding(two.id, "not-sent")])
         assert second.state().intents == ()
         assert second.state().bindings[GUIDES].origin is Origin.RECOVERED
 
@@ -51,22 +51,24 @@ def test_an_intent_in_doubt_can_be_settled_later_by_another_run(store: Store) ->
 @pytest.mark.parametrize("again", ["done", "in-doubt"])
 def test_an_intent_that_ended_does_not_end_again(journal: Journal, again: Any) -> None:
     (one,) = journal.intend([intent()])
-    journal.settle([Ending(one.id, "done")])
+    journal.settle([IntentEnding(one.id, "done")])
     with pytest.raises(StateError, match=r"intent 1 is not open"):
-        journal.settle([Ending(one.id, again, bind=(binding(),))])
+        journal.settle([IntentEnding(one.id, again, bind=(binding(),))])
     assert journal.state().bindings == {}
 
 
 def test_one_intent_cannot_end_twice_at_once(journal: Journal) -> None:
     (one,) = journal.intend([intent()])
     with pytest.raises(StateError, match="cannot end twice"):
-        journal.settle([Ending(one.id, "done"), Ending(one.id, "failed")])
+        journal.settle([IntentEnding(one.id, "done"), IntentEnding(one.id, "failed")])
 
 
 def test_an_ending_binds_forgets_and_sees_in_one_transaction(journal: Journal) -> None:
     journal.remember(bind=[binding(LEGACY), binding(START)])
     (one,) = journal.intend([intent()])
-    journal.settle([Ending(one.id, "done", bind=(binding(id="id-legacy"),), forget=(LEGACY,), seen={START: {"title": "seen", "new": 1}})])
+    journal.settle(
+        [IntentEnding(one.id, "done", bind=(binding(id="id-legacy"),), forget=(LEGACY,), seen={START: {"title": "seen", "new": 1}})]
+    )
     found = journal.state().bindings
     assert found == {GUIDES: binding(id="id-legacy"), START: binding(START, seen={"title": "seen", "new": 1})}
 
@@ -75,12 +77,12 @@ def test_what_fails_in_a_transaction_takes_all_of_it_back(journal: Journal) -> N
     (one,) = journal.intend([intent()])
     before = journal.state()
     with pytest.raises(StateError, match="acme/space/legacy is not tracked"):
-        journal.settle([Ending(one.id, "done", bind=(binding(),), seen={LEGACY: {"title": "x"}})])
+        journal.settle([IntentEnding(one.id, "done", bind=(binding(),), seen={LEGACY: {"title": "x"}})])
     assert journal.state() == before
 
 
 def test_binding_an_address_anew_leaves_no_field_of_the_old(journal: Journal) -> None:
-    journal.remember(bind=[binding(sent={"old": 1}, seen={"old": 1}, place=Place("acme", 1), protected=True)])
+    journal.remember(bind=[binding(sent={"old": 1}, seen={"old": 1}, place=SiblingPlace("acme", 1), protected=True)])
     journal.remember(bind=[binding(id="other", sent={"new": 1}, seen={})])
     assert journal.state().bindings == {GUIDES: binding(id="other", sent={"new": 1}, seen={})}
 
@@ -126,19 +128,19 @@ def test_a_note_of_an_unbound_address_is_refused(journal: Journal) -> None:
 
 def test_places_and_protection_change_alone(journal: Journal) -> None:
     journal.remember(bind=[binding()])
-    journal.remember(places={GUIDES: Place("acme", 3), START: Place("acme", 4)}, protect={GUIDES: True, START: True})
-    assert journal.state().bindings == {GUIDES: binding(place=Place("acme", 3), protected=True)}
+    journal.remember(places={GUIDES: SiblingPlace("acme", 3), START: SiblingPlace("acme", 4)}, protect={GUIDES: True, START: True})
+    assert journal.state().bindings == {GUIDES: binding(place=SiblingPlace("acme", 3), protected=True)}
     journal.remember(protect={GUIDES: False})
-    assert journal.state().bindings == {GUIDES: binding(place=Place("acme", 3))}
+    assert journal.state().bindings == {GUIDES: binding(place=SiblingPlace("acme", 3))}
 
 
 def test_renaming_keeps_fields_and_moves_the_places_below(journal: Journal) -> None:
     old, new = at("acme/collection/old"), at("acme/collection/new")
-    journal.remember(bind=[binding(old, place=Place("acme", 0)), binding(GUIDES, place=Place(str(old), 2))])
+    journal.remember(bind=[binding(old, place=SiblingPlace("acme", 0)), binding(GUIDES, place=SiblingPlace(str(old), 2))])
     journal.remember(rename={old: new})
     assert journal.state().bindings == {
-        new: binding(new, id="id-old", place=Place("acme", 0)),
-        GUIDES: binding(place=Place(str(new), 2)),
+        new: binding(new, id="id-old", place=SiblingPlace("acme", 0)),
+        GUIDES: binding(place=SiblingPlace(str(new), 2)),
     }
 
 
@@ -191,7 +193,7 @@ def test_a_journal_that_failed_once_takes_no_intent_any_more(journal: Journal) -
 def test_texts_no_database_can_hold_are_spelled_out_or_refused(store: Store) -> None:
     with store.lease(who="a\udcff\0", command="reconciler \udc80") as journal:
         (one,) = journal.intend([intent()])
-        journal.settle([Ending(one.id, "failed", "answered \ud800\0")])
+        journal.settle([IntentEnding(one.id, "failed", "answered \ud800\0")])
         for broken in ("half \ud800",):
             with pytest.raises(StateError, match="cannot store"):
                 journal.remember(bind=[binding(id=broken)])

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from reconciler.errors import Refused, StateError
-from reconciler.model import Place, Turn, What
-from reconciler.state import Ending, Journal, Scope, Store
+from reconciler.model import SiblingPlace, StateChange, What
+from reconciler.state import IntentEnding, Journal, StateScope, Store
 from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, GUIDES, LEGACY, NOW, SERVICE, START, WHO, at, binding, intent
 
@@ -26,20 +26,22 @@ def journal(store: Store) -> Iterator[Journal]:
 
 
 @pytest.mark.parametrize(("change", "turn"), [
-    ({"bind": [binding(START)]}, Turn(What.ADOPT, START, "space", "id-start")),
-    ({"forget": [GUIDES]}, Turn(What.FORGET, GUIDES, "space", "id-guides")),
-    ({"rename": {GUIDES: START}}, Turn(What.RENAME, START, "space", "id-guides", GUIDES)),
-    ({"protect": {GUIDES: True}}, Turn(What.PROTECT, GUIDES, "space", "id-guides")),
-    ({"places": {GUIDES: Place("acme", 0)}}, None),
+    ({"bind": [binding(START)]}, StateChange(What.ADOPT, START, "space", "id-start")),
+    ({"forget": [GUIDES]}, StateChange(What.FORGET, GUIDES, "space", "id-guides")),
+    ({"rename": {GUIDES: START}}, StateChange(What.RENAME, START, "space", "id-guides", GUIDES)),
+    ({"protect": {GUIDES: True}}, StateChange(What.PROTECT, GUIDES, "space", "id-guides")),
+    ({"places": {GUIDES: SiblingPlace("acme", 0)}}, None),
     ({"bind": [binding(sent={"title": "other"})]}, None),
     ({}, None),
 ])  # fmt: skip
-def test_what_changes_without_a_request_is_kept_as_a_turn_of_its_run(store: Store, change: dict[str, Any], turn: Turn | None) -> None:
+def test_what_changes_without_a_request_is_kept_as_a_turn_of_its_run(
+    store: Store, change: dict[str, Any], turn: StateChange | None
+) -> None:
     with store.lease(**WHO) as first:
         first.remember(bind=[binding()])
     with store.lease(**WHO) as second:
         second.remember(**change)
-    assert store.turns(first.run) == (Turn(What.ADOPT, GUIDES, "space", "id-guides"),)
+    assert store.turns(first.run) == (StateChange(What.ADOPT, GUIDES, "space", "id-guides"),)
     assert store.turns(second.run) == ((turn,) if turn is not None else ())
 
 
@@ -71,7 +73,9 @@ def test_how_a_run_ended_is_kept(store: Store) -> None:
 def test_an_outcome_says_when_and_by_whom_and_why(store: Store) -> None:
     with store.lease(**WHO) as first:
         one, two = first.intend([intent(), intent(START)])
-        first.settle([Ending(one.id, "failed", "refused"), Ending(two.id, "done", bind=(binding(START),), forget=(GUIDES, LEGACY))])
+        first.settle(
+            [IntentEnding(one.id, "failed", "refused"), IntentEnding(two.id, "done", bind=(binding(START),), forget=(GUIDES, LEGACY))]
+        )
     failed, done = store.entries(first.run)
     assert (failed.at, failed.status, failed.error, failed.bound, failed.forgotten) == (NOW, "failed", "refused", {}, ())
     assert (done.error, done.bound, done.forgotten) == (None, {START: "id-start"}, (GUIDES, LEGACY))
@@ -94,8 +98,8 @@ def test_no_intent_and_no_ending_is_no_transaction_even_without_a_lease(store: S
 def test_renames_take_everything_below_along_and_touch_nothing_else(journal: Journal) -> None:
     old, new, other = at("acme/collection/old"), at("acme/collection/new"), at("acme/collection/other")
     journal.remember(bind=[
-        binding(old, sent={"a": 1}, place=Place("acme", 0)), binding(other, place=Place("acme", 1)),
-        binding(GUIDES, place=Place(str(old), 0)), binding(START, place=Place(str(other), 0)),
+        binding(old, sent={"a": 1}, place=SiblingPlace("acme", 0)), binding(other, place=SiblingPlace("acme", 1)),
+        binding(GUIDES, place=SiblingPlace(str(old), 0)), binding(START, place=SiblingPlace(str(other), 0)),
     ])  # fmt: skip
     before = journal.state().bindings
     journal.remember(rename={other: other})
@@ -103,20 +107,20 @@ def test_renames_take_everything_below_along_and_touch_nothing_else(journal: Jou
     journal.remember(rename={old: other, other: old})
     after = journal.state().bindings
     assert {one.id: (address, one.place, one.sent) for address, one in after.items()} == {
-        "id-old": (other, Place("acme", 0), {"a": 1}), "id-other": (old, Place("acme", 1), {"title": "a"}),
-        "id-guides": (GUIDES, Place(str(other), 0), {"title": "a"}), "id-start": (START, Place(str(old), 0), {"title": "a"}),
+        "id-old": (other, SiblingPlace("acme", 0), {"a": 1}), "id-other": (old, SiblingPlace("acme", 1), {"title": "a"}),
+        "id-guides": (GUIDES, SiblingPlace(str(other), 0), {"title": "a"}), "id-start": (START, SiblingPlace(str(old), 0), {"title": "a"}),
     }  # fmt: skip
     journal.remember(rename={other: new})
-    assert journal.state().bindings[GUIDES].place == Place(str(new), 0)
+    assert journal.state().bindings[GUIDES].place == SiblingPlace(str(new), 0)
 
 
 def test_forgetting_comes_before_renaming_and_that_before_binding_and_placing(journal: Journal) -> None:
     journal.remember(bind=[binding(id="g"), binding(START, id="s")])
     journal.remember(
-        forget=[START], rename={GUIDES: START}, bind=[binding(id="new")], places={START: Place("acme", 1)}, protect={GUIDES: True}
+        forget=[START], rename={GUIDES: START}, bind=[binding(id="new")], places={START: SiblingPlace("acme", 1)}, protect={GUIDES: True}
     )
     found = journal.state().bindings
-    assert (found[START].id, found[START].place, found[GUIDES].id, found[GUIDES].protected) == ("g", Place("acme", 1), "new", True)
+    assert (found[START].id, found[START].place, found[GUIDES].id, found[GUIDES].protected) == ("g", SiblingPlace("acme", 1), "new", True)
 
 
 def test_a_note_of_nothing_needs_no_binding_and_of_something_does(journal: Journal) -> None:
@@ -129,13 +133,15 @@ def test_a_note_of_nothing_needs_no_binding_and_of_something_does(journal: Journ
 def test_an_ending_sees_fields_of_many_addresses(journal: Journal) -> None:
     journal.remember(bind=[binding(), binding(START)])
     one, two = journal.intend([intent(), intent(START)])
-    journal.settle([Ending(one.id, "done", seen={GUIDES: {"x": 1}}), Ending(two.id, "done", seen={START: {"y": 2}, GUIDES: {"x": 3}})])
+    journal.settle(
+        [IntentEnding(one.id, "done", seen={GUIDES: {"x": 1}}), IntentEnding(two.id, "done", seen={START: {"y": 2}, GUIDES: {"x": 3}})]
+    )
     found = journal.state().bindings
     assert (found[GUIDES].seen, found[START].seen) == ({"title": "b", "x": 3}, {"title": "b", "y": 2})
 
 
 def test_a_whole_state_is_replaced_under_the_lease_alone_and_not_where_something_would_be_lost(
-    open_at: OpenStore, store: Store, tmp_path: Path, scope: Scope
+    open_at: OpenStore, store: Store, tmp_path: Path, scope: StateScope
 ) -> None:
     with store.lease(**WHO) as journal:
         journal.remember(bind=[binding()])
@@ -167,7 +173,7 @@ def test_what_a_run_carries_out_is_written_under_the_lease_alone(store: Store) -
 @pytest.fixture
 def beside(tmp_path: Path) -> Iterator[Store]:
     url = f"sqlite:///{tmp_path}/state.db"
-    with Store.open(url, Scope("p", None, SERVICE), clock=CLOCK, create=True, beside=tmp_path / "kept") as store:
+    with Store.open(url, StateScope("p", None, SERVICE), clock=CLOCK, create=True, beside=tmp_path / "kept") as store:
         yield store
 
 
@@ -176,13 +182,13 @@ def test_outcomes_that_cannot_be_stored_are_kept_for_the_next_run_and_this_one_s
         assert first.kept() == ()
         (one,) = first.intend([intent()])
         with pytest.raises(StateError, match="1 outcome of requests that were sent is stored in") as caught:
-            first.settle([Ending(one.id, "done", bind=(binding(seen={"x": {1, 2}}),))])
+            first.settle([IntentEnding(one.id, "done", bind=(binding(seen={"x": {1, 2}}),))])
         assert caught.value.__cause__ is not None
         with pytest.raises(StateError) as again:
             first.intend([intent(START)])
         assert again.value is caught.value
     with beside.lease(**WHO) as second:
-        assert second.kept() == ((first.run, Ending(one.id, "done", bind=(replace(binding(), sent={}, seen={}),))),)
+        assert second.kept() == ((first.run, IntentEnding(one.id, "done", bind=(replace(binding(), sent={}, seen={}),))),)
         second.discard_kept()
         assert second.kept() == ()
     assert list((tmp_path / "kept").iterdir()) == []
@@ -192,7 +198,7 @@ def test_what_was_only_read_is_not_kept_and_its_error_stays_what_it_was(beside: 
     with beside.lease(**WHO) as journal:
         (one,) = journal.intend([intent()])
         with pytest.raises(StateError) as caught:
-            journal.settle([Ending(one.id, "recovered", bind=(binding(id=BROKEN),))])
+            journal.settle([IntentEnding(one.id, "recovered", bind=(binding(id=BROKEN),))])
         assert "kept" not in caught.value.message
         assert caught.value.__cause__ is None or not isinstance(caught.value.__cause__, StateError)
         assert journal.kept() == ()
@@ -206,7 +212,7 @@ def test_without_a_place_beside_nothing_is_kept(journal: Journal) -> None:
 def test_the_first_failure_is_the_one_that_is_told_again(journal: Journal) -> None:
     (one,) = journal.intend([intent()])
     errors = []
-    for ending in (Ending(one.id, "done", bind=(binding(id=BROKEN),)), Ending(99, "done")):
+    for ending in (IntentEnding(one.id, "done", bind=(binding(id=BROKEN),)), IntentEnding(99, "done")):
         with pytest.raises(StateError) as caught:
             journal.settle([ending])
         errors.append(caught.value)
@@ -226,9 +232,9 @@ def test_a_transaction_that_failed_raises_no_serial_and_the_next_one_does(journa
 
 def test_what_was_written_lately_may_be_missing_in_a_list_for_as_long_as_was_said(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/state.db"
-    with Store.open(url, Scope("p", None, SERVICE), clock=CLOCK, create=True, lag=90.0) as store, store.lease(**WHO) as journal:
+    with Store.open(url, StateScope("p", None, SERVICE), clock=CLOCK, create=True, lag=90.0) as store, store.lease(**WHO) as journal:
         (one,) = journal.intend([intent(date=NOW)])
-        journal.settle([Ending(one.id, "done", bind=(binding(),))])
+        journal.settle([IntentEnding(one.id, "done", bind=(binding(),))])
         recent = journal.state().recent
     assert list(recent) == [GUIDES]
     assert recent[GUIDES] - NOW >= timedelta(seconds=90)
@@ -236,11 +242,11 @@ def test_what_was_written_lately_may_be_missing_in_a_list_for_as_long_as_was_sai
 
 def test_what_was_deleted_after_that_need_not_be_in_any_list(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/state.db"
-    with Store.open(url, Scope("p", None, SERVICE), clock=CLOCK, create=True, lag=90.0) as store, store.lease(**WHO) as journal:
+    with Store.open(url, StateScope("p", None, SERVICE), clock=CLOCK, create=True, lag=90.0) as store, store.lease(**WHO) as journal:
         for verb, ending in (("create", "done"), ("delete", "recovered")):
             (one,) = journal.intend([intent(verb=verb)])
-            journal.settle([Ending(one.id, ending, bind=(binding(),) if verb == "create" else ())])
+            journal.settle([IntentEnding(one.id, ending, bind=(binding(),) if verb == "create" else ())])
         assert journal.state().recent == {}
         (one,) = journal.intend([intent(verb="create")])
-        journal.settle([Ending(one.id, "done", bind=(binding(),))])
+        journal.settle([IntentEnding(one.id, "done", bind=(binding(),))])
         assert list(journal.state().recent) == [GUIDES]

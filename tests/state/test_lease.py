@@ -16,7 +16,7 @@ from sqlalchemy.pool import Pool
 from reconciler.cli.terminal import signals
 from reconciler.errors import Locked, StateError
 from reconciler.report.times import HERE, clock_time_of
-from reconciler.state import LEASE_SECONDS, Scope, Store
+from reconciler.state import LEASE_SECONDS, StateScope, Store
 from reconciler.state.database import Database, connect
 from reconciler.state.lease import Holder, Lease
 from reconciler.state.reading import find
@@ -34,7 +34,7 @@ def expire(url: str) -> None:
     database.close()
 
 
-def test_a_second_process_is_locked_out_and_told_who_holds_it(store: Store, url: str, scope: Scope) -> None:
+def test_a_second_process_is_locked_out_and_told_who_holds_it(store: Store, url: str, scope: StateScope) -> None:
     with crash.holding(url, scope) as holder, pytest.raises(Locked) as caught, store.lease(**WHO):
         pytest.fail("two leases at once")
     process = f" (process {holder.pid})" if url.startswith("sqlite") else ""
@@ -82,7 +82,7 @@ def test_reading_needs_no_lease(store: Store, open_store: OpenStore) -> None:
         assert open_store().read().serial == open_store(create=False).read().serial == 0
 
 
-def test_many_may_open_a_new_state_at_once(url: str, scope: Scope) -> None:
+def test_many_may_open_a_new_state_at_once(url: str, scope: StateScope) -> None:
     lineages: list[str] = []
 
     def open_it() -> None:
@@ -97,7 +97,7 @@ def test_many_may_open_a_new_state_at_once(url: str, scope: Scope) -> None:
     assert (len(lineages), len(set(lineages))) == (8, 1)
 
 
-def test_sigkill_frees_the_lease(store: Store, url: str, scope: Scope) -> None:
+def test_sigkill_frees_the_lease(store: Store, url: str, scope: StateScope) -> None:
     with crash.holding(url, scope) as holder:
         holder.kill()
         holder.wait()
@@ -114,7 +114,7 @@ def test_a_block_that_raises_frees_the_lease(store: Store) -> None:
         pass
 
 
-def test_a_run_that_was_taken_for_dead_writes_nothing_more(url: str, scope: Scope, open_store: OpenStore, tmp_path: Path) -> None:
+def test_a_run_that_was_taken_for_dead_writes_nothing_more(url: str, scope: StateScope, open_store: OpenStore, tmp_path: Path) -> None:
     with open_store().lease(**WHO) as late:
         late.intend([intent()])
         if not url.startswith("sqlite"):
@@ -146,7 +146,7 @@ def test_threads_share_one_lease_without_a_number_twice(store: Store) -> None:
 
 
 def test_two_projects_on_a_server_do_not_wait_for_each_other(postgres_url: str, open_at: OpenStore) -> None:
-    one, two = (open_at(postgres_url, Scope(f"p-{uuid4()}", None, SERVICE)) for _ in range(2))
+    one, two = (open_at(postgres_url, StateScope(f"p-{uuid4()}", None, SERVICE)) for _ in range(2))
     with one.lease(**WHO) as first, two.lease(**WHO) as second:
         first.intend([intent()])
         second.intend([intent()])
@@ -160,7 +160,7 @@ def server(postgres_url: str) -> Any:
 
 
 def short_lease(server: Database, url: str, seconds: float) -> Lease:
-    scope = Scope(f"p-{uuid4()}", None, SERVICE)
+    scope = StateScope(f"p-{uuid4()}", None, SERVICE)
     Store.open(url, scope, clock=CLOCK, create=True).close()
     state = server.read(lambda connection: find(connection, scope))
     return Lease(server, state.id, Holder(str(uuid4()), "ada", "apply", NOW.isoformat()), seconds=seconds)

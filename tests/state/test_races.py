@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import create_engine, select, text
 
 from reconciler.errors import Locked
-from reconciler.state import Scope
+from reconciler.state import StateScope
 from reconciler.state.database import connect
 from reconciler.state.tables.schema import leases, states
 from tests import processes
@@ -64,7 +64,7 @@ with Store.open(url, Scope(project, None, service), clock=CLOCK, create=True) as
 """
 
 
-def start(script: str, url: str, scope: Scope, *more: str) -> subprocess.Popen[str]:
+def start(script: str, url: str, scope: StateScope, *more: str) -> subprocess.Popen[str]:
     words = [sys.executable, "-c", script, url, scope.project, scope.service, *more]
     return processes.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
@@ -77,7 +77,7 @@ def end_what_idles(url: str) -> None:
     engine.dispose()
 
 
-def epoch(url: str, scope: Scope) -> int:
+def epoch(url: str, scope: StateScope) -> int:
     database = connect(url, create=False)
     ask = select(leases.c.epoch).join(states, states.c.id == leases.c.state).where(states.c.project == scope.project)
     number = database.read(lambda connection: int(connection.execute(ask).scalar_one()))
@@ -86,7 +86,7 @@ def epoch(url: str, scope: Scope) -> int:
     return number
 
 
-def test_of_threads_that_reach_for_the_lease_at_once_one_has_it(url: str, scope: Scope, open_store: OpenStore) -> None:
+def test_of_threads_that_reach_for_the_lease_at_once_one_has_it(url: str, scope: StateScope, open_store: OpenStore) -> None:
     number, rounds = THREADS
     stores, inside, most = [open_store() for _ in range(number)], [0], [0]
     begin, troubles, took = threading.Barrier(number), list[BaseException](), [0] * number
@@ -116,7 +116,9 @@ def test_of_threads_that_reach_for_the_lease_at_once_one_has_it(url: str, scope:
     assert sum(took) == epoch(url, scope) == len(stores[0].runs()) > 0
 
 
-def test_of_processes_that_reach_for_the_lease_at_once_one_has_it(url: str, scope: Scope, open_store: OpenStore, tmp_path: Any) -> None:
+def test_of_processes_that_reach_for_the_lease_at_once_one_has_it(
+    url: str, scope: StateScope, open_store: OpenStore, tmp_path: Any
+) -> None:
     number, rounds = PROCESSES
     open_store().close()
     with ExitStack() as opened:
@@ -138,7 +140,9 @@ def test_of_processes_that_reach_for_the_lease_at_once_one_has_it(url: str, scop
 
 
 @pytest.mark.parametrize("moment", range(5))
-def test_a_run_that_is_stopped_past_its_lease_writes_nothing_late(postgres_url: str, scope: Scope, open_at: OpenStore, moment: int) -> None:
+def test_a_run_that_is_stopped_past_its_lease_writes_nothing_late(
+    postgres_url: str, scope: StateScope, open_at: OpenStore, moment: int
+) -> None:
     store = open_at(postgres_url)
     with store.lease(**WHO) as journal:
         journal.remember(bind=[binding()])

@@ -11,12 +11,12 @@ import pytest
 
 from reconciler.errors import StateError
 from reconciler.model import State
-from reconciler.state import Scope, Store
+from reconciler.state import StateScope, Store
 from tests.proofs import proof
 from tests.state import azure, crash, s3, server
 from tests.state.examples import CLOCK, GUIDES, SERVICE, WHO, binding
 
-SCOPE = Scope("handbook", None, SERVICE)
+SCOPE = StateScope("handbook", None, SERVICE)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from reconciler.errors import StateError
 from reconciler.model import Binding, Guards, Intent, Rules, State
 from reconciler.resource import UNSET
-from reconciler.state import Scope, Store
+from reconciler.state import StateScope, Store
 from tests.state.conftest import OpenStore
 from tests.state.examples import GUIDES, SERVICE, WHO, binding, intent
 from tests.state.strategies import bindings, intents
@@ -19,8 +19,8 @@ from tests.state.strategies import bindings, intents
 OFTEN = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
-def other_scope() -> Scope:
-    return Scope(f"project-{uuid4()}", "staging", SERVICE)
+def other_scope() -> StateScope:
+    return StateScope(f"project-{uuid4()}", "staging", SERVICE)
 
 
 @OFTEN
@@ -78,7 +78,7 @@ def test_a_reading_store_sees_what_a_writing_one_wrote(store: Store, open_store:
 
 
 def test_a_scope_without_a_state_is_empty(store: Store, open_store: OpenStore) -> None:
-    reader = open_store(Scope("p", None, f"https://{uuid4()}"), create=False)
+    reader = open_store(StateScope("p", None, f"https://{uuid4()}"), create=False)
     assert reader.read() == State("", 0)
     assert reader.read().foreign == frozenset()
 
@@ -100,7 +100,7 @@ def test_lineage_and_key_stay_and_differ_between_states(store: Store, open_store
 )
 def test_two_scopes_never_meet(open_store: OpenStore, names: tuple[tuple[str, str | None, str], ...]) -> None:
     unique = str(uuid4())
-    mine, theirs = (open_store(Scope(project + unique, environment, service + unique)) for project, environment, service in names)
+    mine, theirs = (open_store(StateScope(project + unique, environment, service + unique)) for project, environment, service in names)
     for store, title in ((mine, "mine"), (theirs, "theirs")):
         with store.lease(**WHO) as journal:
             journal.remember(bind=[binding(sent={"title": title})])
@@ -116,8 +116,12 @@ def test_two_scopes_never_meet(open_store: OpenStore, names: tuple[tuple[str, st
 
 def test_ids_bound_by_others_on_the_same_service_are_foreign(open_store: OpenStore) -> None:
     service = f"https://{uuid4()}"
-    mine = open_store(Scope("p", None, service))
-    for place, id in ((Scope("p", "staging", service), "a"), (Scope("q", None, service), "b"), (Scope("q", None, service + "/2"), "c")):
+    mine = open_store(StateScope("p", None, service))
+    for place, id in (
+        (StateScope("p", "staging", service), "a"),
+        (StateScope("q", None, service), "b"),
+        (StateScope("q", None, service + "/2"), "c"),
+    ):
         with open_store(place).lease(**WHO) as journal:
             journal.remember(bind=[binding(id=id)])
     with mine.lease(**WHO) as journal:
@@ -127,4 +131,4 @@ def test_ids_bound_by_others_on_the_same_service_are_foreign(open_store: OpenSto
 
 def test_an_environment_without_a_name_is_refused() -> None:
     with pytest.raises(ValueError, match="an environment has a name"):
-        Scope("p", "", "s")
+        StateScope("p", "", "s")

@@ -15,14 +15,14 @@ from sqlalchemy import Connection, Engine, create_engine, inspect, text
 from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import Consent, Guards, Rules, State
-from reconciler.state import Scope, Store
+from reconciler.state import StateScope, Store
 from reconciler.state.tables import migrations
 from tests.proofs import spread
 from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, GUIDES, NOW, SERVICE, WHO, binding, intent
 
 RELEASED = sorted((Path(__file__).parent / "schemas").glob("*.sql"), key=lambda path: int(path.stem))
-REMEMBERED = Scope("acme-docs", "staging", SERVICE)
+REMEMBERED = StateScope("acme-docs", "staging", SERVICE)
 REMEMBERED_CONSENTS = frozenset({Consent("acme/site/docs", "published", "", "", "", "true")})
 REMEMBERED_RULES = Rules(Guards(20.0, 3, 1), {"team": "all"}, frozenset({"site"}))
 
@@ -227,11 +227,13 @@ def test_reading_an_older_state_migrates_only_what_it_reads(
 
 
 def test_the_open_intents_are_those_without_an_outcome_or_with_only_doubts(store: Store, tmp_path: Path, url: str) -> None:
-    from reconciler.state import Ending
+    from reconciler.state import IntentEnding
 
     with store.lease(**WHO) as journal:
         numbered = journal.intend([intent(step=step) for step in range(5)])
-        journal.settle([Ending(one.id, "in-doubt") for one in numbered[:3]])
-        journal.settle([Ending(numbered[0].id, "done"), Ending(numbered[1].id, "in-doubt"), Ending(numbered[3].id, "failed")])
+        journal.settle([IntentEnding(one.id, "in-doubt") for one in numbered[:3]])
+        journal.settle(
+            [IntentEnding(numbered[0].id, "done"), IntentEnding(numbered[1].id, "in-doubt"), IntentEnding(numbered[3].id, "failed")]
+        )
     assert [one.step for one in store.read().intents] == [1, 2, 4]
     assert store.read().intents[0].date == NOW

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.model import Result, Status
+from reconciler.model import StepResult, StepStatus
 from tests.harness import ORGANIZATION
 from tests.meddling import Act, Meddled
 from tests.transfers.test_transfers import GUIDES, PRODUCT
@@ -185,14 +185,14 @@ class Between(Two, Meddled):
     """Somebody acts between the plan and the first request that follows it."""
 
 
-def interrupted(root: Path, act: Act) -> tuple[Between, Result]:
+def interrupted(root: Path, act: Act) -> tuple[Between, StepResult]:
     """The result of a transfer before whose request somebody acts."""
     orgs = [Between(root / name, seed=copy.deepcopy(TWO_SEED)) for name in ("calm", "acted")]
     for org in orgs:
         org.applied([collection("product", space("guides"))], [])
         org.ids = {"guides": org.id("acme/space/guides"), "product": org.id("acme/collection/product")}
         org.declare([], [collection("product", space("guides", of="base"))], PRODUCT)
-    assert [result.status for result in orgs[0].meddled(0, None).results] == [Status.DONE]
+    assert [result.status for result in orgs[0].meddled(0, None).results] == [StepStatus.DONE]
     outcome = orgs[1].meddled(orgs[0].planned + 1, act)
     assert orgs[1].acted is not None
     (result,) = outcome.results
@@ -214,7 +214,7 @@ ACTS: dict[str, tuple[Act, str]] = {
 def test_a_world_that_changed_since_the_plan_makes_the_transfer_stale(tmp_path: Path, name: str) -> None:
     act, said = ACTS[name]
     org, result = interrupted(tmp_path, act)
-    assert result.status is Status.STALE
+    assert result.status is StepStatus.STALE
     assert said in str(result.error)
     assert ("POST", f"/collections/{org.ids['product']}/transfer") not in org.requests
     assert "acme/collection/product" in org.addresses()
@@ -226,10 +226,10 @@ def test_an_organization_that_no_longer_answers_makes_it_wait(tmp_path: Path, en
         org.refused = f"/orgs/{end}"
 
     org, result = interrupted(tmp_path, refuse)
-    assert result.status is Status.SKIPPED
+    assert result.status is StepStatus.SKIPPED
     assert "could not be read again" in str(result.error)
     org.refused = ""
-    assert [again.status for again in org.apply().results] == [Status.DONE]
+    assert [again.status for again in org.apply().results] == [StepStatus.DONE]
 
 
 def test_an_answer_that_names_the_old_organization_is_a_failure(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_an_answer_that_names_the_old_organization_is_a_failure(tmp_path: Path) 
     org.declare([], [space("guides", of="base")], GUIDES)
     org.answered = {"space": {"organization": ORGANIZATION}}
     (result,) = org.apply().results
-    assert result.status is Status.FAILED
+    assert result.status is StepStatus.FAILED
     assert result.error == f"was not transferred: its organization is {ORGANIZATION}, not {BETA}"
     org.answered = {}
     org.applied([], [space("guides", of="base")], GUIDES)
@@ -250,7 +250,7 @@ def test_a_refusal_of_the_service_is_a_failure_and_the_state_keeps_the_address(o
     members = {member["user"]["email"]: member["id"] for member in org.items(f"/orgs/{BETA}/members")}
     org.call("PATCH", f"/orgs/{BETA}/members/{members['ada@acme.example']}", {"role": "create"})
     (result,) = org.apply().results
-    assert result.status is Status.FAILED
+    assert result.status is StepStatus.FAILED
     assert "acme/space/guides" in org.addresses()
 
 

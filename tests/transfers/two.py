@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from reconciler.model import Outcome, Plan, Status
+from reconciler.model import Outcome, Plan, StepStatus
 from tests.harness import ORGANIZATION, SEED, Org
 
 BETA = "org_beta"
@@ -65,7 +65,7 @@ class Two(Org):
         """Declare, apply, and hold that everything was done and nothing is left."""
         self.declare(*parts, **top)
         outcome = self.apply()
-        assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not Status.DONE] == []
+        assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not StepStatus.DONE] == []
         assert outcome.leftover == ()
         self.settled()
         return outcome

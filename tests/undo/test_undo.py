@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reconciler.model import Status
+from reconciler.model import StepStatus
 from tests.apply.test_random import everything
 from tests.harness import ORGANIZATION, Org
 from tests.small import applied, node, small
@@ -27,7 +27,7 @@ def orders(org: Org) -> dict[str, list[str]]:
 def taken_back(org: Org, before: dict[str, Any], order: dict[str, list[str]]) -> None:
     """Undo the newest run; all is as it was, and nothing was named."""
     outcome, found, _ = undo(org, runs(org)[0].id)
-    assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not Status.DONE] == []
+    assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not StepStatus.DONE] == []
     assert (found.cannot, outcome.leftover, outcome.plan.blocked) == ((), (), ())
     assert everything(org) == before
     assert orders(org) == order

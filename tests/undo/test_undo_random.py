@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from reconciler.model import Status
+from reconciler.model import StepStatus
 from tests.apply.test_random import everything, organizations
 from tests.harness import ORGANIZATION, Org
 from tests.proofs import sampled, tries
@@ -141,7 +141,7 @@ def test_undoing_a_chain_of_runs_brings_each_organization_back(chain: list[tuple
         past, ever, lost = applied(org, chain)
         for one in reversed(past):
             outcome, found, _ = undo(org, one.run)
-            assert [(str(r.step.address), r.step.verb, r.error) for r in outcome.results if r.status is not Status.DONE] == []
+            assert [(str(r.step.address), r.step.verb, r.error) for r in outcome.results if r.status is not StepStatus.DONE] == []
             assert outcome.plan.blocked == ()
             assert outcome.leftover == ()
             named = {str(each.address) for each in found.cannot}
@@ -164,7 +164,7 @@ def test_a_run_in_the_middle_is_undone_but_for_what_later_runs_changed(
         one = past[number % len(past)]
         now, order = everything(org), orders(org)
         outcome, found, _ = undo(org, one.run)
-        assert [(str(r.step.address), r.step.verb, r.error) for r in outcome.results if r.status is not Status.DONE] == []
+        assert [(str(r.step.address), r.step.verb, r.error) for r in outcome.results if r.status is not StepStatus.DONE] == []
         assert outcome.plan.blocked == ()
         assert outcome.leftover == ()
         named = {str(each.address) for each in found.cannot}

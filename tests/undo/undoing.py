@@ -9,24 +9,24 @@ from typing import Any
 
 from reconciler.apply import ApplyOptions, apply
 from reconciler.apply.recover import recover
-from reconciler.model import Entry, Outcome, Run
+from reconciler.model import JournalEntry, Outcome, RecordedRun
 from reconciler.observe import observe
 from reconciler.plan import Selection, match, plan
 from reconciler.plan.guard import guard
 from reconciler.plan.prove import prove
-from reconciler.undo import Inverse, Line, as_remembered, entries_today, inverse, living, past, turns_today, wants_again
+from reconciler.undo import Inverse, YamlLine, as_remembered, entries_today, inverse, living, past, turns_today, wants_again
 from tests.harness import Org, kinds
 
-Undone = tuple[Outcome, Inverse, tuple[Line, ...]]
+Undone = tuple[Outcome, Inverse, tuple[YamlLine, ...]]
 
 
-def runs(org: Org) -> tuple[Run, ...]:
+def runs(org: Org) -> tuple[RecordedRun, ...]:
     """Those that sent anything, newest first."""
     with org.store() as store:
         return tuple(run for run in store.runs() if run.anything)
 
 
-def entries(org: Org, run: str) -> tuple[Entry, ...]:
+def entries(org: Org, run: str) -> tuple[JournalEntry, ...]:
     with org.store() as store:
         return store.entries(run)
 

@@ -9,7 +9,7 @@ import pytest
 from reconciler.importer.accept import SPELLING
 from reconciler.yamltext.entries import Loose
 from reconciler.yamltext.errors import Untouchable
-from reconciler.yamltext.replace import DROP, Place, put, raw
+from reconciler.yamltext.replace import DROP, ResourcePlace, put, raw
 
 TEXT = """\
 # top
@@ -42,9 +42,9 @@ members:
 """
 
 
-def place(key: str, tag: str | None = None, bare: str | None = None) -> Place:
+def place(key: str, tag: str | None = None, bare: str | None = None) -> ResourcePlace:
     at = TEXT.index(key)
-    return Place(TEXT.count("\n", 0, at) + 1, at - TEXT.rfind("\n", 0, at), tag, bare)
+    return ResourcePlace(TEXT.count("\n", 0, at) + 1, at - TEXT.rfind("\n", 0, at), tag, bare)
 
 
 @pytest.mark.parametrize(
@@ -63,24 +63,24 @@ def place(key: str, tag: str | None = None, bare: str | None = None) -> Place:
         (place("ed:"), {"b": DROP}, ", b: 1", ""),
         (place("ed:"), {"title": DROP}, 'title: "A", ', ""),
         (place("space: one", "space"), {"title": "z"}, "title: x", "title: z"),
-        (Place(22, 5, "space"), {"space": "six", "key": "two"}, "- two\n", "- {space: six, key: two}\n"),
-        (Place(22, 5, "space"), {"default": True}, "- two\n", "- {space: two, default: true}\n"),
+        (ResourcePlace(22, 5, "space"), {"space": "six", "key": "two"}, "- two\n", "- {space: six, key: two}\n"),
+        (ResourcePlace(22, 5, "space"), {"default": True}, "- two\n", "- {space: two, default: true}\n"),
         (place("space: three", "space"), {"default": DROP}, "    default: true   # note\n", "    # note\n"),
         (place("ada:", None, "role"), {"role": "read"}, "ada: admin", "ada: read"),
     ],
 )  # fmt: skip
-def test_only_what_is_meant_changes(where: Place, values: dict[str, Any], old: str, new: str) -> None:
+def test_only_what_is_meant_changes(where: ResourcePlace, values: dict[str, Any], old: str, new: str) -> None:
     assert old in TEXT
     assert put(TEXT, where, values, SPELLING) == TEXT.replace(old, new, 1)
 
 
 def test_what_others_repeat_is_not_touched() -> None:
     with pytest.raises(Untouchable) as refused:
-        put("a: {t: &x old}\nb: {t: *x}\n", Place(1, 1), {"t": "new"}, SPELLING)
+        put("a: {t: &x old}\nb: {t: *x}\n", ResourcePlace(1, 1), {"t": "new"}, SPELLING)
     assert (refused.value.line, refused.value.column) == (1, 8)
-    assert put("a: {t: &x old}\nb: {t: *x}\n", Place(2, 1), {"t": "new"}, SPELLING) == "a: {t: &x old}\nb: {t: new}\n"
+    assert put("a: {t: &x old}\nb: {t: *x}\n", ResourcePlace(2, 1), {"t": "new"}, SPELLING) == "a: {t: &x old}\nb: {t: new}\n"
     with pytest.raises(Untouchable):
-        put("a: &x {t: old}\nb: *x\n", Place(2, 1), {"t": "new"}, SPELLING)
+        put("a: &x {t: old}\nb: *x\n", ResourcePlace(2, 1), {"t": "new"}, SPELLING)
 
 
 def test_what_is_written_is_told_as_it_stands() -> None:
@@ -132,4 +132,4 @@ def test_what_stays_in_a_list_or_map_keeps_its_comments(values: dict[str, Any], 
     for old, new in cuts:
         assert made.count(old) == 1, old
         made = made.replace(old, new)
-    assert put(LISTS, Place(1, 1), values, SPELLING) == made
+    assert put(LISTS, ResourcePlace(1, 1), values, SPELLING) == made

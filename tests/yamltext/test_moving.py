@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.yamltext.cursor import Tracked
+from reconciler.yamltext.cursor import MarkedText
 from reconciler.yamltext.errors import Untouchable
 from reconciler.yamltext.move import Host, Moving
 
@@ -12,7 +12,7 @@ A = "content:\n  # of x\n  - x: 1  # behind\n    # in x\n    t: |\n      text\n\
 
 
 def moving(text: str, *names: str) -> Moving:
-    return Moving({"a": Tracked(text, {name: text.index(f"{name}: ") for name in names})})
+    return Moving({"a": MarkedText(text, {name: text.index(f"{name}: ") for name in names})})
 
 
 def test_lines_go_into_braces_that_open_for_them() -> None:

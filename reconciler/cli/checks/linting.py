@@ -15,18 +15,18 @@ from reconciler.errors import ReconcilerError
 
 if TYPE_CHECKING:
     from reconciler.config import Project
-    from reconciler.lint import Facts
+    from reconciler.lint import LintFacts
     from reconciler.model import Finding, Source, State
     from reconciler.resource import Kinds
 
 UNUSED: Final = "RC-unused-variable"
 
 
-def facts_of(screen: Screen, options: Options, kinds: Kinds, project: Project) -> Facts:
+def facts_of(screen: Screen, options: Options, kinds: Kinds, project: Project) -> LintFacts:
     """What the rules look at."""
-    from reconciler.lint import Facts
+    from reconciler.lint import LintFacts
 
-    return Facts(kinds, project.desired, now().date(), project.unused, project.ignores, _state(screen, options, project))
+    return LintFacts(kinds, project.desired, now().date(), project.unused, project.ignores, _state(screen, options, project))
 
 
 def _state(screen: Screen, options: Options, project: Project) -> State | None:

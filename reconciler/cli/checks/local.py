@@ -11,7 +11,7 @@ from reconciler.cli.options import Options, near
 from reconciler.cli.sandboxes import embedded
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import trust
-from reconciler.cli.wiring.connect import BASE_URL, STATE, TOKEN, Service, known_service, load, open_store
+from reconciler.cli.wiring.connect import BASE_URL, STATE, TOKEN, ConnectedService, known_service, load, open_store
 from reconciler.cli.wiring.unseen import unseen
 from reconciler.errors import ConfigError, ReconcilerError
 from reconciler.report.checks import Check, Level
@@ -139,11 +139,11 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
     return found, [*findings, *_contents(options, project, found)]
 
 
-def _nowhere() -> Service:
+def _nowhere() -> ConnectedService:
     """The service of a sandbox that does not exist yet; no state can belong to it."""
-    from reconciler.client import Settings
+    from reconciler.client import ClientSettings
 
-    return Service("sandbox:none", Settings("http://127.0.0.1", "none"), "a sandbox", embedded=True)
+    return ConnectedService("sandbox:none", ClientSettings("http://127.0.0.1", "none"), "a sandbox", embedded=True)
 
 
 def _contents(options: Options, project: Project, found: State) -> Iterator[Check]:

@@ -10,7 +10,7 @@ from reconciler.address import Address, bare
 from reconciler.cli.checks.local import problem
 from reconciler.client import Reader, encode
 from reconciler.config import Project
-from reconciler.config.words import Service
+from reconciler.config.words import ServiceSection
 from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.model import Actual, Declared, State
 from reconciler.observe import observe
@@ -158,7 +158,7 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
         text = "service.member is not set: new objects at the top level cannot be told from existing ones"
         return [
             Check(
-                Service.MEMBER.value,
+                ServiceSection.MEMBER.value,
                 Level.WARNING,
                 text,
                 "Set service.member to the e-mail of the member who owns the token.",
@@ -169,7 +169,7 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
     if id is None or container is None or container not in found.ids:
         return [
             Check(
-                Service.MEMBER.value,
+                ServiceSection.MEMBER.value,
                 Level.PROBLEM,
                 f"service.member {lister.key} is not a member of {container}",
                 "Use the e-mail of the token's owner.",
@@ -183,7 +183,7 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
         try:
             pages = await reader.list(path, key=reading.id)
         except ServiceError as error:
-            findings.append(problem(Service.MEMBER.value, error))
+            findings.append(problem(ServiceSection.MEMBER.value, error))
             continue
         reached = {reading.id(item) for item in pages.items}
         outer = kind.within or ""
@@ -194,7 +194,7 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
             text = f"{lister.key} has no access to {count(len(missed), kind.name)}: {names}"
             findings.append(
                 Check(
-                    Service.MEMBER.value,
+                    ServiceSection.MEMBER.value,
                     Level.WARNING,
                     text,
                     "Use the token of an admin, and name that member in service.member.",
@@ -203,7 +203,9 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
             )
         else:
             findings.append(
-                Check(Service.MEMBER.value, Level.OK, f"{lister.key} is {bare(id)} and has access to {count(len(reached), kind.name)}")
+                Check(
+                    ServiceSection.MEMBER.value, Level.OK, f"{lister.key} is {bare(id)} and has access to {count(len(reached), kind.name)}"
+                )
             )
     return findings
 

@@ -70,13 +70,13 @@ def command(screen: Screen, /, readers: tuple[str, ...], **words: Any) -> None:
 def _reader(text: str, kinds: Kinds, desired: Desired) -> NamedReader:
     """The reader that a word of the command line names. Raises `UsageError`."""
     from reconciler.config.access.readers import NamedReaders
-    from reconciler.config.source.nodes import Entry, Map, Node, Problems, Scalar
+    from reconciler.config.source.nodes import Map, MapEntry, Node, Problems, Scalar
     from reconciler.model import ReaderSort, Source
 
     at, problems = Source("--as", 1), Problems([])
 
     def entries(pairs: list[tuple[str, Node]]) -> Map:
-        return Map(at, {name: Entry(name, at, node) for name, node in pairs})
+        return Map(at, {name: MapEntry(name, at, node) for name, node in pairs})
 
     sort, equals, value = text.partition("=")
     node: Node = Scalar(at, text)

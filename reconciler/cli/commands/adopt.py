@@ -49,7 +49,7 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
     from reconciler.client import Reader
     from reconciler.kinds import load as load_kinds
     from reconciler.plan import Selection
-    from reconciler.state import Ending
+    from reconciler.state import IntentEnding
 
     kinds = load_kinds()
     if address.kind in kinds and kinds.of(address).one_per:  # it has no id: what comes after the address is the project
@@ -83,8 +83,8 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
             binding = _bound(asyncio.run(look()).plan, calm, address, id)
         doubtful = [one for one in state.intents if one.address == address]
         made = [one for one in doubtful if one.verb == "create"]
-        again = [Ending(one.id, "not-sent", "resolved by hand: planned again") for one in doubtful if one not in made]
-        journal.settle([*again, *(Ending(one.id, "recovered", None, bind=(binding,)) for one in made)])
+        again = [IntentEnding(one.id, "not-sent", "resolved by hand: planned again") for one in doubtful if one not in made]
+        journal.settle([*again, *(IntentEnding(one.id, "recovered", None, bind=(binding,)) for one in made)])
         if not made:
             journal.remember(bind=[binding])
         journal.finish(exit_code=exits.DONE, summary={})

@@ -17,7 +17,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
-    from reconciler.client import Settings
+    from reconciler.client import ClientSettings
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -99,7 +99,7 @@ def command(
             screen.document(each)
 
 
-async def _call(screen: Screen, settings: Settings, method: str, path: str, query: dict[str, str], data: Any, paginate: bool) -> Any:
+async def _call(screen: Screen, settings: ClientSettings, method: str, path: str, query: dict[str, str], data: Any, paginate: bool) -> Any:
     from reconciler.cli.terminal.progress import Narration
     from reconciler.client import Reader, RetryClass, Writer
 

@@ -15,7 +15,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import StalePlan, UsageError
 
 if TYPE_CHECKING:
-    from reconciler.cli.wiring.run import Planned, Session
+    from reconciler.cli.wiring.run import ApplySession, Planned
     from reconciler.cli.wiring.unseen import Unseen
     from reconciler.config import Project
     from reconciler.model import Outcome, Plan
@@ -75,10 +75,10 @@ def command(
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import apply_saved
     from reconciler.cli.wiring.connect import accounted, connect, load, open_store, who
-    from reconciler.cli.wiring.run import Session
+    from reconciler.cli.wiring.run import ApplySession
     from reconciler.cli.wiring.unseen import consented, to_create
     from reconciler.kinds import load as load_kinds
-    from reconciler.model import Status
+    from reconciler.model import StepStatus
 
     options = Options.of(screen, words)
     use = None
@@ -111,7 +111,7 @@ def command(
             open_store(screen, options, project, service, create=True) as store,
             store.lease(who=who(), command="apply" if use is None else "apply --plan") as journal,
             accounted(journal),
-            Session(Narration(screen), service, kinds.sealed(store.digest_key()), project, journal, options) as session,
+            ApplySession(Narration(screen), service, kinds.sealed(store.digest_key()), project, journal, options) as session,
         ):
             for note in session.recover():
                 screen.say(note)
@@ -133,7 +133,7 @@ def command(
             code = exits.of_outcome(outcome, signal=session.signal)
             if use is not None:
                 outcome, code = use.ended(outcome, code)
-            journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in Status})
+            journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in StepStatus})
     _told(screen, options, report, project, outcome, text=bool(outcome.plan.pending or outcome.notes or use is not None))
     return code
 
@@ -157,7 +157,7 @@ def _told(
 
 
 def agreed(
-    screen: Screen, options: Options, session: Session, *, ask: bool, full: bool, new: Unseen | None = None
+    screen: Screen, options: Options, session: ApplySession, *, ask: bool, full: bool, new: Unseen | None = None
 ) -> Planned | None:  # fmt: skip
     """A plan that passed the guards, was shown and agreed to, and is still what a fresh reading gives; None where it was declined.
 

@@ -19,7 +19,7 @@ from reconciler.errors import UsageError
 if TYPE_CHECKING:
     from reconciler.forges.job import Job
     from reconciler.forges.port import Forge
-    from reconciler.report.comment.part import Part
+    from reconciler.report.comment.part import CommentPart
 
 FORGES: Final = ("github", "gitlab", "bitbucket")
 KINDS: Final = ("plan", "diff", "outcome", "drift", "findings")
@@ -87,13 +87,13 @@ def command(
     from reconciler.forges.job import job
     from reconciler.forges.variables import recognised
     from reconciler.report.comment.body import TooLong
-    from reconciler.report.comment.part import Origin
+    from reconciler.report.comment.part import PartOrigin
 
     Options.of(screen, words)
     if not documents and not failed:
         raise UsageError("there is nothing to show", id="RC-missing-argument", hint="Pass a document, or --failed NAME.")
     of = job(forge or recognised(os.environ) or _unknown(dry_run), os.environ, read_event(os.environ))
-    origin = Origin(of.run, of.commit, _links(run_url or of.run_url, report_url))
+    origin = PartOrigin(of.run, of.commit, _links(run_url or of.run_url, report_url))
     spare = name_of(project, env) if project is not None else None
     given = read_parts(documents, failed, origin, name=name, spare=spare, kind=kind, mask=screen.masked_data)
     for trouble in given.wrong:
@@ -130,24 +130,24 @@ def _links(run_url: str, report_url: str | None) -> tuple[tuple[str, str], ...]:
     return links
 
 
-def _printed(screen: Screen, of: Job, parts: Sequence[Part], separate: bool) -> int:
+def _printed(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bool) -> int:
     """Print the comments; how many serious entries do not fit."""
     from reconciler.forges import bitbucket, github, gitlab
-    from reconciler.report.comment.body import Comment, body
+    from reconciler.report.comment.body import CommentText, body
 
     dialects = {"github": github.DIALECT, "gitlab": gitlab.DIALECT, "bitbucket": bitbucket.DIALECT}
     names = dict.fromkeys(part.name if separate else "" for part in parts)
-    bodies = [body(Comment(name, tuple(part for part in parts if name in ("", part.name))), dialects[of.forge]) for name in names]
+    bodies = [body(CommentText(name, tuple(part for part in parts if name in ("", part.name))), dialects[of.forge]) for name in names]
     screen.made("\n".join(comment.text for comment in bodies))
     return sum(comment.short for comment in bodies)
 
 
-def _written(screen: Screen, of: Job, parts: Sequence[Part], separate: bool) -> int:
+def _written(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bool) -> int:
     """Write the comment; how many serious entries do not fit."""
     from reconciler.forges.job import TOKENS
     from reconciler.forges.keep import keep
-    from reconciler.forges.port import ForgeError, NotAllowed, SystemClock
-    from reconciler.report.comment.upkeep import Mode
+    from reconciler.forges.port import ForgeError, MachineClock, NotAllowed
+    from reconciler.report.comment.upkeep import CommentMode
 
     token = os.environ.get(TOKENS[of.forge], "")
     if not token and of.read_only:
@@ -155,7 +155,7 @@ def _written(screen: Screen, of: Job, parts: Sequence[Part], separate: bool) -> 
         return 0
     forge = _opened(of, token)
     try:
-        ending = keep(forge, parts, Mode(forge.dialect, separate, forge.hider is not None), SystemClock())
+        ending = keep(forge, parts, CommentMode(forge.dialect, separate, forge.hider is not None), MachineClock())
     except NotAllowed as error:
         if of.read_only is False:
             raise ForgeError(error.message, id="RC-forge-not-permitted", hint=PERMISSIONS[of.forge]) from None
@@ -174,9 +174,9 @@ def _opened(of: Job, token: str) -> Forge:
     from reconciler.forges.github import GitHub
     from reconciler.forges.gitlab import GitLab
     from reconciler.forges.job import TOKENS
-    from reconciler.forges.port import SystemClock
+    from reconciler.forges.port import MachineClock
 
-    variable, clock = TOKENS[of.forge], SystemClock()
+    variable, clock = TOKENS[of.forge], MachineClock()
     if not of.repository:
         raise UsageError("the repository is unknown", id="RC-no-pull-request", hint="Add --repository OWNER/NAME.")
     if of.forge != "gitlab" and (not _REPOSITORY.fullmatch(of.repository) or {".", ".."} & set(of.repository.split("/"))):

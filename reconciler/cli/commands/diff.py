@@ -18,7 +18,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
-    from reconciler.cli.git import Commit, Repository
+    from reconciler.cli.git import NamedCommit, WorkingRepository
     from reconciler.config import Project
     from reconciler.resource import Kinds
 
@@ -55,7 +55,7 @@ def command(
       reconciler diff docs --from v1.4 --to v1.5 --format markdown
     """
     from reconciler.cli import exits
-    from reconciler.cli.git import Repository
+    from reconciler.cli.git import WorkingRepository
     from reconciler.cli.wiring.connect import now
     from reconciler.kinds import load as load_kinds
     from reconciler.plan import plan as make_plan
@@ -69,7 +69,7 @@ def command(
 
     options = Options.of(screen, words)
     kinds = load_kinds().sealed(b"a comparison of files")
-    repository = Repository.around(options.project if options.project.is_dir() else options.project.parent)
+    repository = WorkingRepository.around(options.project if options.project.is_dir() else options.project.parent)
     end = repository.commit(after or "HEAD")
     start = repository.shared(repository.commit(before), end)
     with ExitStack() as opened:
@@ -95,7 +95,13 @@ def command(
 
 @contextmanager
 def _side(
-    screen: Screen, options: Options, kinds: Kinds, repository: Repository, commit: Commit | None, *, beside: Project | None = None
+    screen: Screen,
+    options: Options,
+    kinds: Kinds,
+    repository: WorkingRepository,
+    commit: NamedCommit | None,
+    *,
+    beside: Project | None = None,
 ) -> Iterator[Project]:
     """The project as a commit has it, or as its files are now. `beside`: the other side; where this one has no project, it declares
     nothing of it yet."""

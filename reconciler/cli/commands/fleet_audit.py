@@ -16,7 +16,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import StateError
 
 if TYPE_CHECKING:
-    from reconciler.fleet.store import Database
+    from reconciler.fleet.store import FleetDatabase
 
 LOOK_SECONDS: Final = 1.0
 
@@ -56,7 +56,7 @@ class _Printer:
 
     screen: Screen
     options: Options
-    database: Database
+    database: FleetDatabase
     since: datetime | None
     settled: bool
     after: int = 0

@@ -49,7 +49,7 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
     from reconciler.kinds import load as load_kinds
     from reconciler.plan.drift import drift
     from reconciler.plan.guard import guard
-    from reconciler.plan.health import Given, health
+    from reconciler.plan.health import HealthInputs, health
     from reconciler.report.documents import drift_document, plan_document
     from reconciler.report.layout import plain
     from reconciler.report.saved import saved_plan
@@ -73,7 +73,7 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
         refused = error.message
     changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)
     made_at = now()
-    given = Given(kinds, project.desired, state, planned.actual, planned.plan, changed, planned.actual.date or made_at)
+    given = HealthInputs(kinds, project.desired, state, planned.actual, planned.plan, changed, planned.actual.date or made_at)
     checked = health(given, unseen=new.fact if new is not None else "")
     plan, outside = screen.masked_data(planned.plan), screen.masked_data(changed)
     made = plan_file.made_of(options, project, state, service.identity)
@@ -84,7 +84,7 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
         "service": service.identity,
         "newState": new.fact if new is not None else "",
         "refused": screen.masked(refused),
-        "health": healths.as_data(healths.Checked(checked.concerns, checked.unread)),
+        "health": healths.as_data(healths.HealthReading(checked.concerns, checked.unread)),
         "digest": None,
         "undone": undone,
     }

@@ -14,8 +14,8 @@ from reconciler.cli.terminal.screen import Screen
 
 if TYPE_CHECKING:
     from reconciler.fleet.changes import Changes
-    from reconciler.fleet.model import Fleet, Project
-    from reconciler.fleet.store import Database
+    from reconciler.fleet.model import Fleet, FleetProject
+    from reconciler.fleet.store import FleetDatabase
 
 FILE = click.argument("file", type=click.Path(path_type=Path), default=Path("fleet.yaml"), metavar="[FILE]")
 
@@ -71,7 +71,7 @@ def apply_command(screen: Screen, /, file: Path, database: str | None, data: Pat
     return exits.DONE
 
 
-def declaration(file: Path, data: Path) -> tuple[dict[str, Project], str, Fleet]:
+def declaration(file: Path, data: Path) -> tuple[dict[str, FleetProject], str, Fleet]:
     """Every project of a fleet file, its text, and what else it says."""
     from reconciler.fleet.declared import read_fleet
     from reconciler.fleet.generated import generated
@@ -81,7 +81,7 @@ def declaration(file: Path, data: Path) -> tuple[dict[str, Project], str, Fleet]
     return generated(fleet, listing(fleet, data.absolute() / "repositories")), text.decode("utf-8-sig"), fleet
 
 
-def take_effect(database: Database, file: Path, data: Path, allow_vanish: int | None) -> Changes:
+def take_effect(database: FleetDatabase, file: Path, data: Path, allow_vanish: int | None) -> Changes:
     """Make a fleet file the fleet. Raises `Refused` where too much would vanish."""
     from reconciler.cli.wiring.connect import who
     from reconciler.errors import Refused
@@ -102,7 +102,7 @@ def take_effect(database: Database, file: Path, data: Path, allow_vanish: int | 
     return made
 
 
-def _compared(screen: Screen, declared: dict[str, Project], given: str | None, data: Path) -> Changes:
+def _compared(screen: Screen, declared: dict[str, FleetProject], given: str | None, data: Path) -> Changes:
     """What a declared fleet changes in the stored one; everything, where there is none."""
     from reconciler.fleet.changes import changes
     from reconciler.fleet.store import connected, projects

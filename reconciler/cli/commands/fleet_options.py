@@ -17,7 +17,7 @@ from reconciler.errors import StateError, UsageError
 if TYPE_CHECKING:
     from reconciler.cli.terminal.screen import Screen
     from reconciler.fleet.people import Person
-    from reconciler.fleet.store import Database
+    from reconciler.fleet.store import FleetDatabase
 
 _LASTING: Final = re.compile(r"([1-9][0-9]{0,4})(m|h|d)", re.ASCII)
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
@@ -72,7 +72,7 @@ def url_of(screen: Screen, given: str | None, folder: Path = DATA) -> str | None
 
 
 @contextmanager
-def opened(screen: Screen, given: str | None, *, prepare: bool = False) -> Iterator[Database]:
+def opened(screen: Screen, given: str | None, *, prepare: bool = False) -> Iterator[FleetDatabase]:
     """The fleet's database. `prepare`: create its tables where there are none."""
     installed()
     from reconciler.fleet.store import connected

@@ -56,7 +56,7 @@ def approve_command(
     """
     from reconciler.cli import exits
     from reconciler.fleet import acts
-    from reconciler.fleet.model import Change
+    from reconciler.fleet.model import ChangeClass
     from reconciler.fleet.reports import needs_text
 
     options = Options.of(screen, words)
@@ -77,7 +77,7 @@ def approve_command(
                 screen.say("Nothing was approved.")
                 return exits.FAILED
         with opened.transaction() as connection:
-            wanted = [Change(word) for word in classes] or None
+            wanted = [ChangeClass(word) for word in classes] or None
             decided = acts.approve(connection, person, name, digest=digest or judged.plan.digest or "", changes=wanted)
     _show(screen, options, name, person, decided, rejects=False)
     return exits.DONE

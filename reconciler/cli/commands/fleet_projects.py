@@ -16,8 +16,8 @@ from reconciler.cli.terminal.screen import Screen
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from reconciler.fleet.store import Database
-    from reconciler.fleet.store.projects import Row
+    from reconciler.fleet.store import FleetDatabase
+    from reconciler.fleet.store.projects import ProjectRow
     from reconciler.fleet.verdicts import Judged
 
 NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...")
@@ -52,7 +52,7 @@ def status_command(screen: Screen, /, names: tuple[str, ...], database: str | No
     return _show(screen, options, rows, workers, judged)
 
 
-def _read(database: Database, names: tuple[str, ...]) -> tuple[list[Row], int, dict[int, Judged]]:
+def _read(database: FleetDatabase, names: tuple[str, ...]) -> tuple[list[ProjectRow], int, dict[int, Judged]]:
     from reconciler.fleet.store import projects, runs
     from reconciler.fleet.verdicts import of_projects
 
@@ -62,16 +62,16 @@ def _read(database: Database, names: tuple[str, ...]) -> tuple[list[Row], int, d
         return rows, runs.living(connection), of_projects(connection, rows)
 
 
-def _show(screen: Screen, options: Options, rows: Sequence[Row], workers: int, judged: Mapping[int, Judged]) -> int:
+def _show(screen: Screen, options: Options, rows: Sequence[ProjectRow], workers: int, judged: Mapping[int, Judged]) -> int:
     from reconciler.cli import exits
     from reconciler.fleet.reports import status_document, status_of, status_text
-    from reconciler.fleet.status import Word
+    from reconciler.fleet.status import StatusWord
 
     if options.format == "json":
         screen.document(status_document(rows, workers, rows[0].now if rows else datetime.now(UTC), judged))
     else:
         screen.out(status_text(rows, workers, width=screen.width))
-    codes = {Word.SYNCED: exits.DONE, Word.OUT_OF_SYNC: exits.PENDING, Word.UNKNOWN: exits.PARTLY}
+    codes = {StatusWord.SYNCED: exits.DONE, StatusWord.OUT_OF_SYNC: exits.PENDING, StatusWord.UNKNOWN: exits.PARTLY}
     return exits.strongest(codes[status_of(row).word] for row in rows if not row.orphaned)
 
 

@@ -17,7 +17,7 @@ from reconciler.cli.terminal.screen import Screen
 
 if TYPE_CHECKING:
     from reconciler.fleet.serve.run import Listening
-    from reconciler.fleet.store import Database
+    from reconciler.fleet.store import FleetDatabase
 
 NEEDED: Final = (*fleet_options.NEEDED, "authlib", "fastapi", "sse_starlette", "uvicorn")
 
@@ -65,7 +65,7 @@ def listening(screen: Screen, host: str, port: int | None, token: str | None = N
     return Listening(host, port if port is not None else PORT, fleet_options.operator().name, token, any_port=port is None)
 
 
-def dashboard(screen: Screen, database: Database, where: Listening) -> Coroutine[Any, Any, None]:
+def dashboard(screen: Screen, database: FleetDatabase, where: Listening) -> Coroutine[Any, Any, None]:
     """Serve until cancelled. Links that log in are shown, and never logged."""
     from reconciler.fleet.serve.run import serve
 

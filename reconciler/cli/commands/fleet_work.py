@@ -18,8 +18,8 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
-    from reconciler.fleet.store import Database
-    from reconciler.fleet.worker import Settings
+    from reconciler.fleet.store import FleetDatabase
+    from reconciler.fleet.worker import WorkerSettings
 
 CONCURRENCY = click.option(
     "--concurrency",
@@ -60,12 +60,12 @@ def worker_command(
     """
     Options.of(screen, words)
     with fleet_options.opened(screen, database, prepare=True) as opened:
-        from reconciler.fleet.worker import Settings
+        from reconciler.fleet.worker import WorkerSettings
 
         if metrics is not None:
             fleet_options.installed(*fleet_options.NEEDED, "prometheus_client")
             _serve_metrics(screen, metrics)
-        _work(screen, opened, Settings(concurrency, patience, data.absolute()))
+        _work(screen, opened, WorkerSettings(concurrency, patience, data.absolute()))
 
 
 @click.command("up", short_help="Run a whole fleet on this machine.")
@@ -99,13 +99,13 @@ def up_command(
     with postgres(data.absolute(), database) as address, fleet_options.opened(screen, address, prepare=True) as opened:
         from reconciler.cli.commands.fleet_file import take_effect
         from reconciler.fleet.reports import plan_text
-        from reconciler.fleet.worker import PATIENCE, Settings
+        from reconciler.fleet.worker import PATIENCE, WorkerSettings
 
         screen.out(plan_text(take_effect(opened, file, data, allow_vanish)))
         if database is None:
             screen.say(f"The database is {address}")
         dashboard = fleet_serve.dashboard(screen, opened, fleet_serve.listening(screen, "127.0.0.1", port)) if serve else None
-        _work(screen, opened, Settings(concurrency, PATIENCE, data.absolute()), dashboard)
+        _work(screen, opened, WorkerSettings(concurrency, PATIENCE, data.absolute()), dashboard)
 
 
 def _log(screen: Screen, text: str, *, event: str, **facts: Any) -> None:
@@ -129,7 +129,7 @@ def _serve_metrics(screen: Screen, port: int) -> None:
     screen.say(f"Metrics of this process: http://127.0.0.1:{port}/metrics")
 
 
-def _work(screen: Screen, database: Database, settings: Settings, beside: Coroutine[Any, Any, None] | None = None) -> None:
+def _work(screen: Screen, database: FleetDatabase, settings: WorkerSettings, beside: Coroutine[Any, Any, None] | None = None) -> None:
     """Work until a signal; runs that are under way are ended, and run again by whoever is there. `beside`: what is done meanwhile."""
     from reconciler.fleet.worker import serve
 

@@ -14,7 +14,7 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 
 if TYPE_CHECKING:
-    from reconciler.model import Run
+    from reconciler.model import RecordedRun
     from reconciler.resource import Kinds
     from reconciler.state import Store
 
@@ -81,7 +81,7 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
         screen.spans(run_text(found, entries, turns, kinds, names, width=screen.width, zone=HERE))
 
 
-def _runs(screen: Screen, options: Options) -> tuple[Run, ...]:
+def _runs(screen: Screen, options: Options) -> tuple[RecordedRun, ...]:
     """Every run of the state, newest first."""
     from reconciler.cli.wiring.connect import known_service, open_store
     from reconciler.cli.wiring.state_only import settings_of, state_file

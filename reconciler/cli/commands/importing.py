@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from reconciler.cli.terminal.progress import Narration
-    from reconciler.cli.wiring.connect import Service
+    from reconciler.cli.wiring.connect import ConnectedService
     from reconciler.client import Reader
     from reconciler.config import Project
-    from reconciler.importer.project import Written
+    from reconciler.importer.project import ImportedProject
     from reconciler.model import Actual, Observed, Plan
     from reconciler.resource import Kinds
 
@@ -98,7 +98,7 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
         return _adopt(screen, options, service, kinds, actual, made, found)
 
 
-def _list(screen: Screen, narration: Narration, service: Service, kinds: Kinds) -> None:
+def _list(screen: Screen, narration: Narration, service: ConnectedService, kinds: Kinds) -> None:
     """The organizations within reach, one a line."""
     from reconciler.observe.everything import roots
     from reconciler.text.escape import terminal
@@ -110,7 +110,7 @@ def _list(screen: Screen, narration: Narration, service: Service, kinds: Kinds) 
     screen.say("Next: reconciler import DIR --org ID" if found else "This token has no access to any organization.")
 
 
-def _read(narration: Narration, service: Service, kinds: Kinds, org: str) -> Actual:
+def _read(narration: Narration, service: ConnectedService, kinds: Kinds, org: str) -> Actual:
     """Everything of one organization. Raises `UsageError` where it is not within reach."""
     from reconciler.observe.everything import read_all
 
@@ -122,7 +122,7 @@ def _read(narration: Narration, service: Service, kinds: Kinds, org: str) -> Act
     return actual
 
 
-async def _with_reader(narration: Narration, service: Service, work: Any) -> Any:
+async def _with_reader(narration: Narration, service: ConnectedService, work: Any) -> Any:
     from reconciler.client import Reader
 
     reader: Reader
@@ -130,7 +130,9 @@ async def _with_reader(narration: Narration, service: Service, work: Any) -> Any
         return await work(reader)
 
 
-def _written(kinds: Kinds, actual: Actual, service: Service, options: Options, directory: Path, owner: str | None) -> Written:
+def _written(
+    kinds: Kinds, actual: Actual, service: ConnectedService, options: Options, directory: Path, owner: str | None
+) -> ImportedProject:
     from reconciler.importer.project import project
 
     return project(kinds, actual, service=_service(service, options, directory, owner), schema=".reconciler/config.schema.json")
@@ -150,7 +152,7 @@ def _declared(project: Project, org: str | None) -> str:
     return str(org)
 
 
-def _added(screen: Screen, options: Options, service: Service, kinds: Kinds, actual: Actual, project: Project) -> Written:
+def _added(screen: Screen, options: Options, service: ConnectedService, kinds: Kinds, actual: Actual, project: Project) -> ImportedProject:
     """What the project lacks, as changed and new files."""
     from reconciler.cli.wiring.connect import open_store
     from reconciler.cli.wiring.unseen import warned
@@ -164,9 +166,9 @@ def _added(screen: Screen, options: Options, service: Service, kinds: Kinds, act
     return into(kinds, actual, project.desired, state, texts, schema=".reconciler/config.schema.json")
 
 
-def _service(service: Service, options: Options, directory: Path, owner: str | None) -> dict[str, object]:
+def _service(service: ConnectedService, options: Options, directory: Path, owner: str | None) -> dict[str, object]:
     """The words by which the project finds this service again."""
-    from reconciler.config.words import Service as Word
+    from reconciler.config.words import ServiceSection as Word
 
     if options.sandbox is not None:
         found: dict[str, object] = {Word.SANDBOX.value: Path(os.path.relpath(options.sandbox, directory)).as_posix()}
@@ -203,7 +205,7 @@ def _check_empty(directory: Path) -> None:
         raise UsageError(f"{near(directory)} already contains a project", id="RC-project-exists", hint=hint)
 
 
-def _check_untracked(screen: Screen, options: Options, project: Project, service: Service) -> None:
+def _check_untracked(screen: Screen, options: Options, project: Project, service: ConnectedService) -> None:
     """Raises `UsageError` where a shared state tracks a project of that name, whose plan would delete what only these files declare."""
     from reconciler.cli.wiring.connect import open_store
     from reconciler.cli.wiring.unseen import origin
@@ -223,7 +225,7 @@ def _check_untracked(screen: Screen, options: Options, project: Project, service
 
 
 def _adopt(
-    screen: Screen, options: Options, service: Service, kinds: Kinds, actual: Actual, project: Project, found: Written
+    screen: Screen, options: Options, service: ConnectedService, kinds: Kinds, actual: Actual, project: Project, found: ImportedProject
 ) -> int:  # fmt: skip
     """Bind what the planner finds in what was read; the project was loaded as any is."""
     from reconciler.cli import exits
@@ -278,7 +280,7 @@ def _take_back(directory: Path, files: Iterable[str], before: Mapping[str, bytes
             (directory / path).unlink(missing_ok=True)
 
 
-def _tell(screen: Screen, directory: Path, made: Plan, found: Written) -> int:
+def _tell(screen: Screen, directory: Path, made: Plan, found: ImportedProject) -> int:
     """Say what was done; the exit code."""
     from reconciler.cli import exits
     from reconciler.report.words import count
@@ -293,7 +295,7 @@ def _tell(screen: Screen, directory: Path, made: Plan, found: Written) -> int:
     return exits.PARTLY if differing else exits.DONE
 
 
-def _tell_missing(screen: Screen, found: Written) -> None:
+def _tell_missing(screen: Screen, found: ImportedProject) -> None:
     for one in found.missing[:FOUND_MAX]:
         screen.say(one)
     if len(found.missing) > FOUND_MAX:

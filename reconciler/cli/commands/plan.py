@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.options.declare import Written
+from reconciler.cli.options.declare import OutputFile
 from reconciler.cli.saved.options import commit as commit_option
 from reconciler.cli.terminal import reports
 from reconciler.cli.terminal.screen import Screen
@@ -26,7 +26,7 @@ from reconciler.errors import UsageError
 @shared.absences()
 @shared.service()
 @shared.state()
-@click.option("--out", type=Written(), metavar="FILE", help="Save the plan to a file that only you can read.")
+@click.option("--out", type=OutputFile(), metavar="FILE", help="Save the plan to a file that only you can read.")
 @commit_option()
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if changes are pending.")
 @click.option("--full", is_flag=True, help="Show every change on lines of its own.")

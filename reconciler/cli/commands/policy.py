@@ -112,7 +112,7 @@ def test_command(screen: Screen, /, file: Path, **words: Any) -> int:
     from reconciler.config.source.nodes import PROBLEMS_MAX, Problems
     from reconciler.errors import ConfigError
     from reconciler.kinds import load as load_kinds
-    from reconciler.policies.cases import EXAMPLES, FORM, Reading, differences, unexpected
+    from reconciler.policies.cases import EXAMPLES, FORM, CasesReader, differences, unexpected
     from reconciler.report.words import count
     from reconciler.text.escape import terminal
 
@@ -133,7 +133,7 @@ def test_command(screen: Screen, /, file: Path, **words: Any) -> int:
     if EXAMPLES not in top.entries:
         problems.add(top.at, f"there are no examples; {FORM}", id="RC-missing-key")
     entries = [top.entries[EXAMPLES]] if EXAMPLES in top.entries else []
-    reading = Reading(kinds, [policy.id for policy in policies.rules], problems, now().date())
+    reading = CasesReader(kinds, [policy.id for policy in policies.rules], problems, now().date())
     cases = [case for entry in entries for case in reading.cases(entry)]
     if problems.found:
         raise ConfigError(problems.found, more=len(problems.found) >= PROBLEMS_MAX)
@@ -176,11 +176,11 @@ def _inline(kinds: Kinds, top: Map, problems: Problems) -> Policies | None:
     """The policies that the file itself contains; None where it contains none."""
     from reconciler.config.language.evaluate import Evaluation
     from reconciler.config.language.variables import Variables
-    from reconciler.config.policies.section import SECTIONS, Section
+    from reconciler.config.policies.section import SECTIONS, PolicySections
 
     entries = {name: [top.entries[name]] if name in top.entries and name != "exceptions" else [] for name in SECTIONS}
     if not any(entries.values()):
         return None
     problems.partial = True  # no resource is declared here, so no pattern can match one
     evaluation = Evaluation(Path(), Variables({}, frozenset(), frozenset()), None, problems)
-    return Section(kinds, {}, problems, evaluation).read(entries)
+    return PolicySections(kinds, {}, problems, evaluation).read(entries)

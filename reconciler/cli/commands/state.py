@@ -141,7 +141,7 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words:
       reconciler state forget acme/team/writers examples/acme --sandbox .reconciler/acme.db
     """
     from reconciler.cli.wiring.state_only import changing, not_bound
-    from reconciler.state import Ending
+    from reconciler.state import IntentEnding
 
     with changing(screen, Options.of(screen, words), address, command="state forget") as journal:
         state = journal.state()
@@ -150,7 +150,7 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words:
             if not found:
                 raise UsageError(f"no request of {address} is in doubt", id="RC-not-in-doubt", hint="reconciler plan shows what is.")
             why = "closed by hand as not done"
-            journal.settle([Ending(one.id, "failed", why) for one in state.intents if one.address == address])
+            journal.settle([IntentEnding(one.id, "failed", why) for one in state.intents if one.address == address])
             screen.out(f"{address} is no longer in doubt.\n")
         else:
             found = [one for one in state.bindings if one == address or one.is_within(address)]

@@ -11,7 +11,7 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.options.declare import Written
+from reconciler.cli.options.declare import OutputFile
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import Refused, UsageError
 
@@ -24,7 +24,7 @@ BYTES_MAX: Final = 1 << 30  # of a document; its history is the most of it
 
 @click.command("pull", short_help="Export the state as one JSON document.")
 @shared.project()
-@click.option("--out", type=Written(), metavar="FILE", help="Write it to a file that only you can read.")
+@click.option("--out", type=OutputFile(), metavar="FILE", help="Write it to a file that only you can read.")
 @shared.service()
 @shared.state()
 @click.pass_obj

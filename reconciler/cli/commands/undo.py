@@ -14,11 +14,11 @@ from reconciler.cli.terminal.screen import Screen
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from reconciler.cli.wiring.run import Planned, Session
+    from reconciler.cli.wiring.run import ApplySession, Planned
     from reconciler.config import Project
-    from reconciler.model import Outcome, Run, Turn
+    from reconciler.model import Outcome, RecordedRun, StateChange
     from reconciler.state import Journal, Store
-    from reconciler.undo import Cannot, Inverse, Line
+    from reconciler.undo import Cannot, Inverse, YamlLine
 
 
 @click.command("undo", short_help="Plan and apply the reverse of a run.")
@@ -53,9 +53,9 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     from reconciler.cli.commands.apply import agreed, no_terminal
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring.connect import accounted, connect, load, open_store, who
-    from reconciler.cli.wiring.run import Session
+    from reconciler.cli.wiring.run import ApplySession
     from reconciler.kinds import load as load_kinds
-    from reconciler.model import Status
+    from reconciler.model import StepStatus
     from reconciler.report.history import ID_SHOWN
     from reconciler.report.outcome import Onward, outcome_text
     from reconciler.report.undo import undo_document
@@ -69,7 +69,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         open_store(screen, options, project, service, create=True) as store,
         store.lease(who=who(), command=f"undo {past.id[:ID_SHOWN]}") as journal,
         accounted(journal),
-        Session(Narration(screen), service, kinds.sealed(store.digest_key()), project, journal, options) as session,
+        ApplySession(Narration(screen), service, kinds.sealed(store.digest_key()), project, journal, options) as session,
     ):
         for note in session.recover():
             screen.say(note)
@@ -93,7 +93,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         code = exits.of_outcome(outcome, signal=session.signal)
         if found.cannot:
             code = exits.strongest([code, exits.PARTLY if outcome.results or turned or outcome.plan.changes else exits.REFUSED])
-        journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in Status})
+        journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in StepStatus})
     if options.format == "json":
         screen.document(undo_document(past, outcome, turned, found.cannot, lines))
     elif outcome.results or outcome.notes:
@@ -104,7 +104,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     return code
 
 
-def _past(screen: Screen, options: Options, project: Project, run: str) -> Run:
+def _past(screen: Screen, options: Options, project: Project, run: str) -> RecordedRun:
     """The run that is meant, found before anything is asked or sent. Raises `UsageError` where there is none."""
     from reconciler.cli.wiring.connect import known_service, open_store
     from reconciler.cli.wiring.find_run import chosen
@@ -119,7 +119,7 @@ def _past(screen: Screen, options: Options, project: Project, run: str) -> Run:
         return chosen(reader.runs(), run)
 
 
-def _inverse(session: Session, store: Store, run: str) -> Inverse:
+def _inverse(session: ApplySession, store: Store, run: str) -> Inverse:
     """Look at what is there now, and find what takes the run back."""
     from reconciler.undo import entries_today, inverse, living, past, turns_today
 
@@ -130,14 +130,14 @@ def _inverse(session: Session, store: Store, run: str) -> Inverse:
     return inverse(kinds, project, state, actual, done, turns, ever=store.ids())
 
 
-def _turned(screen: Screen, journal: Journal, outcome: Outcome, turns: Collection[Turn], run: str) -> tuple[Turn, ...]:
+def _turned(screen: Screen, journal: Journal, outcome: Outcome, turns: Collection[StateChange], run: str) -> tuple[StateChange, ...]:
     """Change the bindings once everything else is done; answers what was changed."""
-    from reconciler.model import Status
+    from reconciler.model import StepStatus
     from reconciler.undo import as_remembered
 
     if not turns:
         return ()
-    if outcome.plan.deferred or outcome.plan.blocked or any(one.status is not Status.DONE for one in outcome.results):
+    if outcome.plan.deferred or outcome.plan.blocked or any(one.status is not StepStatus.DONE for one in outcome.results):
         screen.say(f"The state was not changed, because not everything was done. To try again: reconciler undo {run}")
         return ()
     forget, rename, protect = as_remembered(turns)
@@ -145,13 +145,13 @@ def _turned(screen: Screen, journal: Journal, outcome: Outcome, turns: Collectio
     return tuple(turns)
 
 
-def _about(session: Session, found: Inverse) -> None:
+def _about(session: ApplySession, found: Inverse) -> None:
     from reconciler.plan import Selection
 
     session.desired, session.selection = found.desired, Selection(only=found.only)
 
 
-def _lines(session: Session, planned: Planned, turns: Collection[Turn]) -> tuple[Line, ...]:
+def _lines(session: ApplySession, planned: Planned, turns: Collection[StateChange]) -> tuple[YamlLine, ...]:
     """Where the YAML still wants what is about to be taken back."""
     from reconciler.plan import match
     from reconciler.undo import wants_again
@@ -165,14 +165,14 @@ def _tell_what_stays(screen: Screen, cannot: Collection[Cannot]) -> None:
         screen.say("Cannot be undone:\n" + "\n".join(f"  {one.address}: {one.reason}" for one in cannot))
 
 
-def _tell_what_turns(screen: Screen, turns: Collection[Turn]) -> None:
+def _tell_what_turns(screen: Screen, turns: Collection[StateChange]) -> None:
     from reconciler.report.state_changes import turn_line
 
     if turns:
         screen.say("Changes of the state, without requests:\n" + "\n".join(f"  {turn_line(one)}" for one in turns))
 
 
-def _tell_what_wants_it_again(screen: Screen, lines: Collection[Line]) -> None:
+def _tell_what_wants_it_again(screen: Screen, lines: Collection[YamlLine]) -> None:
     if lines:
         said = (f"{f'{line.source.file}:{line.source.line}  ' if line.source else ''}{line.address}: {line.what}" for line in lines)
         screen.say(

@@ -53,12 +53,12 @@ def command(
       reconciler validate examples/acme
       reconciler validate --lint examples/acme
     """
-    from reconciler.cli.wiring.checked import Checked
+    from reconciler.cli.wiring.checked import CheckedProject
 
     options = Options.of(screen, words)
     lint = lint or fix or strict
     known = not lint and not decrypt and options.format not in LISTED and not report  # whether there is a key is not remembered
-    checked = Checked.of(options) if known else None
+    checked = CheckedProject.of(options) if known else None
     sentence = checked.recall(VALID) if checked is not None else None
     if sentence is not None and checked is not None:
         for warning in checked.warnings:

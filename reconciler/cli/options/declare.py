@@ -19,7 +19,7 @@ Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
 
 
-class Written(click.Path):
+class OutputFile(click.Path):
     """A file that is written. `-` is refused, because many programs mean standard output by it, and it would become a file of that name."""
 
     def __init__(self) -> None:

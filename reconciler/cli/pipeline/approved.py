@@ -19,7 +19,7 @@ from reconciler.cli.pipeline.trigger import Ci, Trigger
 from reconciler.client.library import httpx
 from reconciler.errors import Refused, UsageError
 from reconciler.forges.job import APIS, TOKENS, checked_api
-from reconciler.forges.port import ForgeError, NotAllowed, SystemClock, understood
+from reconciler.forges.port import ForgeError, MachineClock, NotAllowed, understood
 from reconciler.forges.talk import OK, Talk
 from reconciler.forges.variables import facts
 
@@ -72,7 +72,7 @@ def approved(trigger: Trigger, *, artifact: str, file: str, environ: Mapping[str
         headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
     else:
         headers = {"PRIVATE-TOKEN": token}
-    api = Api(trigger.ci.value, base, headers, Talk(trigger.ci.value, base, headers, token=token, clock=SystemClock()))
+    api = ApprovalsApi(trigger.ci.value, base, headers, Talk(trigger.ci.value, base, headers, token=token, clock=MachineClock()))
     known = facts(forge, environ, {})
     try:
         if trigger.ci is Ci.GITHUB:
@@ -83,7 +83,7 @@ def approved(trigger: Trigger, *, artifact: str, file: str, environ: Mapping[str
 
 
 @dataclass(frozen=True)
-class Api:
+class ApprovalsApi:
     """Readings of a forge's API."""
 
     name: str
@@ -131,7 +131,7 @@ class Api:
 class OnGitHub:
     """Plans are artifacts whose names end with the commit."""
 
-    api: Api
+    api: ApprovalsApi
     repository: str
     artifact: str
 
@@ -181,7 +181,7 @@ def _own(artifact: Mapping[str, Any]) -> bool:
 class OnGitLab:
     """Plans are artifacts of a job `…plan`."""
 
-    api: Api
+    api: ApprovalsApi
     project: str
     job: str
     file: str

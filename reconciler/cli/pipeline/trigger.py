@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Final
 
 from reconciler.errors import UsageError
-from reconciler.forges.variables import MARKS, Facts, event, facts
+from reconciler.forges.variables import MARKS, PipelineFacts, event, facts
 
 
 class Ci(Enum):
@@ -20,7 +20,7 @@ class Ci(Enum):
     NONE = "no CI"
 
 
-class Event(Enum):
+class PipelineEvent(Enum):
     """Why the job runs."""
 
     PULL_REQUEST = "a pull request"
@@ -29,11 +29,11 @@ class Event(Enum):
     MANUAL = "a run by hand"
 
 
-EVENTS: Final[Mapping[str, Event]] = {
-    "pull_request": Event.PULL_REQUEST,
-    "push": Event.PUSH,
-    "schedule": Event.SCHEDULE,
-    "merge_request_event": Event.PULL_REQUEST,
+EVENTS: Final[Mapping[str, PipelineEvent]] = {
+    "pull_request": PipelineEvent.PULL_REQUEST,
+    "push": PipelineEvent.PUSH,
+    "schedule": PipelineEvent.SCHEDULE,
+    "merge_request_event": PipelineEvent.PULL_REQUEST,
 }
 """Events by the names of GitHub and GitLab; every other one is a run by hand."""
 FORGES: Final = {"github": Ci.GITHUB, "gitlab": Ci.GITLAB}
@@ -49,7 +49,7 @@ class Trigger:
     """
 
     ci: Ci
-    event: Event
+    event: PipelineEvent
     commit: str = ""
     head: str = ""
     base: str = ""
@@ -60,10 +60,10 @@ class Trigger:
     @property
     def command(self) -> str:
         """The command that `auto` means. Raises `UsageError` where that is unclear."""
-        if self.event is Event.PUSH and not self.default:
+        if self.event is PipelineEvent.PUSH and not self.default:
             wrong = f"auto applies only the default branch, and this is a push to {self.branch or 'another ref'}"
             raise UsageError(wrong, id="RC-no-command-for-push", hint="Name the command: plan, apply, drift or validate.")
-        return {Event.PUSH: "apply", Event.SCHEDULE: "drift"}.get(self.event, "plan")
+        return {PipelineEvent.PUSH: "apply", PipelineEvent.SCHEDULE: "drift"}.get(self.event, "plan")
 
 
 def triggered(environ: Mapping[str, str] = os.environ) -> Trigger:
@@ -71,18 +71,18 @@ def triggered(environ: Mapping[str, str] = os.environ) -> Trigger:
     for forge, ci in FORGES.items():
         if environ.get(MARKS[forge]) == "true":
             return _triggered(ci, _known(forge, environ))
-    return Trigger(Ci.NONE, Event.MANUAL)
+    return Trigger(Ci.NONE, PipelineEvent.MANUAL)
 
 
-def _triggered(ci: Ci, known: Facts) -> Trigger:
-    why = EVENTS.get(known.event, Event.MANUAL)
-    if why is Event.PULL_REQUEST:
+def _triggered(ci: Ci, known: PipelineFacts) -> Trigger:
+    why = EVENTS.get(known.event, PipelineEvent.MANUAL)
+    if why is PipelineEvent.PULL_REQUEST:
         return Trigger(ci, why, known.commit, known.head or known.commit, known.base, fork=known.source != known.target)
     default = known.is_branch and known.ref != "" and known.ref == known.default
     return Trigger(ci, why, known.commit, known.commit, "", known.ref, default)
 
 
-def _known(forge: str, environ: Mapping[str, str]) -> Facts:
+def _known(forge: str, environ: Mapping[str, str]) -> PipelineFacts:
     known = facts(forge, environ, {})
     if forge != "github":
         return known

@@ -18,7 +18,7 @@ import click
 
 from reconciler.cli import exits
 from reconciler.cli.pipeline.results import CHECKED, PLAN, Results
-from reconciler.cli.pipeline.trigger import Event, Trigger
+from reconciler.cli.pipeline.trigger import PipelineEvent, Trigger
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import TOKEN
 from reconciler.errors import Locked
@@ -66,7 +66,7 @@ class Works:
             self.results.merge()
             raise
         if code == exits.DONE:
-            files_only = self.trigger.event is Event.PULL_REQUEST and not os.environ.get(TOKEN)
+            files_only = self.trigger.event is PipelineEvent.PULL_REQUEST and not os.environ.get(TOKEN)
             code = self._compare() if files_only else self._call("plan", "--out", str(self.file), *self.more)
         self.results.merge()
         return code

@@ -69,11 +69,11 @@ def _commit(there: CiJob | None, checked_out: str | None) -> str | None:
 
 def _checked_out(project: Project) -> tuple[str | None, bool]:
     """The commit that git has checked out, and whether the project differs from it; None outside a repository."""
-    from reconciler.cli.git import Repository
+    from reconciler.cli.git import WorkingRepository
 
     root = project.settings.root
     try:
-        repository = Repository.around(root)
+        repository = WorkingRepository.around(root)
         commit = repository.commit("HEAD")
         return commit.id, repository.differs(commit, project.texts)
     except (ReconcilerError, OSError):

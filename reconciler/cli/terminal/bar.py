@@ -19,7 +19,7 @@ COLUMNS: Final = 12  # of the bar itself
 BESIDE: Final = COLUMNS + 4  # columns that are not of the text
 
 
-class Words(TextColumn):
+class LiveText(TextColumn):
     """A text that is made when the line is drawn, since time passes also where nothing happens. It is cut where the line ends."""
 
     def __init__(self, text: Callable[[], str], console: Console) -> None:
@@ -38,7 +38,7 @@ class Bar:
 
     def __init__(self, text: Callable[[], str], *, colored: bool) -> None:
         console = Console(stderr=True, highlight=False, markup=False, emoji=False, no_color=not colored)
-        self._progress = Progress(SpinnerColumn(), BarColumn(bar_width=COLUMNS), Words(text, console), console=console, transient=True)
+        self._progress = Progress(SpinnerColumn(), BarColumn(bar_width=COLUMNS), LiveText(text, console), console=console, transient=True)
         self._task = self._progress.add_task("", total=None)
 
     def __enter__(self) -> Bar:

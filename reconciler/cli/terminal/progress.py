@@ -18,7 +18,7 @@ from reconciler.cli.terminal.tally import Tally
 
 if TYPE_CHECKING:
     from reconciler.cli.terminal.bar import Bar
-    from reconciler.model import Result, Step
+    from reconciler.model import Step, StepResult
 
 HEARTBEAT: Final = 10.0  # seconds between lines where there is no terminal
 TOLD: Final = 2.0  # seconds of waiting that are worth a word
@@ -200,7 +200,7 @@ class Narration:
         if self.screen.traces is not None:
             self.screen.traces.step_began(step)
 
-    def ended(self, result: Result) -> None:
+    def ended(self, result: StepResult) -> None:
         self.screen.acted = self.screen.acted or result.status == "done"
         step, why = result.step, f": {result.error}" if result.error else ""
         facts = {"address": str(step.address), "verb": step.verb, "step": step.id, "status": str(result.status.value)}

@@ -36,14 +36,14 @@ def option(formats: Sequence[str] = FORMATS) -> Decorator:
 
 
 def _pairs(formats: Sequence[str], ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, Path], ...]:
-    from reconciler.cli.options.declare import Written
+    from reconciler.cli.options.declare import OutputFile
 
     found = []
     for value in values:
         name, equals, file = value.partition("=")
         if not equals or not file or name not in formats:
             raise click.BadParameter(f"{value!r} is not FORMAT=FILE with {', '.join(formats)}", ctx=ctx, param=param)
-        found.append((name, Written().convert(file, param, ctx)))
+        found.append((name, OutputFile().convert(file, param, ctx)))
     return tuple(found)
 
 

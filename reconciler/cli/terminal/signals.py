@@ -1,7 +1,8 @@
 """SIGINT and SIGTERM: the first one stops an apply calmly and ends everything else; the second one ends the process at once.
 
-One flag, `Ending.number`, says whether one came. It is not enough: nothing would look at it while a database or a prompt is waited for. So
-the first one raises; and Python loses what is raised in a destructor or a callback of a weak reference, which is why that is raised again.
+One flag, `StopSignals.number`, says whether one came. It is not enough: nothing would look at it while a database or a prompt is waited
+for. So the first one raises; and Python loses what is raised in a destructor or a callback of a weak reference, which is why that is raised
+again.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def of_signal(error: BaseException | None) -> bool:
     return error is not None
 
 
-class Ending:
+class StopSignals:
     """Hears SIGINT and SIGTERM. `number`: the first one that came, None while none did. `stop`: what is done then instead of leaving."""
 
     def __init__(self) -> None:
@@ -64,7 +65,7 @@ class Ending:
     def hear(self, _: int, frame: FrameType | None) -> None:
         """Leave now, at the end of what must not be broken off, or a moment later where what is raised would be lost."""
         put_off = getattr(sys.modules.get("reconciler.state.uninterrupted"), "put_off", None)  # only who holds a lease has imported it
-        if _within(frame, Ending.unraisable.__code__):
+        if _within(frame, StopSignals.unraisable.__code__):
             self._again()
         elif put_off is None or not put_off(self._leave):
             self._leave()
@@ -89,7 +90,7 @@ class Ending:
         signal.setitimer(signal.ITIMER_REAL, AGAIN)
 
 
-_HEARING: Final[list[Ending]] = []
+_HEARING: Final[list[StopSignals]] = []
 """Who hears signals now; the last one, where a program is run inside another one."""
 
 
@@ -117,9 +118,9 @@ def _cancelled() -> bool:
 
 
 @contextmanager
-def ending() -> Iterator[Ending]:
+def ending() -> Iterator[StopSignals]:
     """In this block both signals are heard, but for one that whoever started the program had it ignore."""
-    heard = Ending()
+    heard = StopSignals()
     if threading.current_thread() is not threading.main_thread():
         yield heard
         return
@@ -146,11 +147,11 @@ def ending() -> Iterator[Ending]:
 
 
 @contextmanager
-def stopping(stop: Callable[[], None]) -> Iterator[Ending]:
+def stopping(stop: Callable[[], None]) -> Iterator[StopSignals]:
     """In this block of an event loop the first signal calls `stop` there instead of leaving; another thread than the main one gets none."""
     import asyncio
 
-    heard = _HEARING[-1] if _HEARING and threading.current_thread() is threading.main_thread() else Ending()
+    heard = _HEARING[-1] if _HEARING and threading.current_thread() is threading.main_thread() else StopSignals()
     heard.stop = partial(asyncio.get_running_loop().call_soon_threadsafe, stop)
     try:
         yield heard

@@ -26,7 +26,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from reconciler import __version__
 
 if TYPE_CHECKING:
-    from reconciler.model import Result, Step
+    from reconciler.model import Step, StepResult
 
 FLUSH: Final = 1.0  # seconds for the last spans
 LOOK: Final = 0.01  # seconds between two looks whether they are sent
@@ -85,7 +85,7 @@ class Traces:
         self._steps[step.id] = span
         _STEP.set(span)
 
-    def step_ended(self, result: Result) -> None:
+    def step_ended(self, result: StepResult) -> None:
         """A step has ended; one that never began has no span."""
         span = self._steps.pop(result.step.id, None)
         if span is not None:

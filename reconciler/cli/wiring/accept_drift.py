@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reconciler.cli.terminal.screen import Screen
     from reconciler.cli.wiring.run import Planned
     from reconciler.config import Project
-    from reconciler.importer.accept import Accepted
+    from reconciler.importer.accept import AcceptedField
     from reconciler.model import Plan
     from reconciler.plan.drift import Drift
     from reconciler.resource import Kinds
@@ -70,7 +70,7 @@ def _write(path: Path, text: str) -> None:
         raise
 
 
-def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, picked: Sequence[Accepted]) -> None:
+def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, picked: Sequence[AcceptedField]) -> None:
     """Raise `ReconcilerError` where the files are no project any more, still want one of these changed, or want more than before."""
     from reconciler.cli.wiring.connect import load
     from reconciler.model import Action

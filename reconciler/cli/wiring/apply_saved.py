@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from reconciler.address import Glob
     from reconciler.cli.options import Options
     from reconciler.cli.terminal.screen import Screen
-    from reconciler.cli.wiring.approval import Approval
-    from reconciler.cli.wiring.connect import Service
+    from reconciler.cli.wiring.approval import ApprovedPlan
+    from reconciler.cli.wiring.connect import ConnectedService
     from reconciler.cli.wiring.plan_file import Saved
-    from reconciler.cli.wiring.run import Planned, Session
+    from reconciler.cli.wiring.run import ApplySession, Planned
     from reconciler.cli.wiring.unseen import Unseen
     from reconciler.config import Project
     from reconciler.model import Outcome, Withheld
@@ -44,10 +44,10 @@ class Use:
     saved: Saved
     partial: bool
     ask: bool
-    approval: Approval | None = field(default=None, init=False)
+    approval: ApprovedPlan | None = field(default=None, init=False)
     same: bool | None = field(default=None, init=False)
 
-    def check(self, project: str, service: Service) -> None:
+    def check(self, project: str, service: ConnectedService) -> None:
         """Raise `StalePlan` where the file was made for something else."""
         document = self.saved.document
         for what, asked, now in (
@@ -66,7 +66,7 @@ class Use:
             wrong = f"{reason}: {new.fact[0].lower()}{new.fact[1:].rstrip('.')}"
             raise StalePlan(wrong, id="RC-saved-plan-other-state", hint=f"Correct {new.named}. {AGAIN}")
 
-    def agree(self, session: Session, store: Store, *, full: bool, new: Unseen | None = None) -> Planned | None:
+    def agree(self, session: ApplySession, store: Store, *, full: bool, new: Unseen | None = None) -> Planned | None:
         """The part of a fresh plan that the file allows, noted in the journal; None where somebody declined it.
 
         `new`: the state that this creates, where that takes consent: the file did not ask for it.
@@ -104,12 +104,12 @@ class Use:
 
     def ended(self, outcome: Outcome, code: int) -> tuple[Outcome, int]:
         """The outcome with what to do next, and the exit code."""
-        from reconciler.model import Status
+        from reconciler.model import StepStatus
 
         assert self.approval is not None
         if self.approval.refused:
             code = exits.strongest([code, exits.PARTLY])
-        untouched = outcome.results and not outcome.count(Status.DONE) and not outcome.count(Status.IN_DOUBT)
+        untouched = outcome.results and not outcome.count(StepStatus.DONE) and not outcome.count(StepStatus.IN_DOUBT)
         if untouched and code != exits.DONE:
             onward = "Nothing was done, so the plan file can be used again."
         elif code != exits.DONE:
@@ -136,7 +136,7 @@ class Use:
         assert self.approval is not None
         return Withheld(self.approval.refused, self.approval.new, self.saved.document.get("origin"), self.same)
 
-    def _check_state(self, session: Session, store: Store) -> None:
+    def _check_state(self, session: ApplySession, store: Store) -> None:
         lineage, now = self.saved.document["digests"]["lineage"], session.journal.state().lineage
         if lineage not in ("", now):
             raise StalePlan(
@@ -165,7 +165,7 @@ class Use:
                 "The evaluated configuration changed since the plan was created; only addresses whose plan is the same are applied."
             )
 
-    def _approved(self, session: Session, store: Store) -> Planned:
+    def _approved(self, session: ApplySession, store: Store) -> Planned:
         """Plan afresh, and narrow that to the file."""
         from reconciler.cli.wiring.approval import approve
         from reconciler.cli.wiring.connect import now

@@ -28,7 +28,7 @@ OTHER_EXPOSURE = "it would now expose something else"
 
 
 @dataclass
-class Grant:
+class ApprovedChange:
     """What a plan says of one address, in a form that can be compared."""
 
     change: str | None = None
@@ -39,7 +39,7 @@ class Grant:
 
 
 @dataclass(frozen=True)
-class Approval:
+class ApprovedPlan:
     """A plan that may be carried out, and what is left out of it.
 
     `planned`: nothing in it goes beyond the file. `only`: the addresses it is about, None where it is the fresh plan as it is. `refused`:
@@ -56,9 +56,9 @@ Describe = Callable[["Planned"], Mapping[str, Any]]
 Narrow = Callable[["Planned", frozenset[Address]], "Planned"]
 
 
-def grants(document: Mapping[str, Any]) -> dict[str, Grant]:
+def grants(document: Mapping[str, Any]) -> dict[str, ApprovedChange]:
     """What a saved plan says, by address. Positions in the files and reasons are for people, and no part of it."""
-    found: dict[str, Grant] = defaultdict(Grant)
+    found: dict[str, ApprovedChange] = defaultdict(ApprovedChange)
     for change in document["changes"]:
         found[change["address"]].change = _text(change, without=("source", "reason"))
     for one in document["preconditions"]:
@@ -87,7 +87,7 @@ def sent_digest(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps([where, parts], sort_keys=True).encode()).hexdigest()
 
 
-def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, narrow: Narrow) -> Approval:
+def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, narrow: Narrow) -> ApprovedPlan:
     """Narrow a fresh plan to what the file shows. `describe`: a plan as its document; `narrow`: the same reading, planned for fewer."""
     asked, now = grants(document), grants(describe(fresh))
     whole = fresh.plan
@@ -95,7 +95,7 @@ def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, 
     new = tuple(sorted(at for at in now if at not in asked))
     refused |= _waiting(whole, {*refused, *new}, asked)
     if not refused and not new:
-        return Approval(fresh, None, {}, ())
+        return ApprovedPlan(fresh, None, {}, ())
     planned, only = fresh, frozenset[Address]()
     while True:
         only = frozenset(address for address in _addresses(planned.plan) if str(address) in asked and str(address) not in refused)
@@ -108,10 +108,10 @@ def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, 
         more = {at: why for at, why in more.items() if at not in refused}
         refused |= more or dict.fromkeys(map(str, only), ALONE)
     refused |= {at: _left_alone(at, planned.plan) for at in asked if at not in there and at not in refused}
-    return Approval(planned, only, refused, new)
+    return ApprovedPlan(planned, only, refused, new)
 
 
-def _why(at: str, asked: Grant, now: Grant | None, plan: Plan) -> str:
+def _why(at: str, asked: ApprovedChange, now: ApprovedChange | None, plan: Plan) -> str:
     """Why what the file says of an address does not hold."""
     for blocked in plan.blocked:
         if str(blocked.address) == at:
@@ -135,7 +135,7 @@ def _left_alone(at: str, plan: Plan) -> str:
     return next((f"it {blocked.reason}" for blocked in plan.blocked if str(blocked.address) == at), ALONE)
 
 
-def _waiting(plan: Plan, bad: Collection[str], asked: Mapping[str, Grant]) -> dict[str, str]:
+def _waiting(plan: Plan, bad: Collection[str], asked: Mapping[str, ApprovedChange]) -> dict[str, str]:
     """What the file asks for and cannot have because something else is not done: it needs it, or takes it along."""
     left: dict[int, str] = {}
     found: dict[str, str] = {}

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from reconciler.errors import ConfigError, Problem, UsageError
 
 if TYPE_CHECKING:
-    from reconciler.config.source.nodes import Entry, Node
-    from reconciler.plan.drift import Known
+    from reconciler.config.source.nodes import MapEntry, Node
+    from reconciler.plan.drift import KnownDrift
 
 WORDS: Final = ("address", "field", "reason", "until")
 SHAPE: Final = "a baseline is {known: [{address: GLOB, field: NAME, reason: …, until: YYYY-MM-DD}, …]}"
 
 
-def read(file: Path) -> tuple[Known, ...]:
+def read(file: Path) -> tuple[KnownDrift, ...]:
     """The entries of a file. Raises `ConfigError` with every problem at its place, `UsageError` where the file cannot be read."""
     from reconciler.config.source.nodes import List, Map
     from reconciler.config.source.reader import read as parse
@@ -47,15 +47,15 @@ def read(file: Path) -> tuple[Known, ...]:
     return tuple(found)
 
 
-def _entry(item: Node, problems: list[Problem]) -> Known | None:
+def _entry(item: Node, problems: list[Problem]) -> KnownDrift | None:
     from reconciler.address import Glob
     from reconciler.config.source.nodes import Map, Scalar
-    from reconciler.plan.drift import Known
+    from reconciler.plan.drift import KnownDrift
 
     if not isinstance(item, Map):
         problems.append(_problem(item, f"an entry is a map; {SHAPE}"))
         return None
-    entries: Mapping[str, Entry] = item.entries
+    entries: Mapping[str, MapEntry] = item.entries
     before = len(problems)
     problems += [_problem(entry, f'unknown key "{key}"; {SHAPE}') for key, entry in entries.items() if key not in WORDS]
     problems += [_problem(item, f"{key} is missing; {SHAPE}") for key in ("address", "reason", "until") if key not in entries]
@@ -73,7 +73,7 @@ def _entry(item: Node, problems: list[Problem]) -> Known | None:
         problems.append(_problem(entries["until"].node, "until is a date like 2026-12-31"))
         return None
     try:
-        return Known(Glob.parse(texts["address"]), texts.get("field"), texts["reason"], until)
+        return KnownDrift(Glob.parse(texts["address"]), texts.get("field"), texts["reason"], until)
     except ValueError as error:
         problems.append(_problem(entries["address"].node, str(error)))
         return None

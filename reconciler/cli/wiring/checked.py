@@ -24,7 +24,7 @@ PROJECT_FILE: Final = "reconciler.yaml"
 
 
 @dataclass(frozen=True)
-class Given:
+class CommandInputs:
     """What a command was given: the folder of the project, the text of the project file, the digest of all that is said of it elsewhere."""
 
     root: Path
@@ -33,7 +33,7 @@ class Given:
     digest: str
 
     @classmethod
-    def of(cls, options: Options, *more: object) -> Given | None:
+    def of(cls, options: Options, *more: object) -> CommandInputs | None:
         """None where there is no project file, or nothing can be remembered of the project. `more`: what else a command depends on."""
         file = options.project / PROJECT_FILE if options.project.is_dir() else options.project
         try:
@@ -51,17 +51,17 @@ class Given:
         return cls(root, text, seal, seal.digest(elsewhere))
 
 
-class Checked:
+class CheckedProject:
     """A project that may have been looked at before. `warnings`: those of the project that was recalled."""
 
-    def __init__(self, given: Given, names: str) -> None:
+    def __init__(self, given: CommandInputs, names: str) -> None:
         self.root, self.seal, self.given, self.names = given.root, given.seal, given.digest, names
         self.warnings: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, options: Options, *more: object) -> Checked | None:
+    def of(cls, options: Options, *more: object) -> CheckedProject | None:
         """None where nothing can be remembered of the project. `more`: what else a command depends on."""
-        given = Given.of(options, *more)
+        given = CommandInputs.of(options, *more)
         names = listing(given.root) if given is not None else None
         return None if given is None or names is None else cls(given, names)
 

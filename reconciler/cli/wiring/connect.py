@@ -19,7 +19,7 @@ from reconciler.cli.wiring import trust
 from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageError
 
 if TYPE_CHECKING:
-    from reconciler.client import Heard, Settings
+    from reconciler.client import ClientSettings, Heard
     from reconciler.config import Project
     from reconciler.resource import Kinds
     from reconciler.state import Journal, Store
@@ -29,14 +29,14 @@ BASE_URL, TOKEN, STATE = "RECONCILER_BASE_URL", "RECONCILER_TOKEN", "RECONCILER_
 
 
 @dataclass(frozen=True)
-class Service:
+class ConnectedService:
     """A service that can be talked to. `identity`: what its ids belong to; `embedded`: it ends with this process.
 
     `heard`: where the digests of what it answers are kept, None where nobody asks for them.
     """
 
     identity: str
-    settings: Settings
+    settings: ClientSettings
     where: str
     embedded: bool
     heard: Heard | None = None
@@ -95,7 +95,7 @@ def _secrets(project: Project, kinds: Kinds) -> Iterator[str]:
 
 
 @contextmanager
-def connect(screen: Screen, options: Options, project: Project | None, kinds: Kinds | None) -> Iterator[Service]:
+def connect(screen: Screen, options: Options, project: Project | None, kinds: Kinds | None) -> Iterator[ConnectedService]:
     """The service this command line and project mean."""
     file = _sandbox_file(screen, options, project)
     if file is not None:
@@ -106,7 +106,7 @@ def connect(screen: Screen, options: Options, project: Project | None, kinds: Ki
                 screen.say(f"Created the sandbox {near(file)}, with the objects that the project expects to exist.")
             screen.hide([running.token])
             settings = _settings(screen, options, project, running.base_url, running.token)
-            yield Service(f"sandbox:{running.identity}", settings, f"the sandbox {near(file)}", embedded=True)
+            yield ConnectedService(f"sandbox:{running.identity}", settings, f"the sandbox {near(file)}", embedded=True)
         return
     url = _base_url(screen, options, project)
     token = os.environ.get(TOKEN, "")
@@ -116,7 +116,7 @@ def connect(screen: Screen, options: Options, project: Project | None, kinds: Ki
         )
     screen.hide([token])
     settings = _settings(screen, options, project, url, token)
-    yield Service(settings.base_url, settings, settings.base_url, embedded=False)
+    yield ConnectedService(settings.base_url, settings, settings.base_url, embedded=False)
 
 
 def _sandbox_file(screen: Screen, options: Options, project: Project | None) -> Path | None:
@@ -149,22 +149,22 @@ def _base_url(screen: Screen, options: Options, project: Project | None) -> str:
     return url
 
 
-def _settings(screen: Screen, options: Options, project: Project | None, url: str, token: str) -> Settings:
-    from reconciler.client import Settings
+def _settings(screen: Screen, options: Options, project: Project | None, url: str, token: str) -> ClientSettings:
+    from reconciler.client import ClientSettings
     from reconciler.client.settings import PORTS
 
-    plain, host = Settings(url, token), urlsplit(url)
+    plain, host = ClientSettings(url, token), urlsplit(url)
     screen.service = {"server.address": host.hostname or "", "server.port": host.port or PORTS[host.scheme], "url.full": url}
-    return Settings(
+    return ClientSettings(
         url, token, timeout=project.settings.timeout if project is not None else plain.timeout,
         max_concurrency=options.max_concurrency or plain.max_concurrency, max_rps=options.max_rps,
         secrets=screen.hidden,
     )  # fmt: skip
 
 
-def open_store(screen: Screen, options: Options, project: Project, service: Service, *, create: bool) -> Store:
+def open_store(screen: Screen, options: Options, project: Project, service: ConnectedService, *, create: bool) -> Store:
     """The state of this project on that service; without `create` nothing is written."""
-    from reconciler.state import SEND_SECONDS_MAX, Scope, Store
+    from reconciler.state import SEND_SECONDS_MAX, StateScope, Store
     from reconciler.text.redact import of_urls
 
     given = options.state or os.environ.get(STATE)
@@ -178,24 +178,24 @@ def open_store(screen: Screen, options: Options, project: Project, service: Serv
             id="RC-timeout-too-long",
             hint="A request must end before the lease on the state can expire: set a smaller service.timeout.",
         )
-    scope = Scope(project.settings.project, options.env or None, service.identity)
+    scope = StateScope(project.settings.project, options.env or None, service.identity)
     return Store.open(
         url, scope, clock=now, create=create, beside=project.settings.root / ".reconciler", lag=service.lasting(project) or 0.0
     )
 
 
-def known_service(screen: Screen, options: Options, project: Project) -> Service | None:
+def known_service(screen: Screen, options: Options, project: Project) -> ConnectedService | None:
     """The service as far as its state needs it, without talking to it; None for a sandbox that does not exist yet."""
     file = _sandbox_file(screen, options, project)
     if file is None:
         settings = _settings(screen, options, project, _base_url(screen, options, project), "none")
-        return Service(settings.base_url, settings, settings.base_url, embedded=False)
+        return ConnectedService(settings.base_url, settings, settings.base_url, embedded=False)
     from reconciler.cli.sandboxes import embedded
 
     identity = embedded.identity(file)
     if identity is None:
         return None
-    return Service(
+    return ConnectedService(
         f"sandbox:{identity}", _settings(screen, options, project, "http://127.0.0.1", "none"), f"the sandbox {near(file)}", embedded=True
     )
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
-    from reconciler.model import Run
+    from reconciler.model import RecordedRun
 
 LAST: Final = "last"
 LISTED: Final = 5  # runs that are named where the one that was asked for is not known
 
 
-def chosen(runs: Sequence[Run], text: str) -> Run:
+def chosen(runs: Sequence[RecordedRun], text: str) -> RecordedRun:
     """The run that `text` names; `last` is the newest that did anything. `runs`: newest first. Raises `UsageError`."""
     from reconciler.report.history import shortest
 
@@ -32,7 +32,7 @@ def chosen(runs: Sequence[Run], text: str) -> Run:
     return found[0]
 
 
-def _known(runs: Sequence[Run]) -> str:
+def _known(runs: Sequence[RecordedRun]) -> str:
     """The newest runs that did anything, to choose from."""
     from reconciler.report.history import did, shortest
     from reconciler.report.times import HERE, clock_time

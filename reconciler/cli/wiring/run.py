@@ -17,7 +17,7 @@ from reconciler.errors import UsageError
 if TYPE_CHECKING:
     from reconciler.address import Address
     from reconciler.cli.options import Options
-    from reconciler.cli.wiring.connect import Service
+    from reconciler.cli.wiring.connect import ConnectedService
     from reconciler.client import Reader, Writer
     from reconciler.config import Project
     from reconciler.model import Actual, Desired, Forecast, Outcome, Plan, State
@@ -125,7 +125,14 @@ def _check_targets(selection: Selection, desired: Desired, state: State, made: P
 
 
 def read_only(
-    narration: Narration, service: Service, kinds: Kinds, desired: Desired, state: State, options: Options, *, everything: bool = False
+    narration: Narration,
+    service: ConnectedService,
+    kinds: Kinds,
+    desired: Desired,
+    state: State,
+    options: Options,
+    *,
+    everything: bool = False,
 ) -> Planned:
     """A plan made by a client that cannot write."""
 
@@ -159,14 +166,16 @@ def replaceable(options: Options) -> tuple[str, ...]:
     return tuple(str(glob) for glob in options.allow_replace)
 
 
-class Session:
+class ApplySession:
     """One apply: a writer over several phases of one event loop, under the lease.
 
     `desired` and `selection`: what is planned and applied; the project as it is, unless somebody sets something else. `alone`: it neither
     continues the last run nor is continued by the next, so that each asks what it opens.
     """
 
-    def __init__(self, narration: Narration, service: Service, kinds: Kinds, project: Project, journal: Journal, options: Options) -> None:
+    def __init__(
+        self, narration: Narration, service: ConnectedService, kinds: Kinds, project: Project, journal: Journal, options: Options
+    ) -> None:
         self.narration, self.service, self.kinds, self.project = narration, service, kinds, project
         self.journal, self.options = journal, options
         self.desired, self.selection = project.desired, selected(options)
@@ -175,7 +184,7 @@ class Session:
         self._runner = asyncio.Runner()
         self._writer: Writer | None = None
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> ApplySession:
         self._writer = self._runner.run(self._open())
         return self
 

@@ -13,7 +13,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from reconciler.cli.wiring.checked import Given
+from reconciler.cli.wiring.checked import CommandInputs
 from reconciler.cli.wiring.connect import STATE, load, unnamed
 from reconciler.config.words import ENVIRONMENTS
 from reconciler.errors import UsageError
@@ -34,7 +34,7 @@ def settings_of(screen: Screen, options: Options) -> Project:
     """The project with its settings; it need not declare what its files do. Secrets are masked from now on. Raises `ConfigError`."""
     folder = options.project if options.project.is_dir() else options.project.parent
     plain = options.env is None and not (folder / ENVIRONMENTS).is_dir()  # an environment may change settings, or must be named
-    given = Given.of(options) if plain else None
+    given = CommandInputs.of(options) if plain else None
     if given is not None:
         known = given.seal.read(SETTINGS)
         if isinstance(known, dict) and known.get("given") == given.digest and known.get("text") == _digest(given.text):
@@ -48,7 +48,7 @@ def settings_of(screen: Screen, options: Options) -> Project:
     return project
 
 
-def _remember(given: Given, project: Project) -> None:
+def _remember(given: CommandInputs, project: Project) -> None:
     """Not where they depend on an expression."""
     if b"${{" in given.text or b"\\" in given.text:
         return
@@ -60,11 +60,11 @@ def _remember(given: Given, project: Project) -> None:
 
 
 def _project(settings: Mapping[str, Any]) -> Project:
-    from reconciler.config.settings import Project, Settings
+    from reconciler.config.settings import Project, ProjectSettings
     from reconciler.model import Desired
 
     paths = {name: Path(settings[name]) for name in _PATHS if settings[name] is not None}
-    made = Settings(**{**settings, **paths, "files": ()})
+    made = ProjectSettings(**{**settings, **paths, "files": ()})
     return Project(made, Desired(made.project, None, {}, {}, frozenset()))
 
 

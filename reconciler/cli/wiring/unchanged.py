@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli.wiring import trust
-from reconciler.cli.wiring.checked import Checked
+from reconciler.cli.wiring.checked import CheckedProject
 
 if TYPE_CHECKING:
     from reconciler.cli.options import Options
     from reconciler.cli.terminal.screen import Screen
-    from reconciler.cli.wiring.connect import Service
+    from reconciler.cli.wiring.connect import ConnectedService
     from reconciler.client import Heard, Listener
     from reconciler.config import Project
     from reconciler.model import Plan
@@ -36,7 +36,7 @@ DEFAULTS: Final = ("sandbox", "target", "exclude", "allow_replace", "allow_expos
 class Unchanged:
     """A plan that may have been made before. `heard`: what the service answers in this run; nothing is asked for twice."""
 
-    def __init__(self, checked: Checked, options: Options, heard: Heard) -> None:
+    def __init__(self, checked: CheckedProject, options: Options, heard: Heard) -> None:
         self.checked, self.options, self.heard = checked, options, heard
         self.state = _digest(checked.seal.state)
 
@@ -49,7 +49,7 @@ class Unchanged:
         plain = type(options)()
         if not token or options.format != "text" or any(getattr(options, name) != getattr(plain, name) for name in DEFAULTS):
             return None
-        checked = Checked.of(options, token, options.base_url, os.environ.get(BASE_URL), *more)
+        checked = CheckedProject.of(options, token, options.base_url, os.environ.get(BASE_URL), *more)
         return None if checked is None else cls(checked, options, Heard())
 
     def recall(self, screen: Screen) -> Sequence[tuple[str, str]] | None:
@@ -73,9 +73,9 @@ class Unchanged:
         return [(style, text) for style, text in known["says"]]
 
     async def _same(self, screen: Screen, known: Mapping[str, Any], listener: Listener) -> bool:
-        from reconciler.client import Reader, Settings
+        from reconciler.client import ClientSettings, Reader
 
-        settings = Settings(
+        settings = ClientSettings(
             known["url"], os.environ[TOKEN], timeout=known["timeout"], max_rps=self.options.max_rps, secrets=screen.hidden
         )  # fmt: skip
         if self.options.max_concurrency is not None:
@@ -83,7 +83,7 @@ class Unchanged:
         async with Reader(settings, listener=listener, heard=self.heard) as reader:
             return await reader.same(known["answers"])
 
-    def remember(self, screen: Screen, project: Project, service: Service, plan: Plan, says: Sequence[tuple[str, str]]) -> None:
+    def remember(self, screen: Screen, project: Project, service: ConnectedService, plan: Plan, says: Sequence[tuple[str, str]]) -> None:
         """Remember what a plan said that found nothing to do; not where an answer is missing, or a secret is masked."""
         from reconciler.cli.wiring.state_only import state_file
 

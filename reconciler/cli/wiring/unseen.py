@@ -21,9 +21,9 @@ from reconciler.errors import Refused
 if TYPE_CHECKING:
     from reconciler.cli.options import Options
     from reconciler.cli.terminal.screen import Screen
-    from reconciler.cli.wiring.connect import Service
+    from reconciler.cli.wiring.connect import ConnectedService
     from reconciler.config import Project
-    from reconciler.state import Scope, Store
+    from reconciler.state import StateScope, Store
 
 NO_SANDBOX: Final = "The sandbox does not exist yet, so no state has seen this project. The first plan or apply creates it."
 NAMED: Final = 3  # other projects that are named
@@ -70,7 +70,7 @@ def origin(options: Options, project: Project) -> str | None:
     return None if project.settings.state.startswith("sqlite:") else "state: in the YAML"
 
 
-def unseen(options: Options, project: Project, service: Service, store: Store) -> Unseen | None:
+def unseen(options: Options, project: Project, service: ConnectedService, store: Store) -> Unseen | None:
     """What is said of the state of an open store; None where it has seen the project."""
     if store.seen():
         return None
@@ -83,18 +83,18 @@ def unseen(options: Options, project: Project, service: Service, store: Store) -
     return Unseen(where, whose, origin(options, project), f"It tracks {named(tracking, service)}." if tracking else "", former)
 
 
-def named(found: Sequence[tuple[Scope, int]], service: Service) -> str:
+def named(found: Sequence[tuple[StateScope, int]], service: ConnectedService) -> str:
     """`12 resources of other on the same service`."""
     from reconciler.report.words import count, listed
 
-    def one(scope: Scope, number: int) -> str:
+    def one(scope: StateScope, number: int) -> str:
         place = "the same service" if scope.service == service.identity else scope.service
         return f"{count(number, 'resource')} of {scope.project}{f' in {scope.environment}' if scope.environment else ''} on {place}"
 
     return listed([one(scope, number) for scope, number in found], NAMED)
 
 
-def to_create(screen: Screen, options: Options, project: Project, service: Service) -> Unseen | None:
+def to_create(screen: Screen, options: Options, project: Project, service: ConnectedService) -> Unseen | None:
     """The state that a command is about to create, where that takes consent; nothing is created here."""
     if origin(options, project) is None:
         return None
@@ -115,7 +115,7 @@ def consented(screen: Screen, options: Options, new: Unseen | None, *, asks: boo
     raise Refused(f"{new.fact[0].lower()}{new.fact[1:].rstrip('.')}", id="RC-unseen-state", hint=hint)
 
 
-def agreed_to(screen: Screen, options: Options, project: Project, service: Service) -> None:
+def agreed_to(screen: Screen, options: Options, project: Project, service: ConnectedService) -> None:
     """Ask about a state that is about to be created, for a command that asks nothing else. Raises `Refused` where nobody consents."""
     new = to_create(screen, options, project, service)
     if consented(screen, options, new, asks=True) or new is None:
@@ -125,13 +125,13 @@ def agreed_to(screen: Screen, options: Options, project: Project, service: Servi
         raise Refused("the state was not created", id="RC-unseen-state", hint=f"Correct {new.named} if that is the wrong address.")
 
 
-def open_to_write(screen: Screen, options: Options, project: Project, service: Service) -> Store:
+def open_to_write(screen: Screen, options: Options, project: Project, service: ConnectedService) -> Store:
     """The state, created where it does not exist and that is agreed to. Raises `Refused` where it is not."""
     agreed_to(screen, options, project, service)
     return open_store(screen, options, project, service, create=True)
 
 
-def warned(screen: Screen, options: Options, project: Project, service: Service, store: Store) -> Unseen | None:
+def warned(screen: Screen, options: Options, project: Project, service: ConnectedService, store: Store) -> Unseen | None:
     """Say that the state of an open store has never seen the project, where that is so."""
     found = unseen(options, project, service, store)
     if found is not None:

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.config.source.nodes import (
-    Entry,
     List,
     Map,
+    MapEntry,
     Node,
     Problems,
     Scalar,
@@ -21,7 +21,7 @@ from reconciler.config.source.nodes import (
     shown,
     untainted,
 )
-from reconciler.config.words import Access
+from reconciler.config.words import AccessSection
 from reconciler.model import Declared, NamedReader, ReaderSort
 from reconciler.resource import Kind, Kinds
 from reconciler.resource.audience import ROLES
@@ -48,13 +48,15 @@ class NamedReaders:
             return self._plain(node)
         if isinstance(node, List) or len(node.entries) != 1:
             number = f"a map of {len(node.entries)} keys" if isinstance(node, Map) else described(node)
-            self.problems.add(node.at, f"{Access.AS} must be one reader, not {number}; {FORM}", id="RC-wrong-form")
+            self.problems.add(node.at, f"{AccessSection.AS} must be one reader, not {number}; {FORM}", id="RC-wrong-form")
             return None
         (entry,) = node.entries.values()
         if entry.key not in MAPS:
-            way = f"write {Access.AS}: {entry.key}" if entry.key in PLAIN else FORM
+            way = f"write {AccessSection.AS}: {entry.key}" if entry.key in PLAIN else FORM
             self.problems.add(
-                entry.at, f"{Access.AS} has no reader {shown(entry.key)}{did_you_mean(entry.key, MAPS) or f'; {way}'}", id="RC-unknown-key"
+                entry.at,
+                f"{AccessSection.AS} has no reader {shown(entry.key)}{did_you_mean(entry.key, MAPS) or f'; {way}'}",
+                id="RC-unknown-key",
             )
             return None
         if entry.key == ReaderSort.CLAIMS:
@@ -66,17 +68,17 @@ class NamedReaders:
 
     def _plain(self, node: Scalar) -> NamedReader | None:
         if node.empty:
-            self.problems.add(node.at, empty(Access.AS), id="RC-no-value")
-        elif untainted(node, Access.AS, self.problems.add):
+            self.problems.add(node.at, empty(AccessSection.AS), id="RC-no-value")
+        elif untainted(node, AccessSection.AS, self.problems.add):
             if node.text in PLAIN:
                 return NamedReader(ReaderSort(node.text))
             hint = FORM if node.text in MAPS else None
             meant = f"; {hint}" if hint else did_you_mean(node.text, PLAIN) or f"; {FORM}"
-            self.problems.add(node.at, f"{Access.AS} is {described(node)}, which does not exist{meant}", id="RC-unknown-choice")
+            self.problems.add(node.at, f"{AccessSection.AS} is {described(node)}, which does not exist{meant}", id="RC-unknown-choice")
         return None
 
-    def _text(self, entry: Entry) -> str | None:
-        node, name = entry.node, f"{Access.AS}.{entry.key}"
+    def _text(self, entry: MapEntry) -> str | None:
+        node, name = entry.node, f"{AccessSection.AS}.{entry.key}"
         if isinstance(node, Scalar) and node.empty:
             self.problems.add(node.at, empty(name), id="RC-no-value")
         elif not isinstance(node, Scalar) or node.null or not node.text:
@@ -85,11 +87,11 @@ class NamedReaders:
             return node.text
         return None
 
-    def _role(self, text: str, entry: Entry) -> NamedReader | None:
+    def _role(self, text: str, entry: MapEntry) -> NamedReader | None:
         if text in ROLES:
             return NamedReader(ReaderSort.ROLE, role=text)
         self.problems.add(
-            entry.node.at, f"{Access.AS}.role is {shown(text)}; {one_of(ROLES)}{did_you_mean(text, ROLES)}", id="RC-unknown-choice"
+            entry.node.at, f"{AccessSection.AS}.role is {shown(text)}; {one_of(ROLES)}{did_you_mean(text, ROLES)}", id="RC-unknown-choice"
         )
         return None
 
@@ -109,11 +111,11 @@ class NamedReaders:
                 found[str(address)] = [address]
         return found
 
-    def _link(self, text: str, entry: Entry) -> NamedReader | None:
+    def _link(self, text: str, entry: MapEntry) -> NamedReader | None:
         addresses = self.links.get(text, [])
         if len(addresses) == 1:
             return NamedReader(ReaderSort.LINK, link=addresses[0])
-        at, name = entry.node.at, f"{Access.AS}.link"
+        at, name = entry.node.at, f"{AccessSection.AS}.link"
         if addresses:
             wrong = f"{name} is {shown(text)}, the key of {len(addresses)} links; {one_of(map(str, addresses))}"
             self.problems.add(at, wrong, id="RC-several-links")
@@ -126,14 +128,14 @@ class NamedReaders:
 
     # -- claims ----------------------------------------------------------------------------------------------------------------------
 
-    def _claims(self, entry: Entry) -> NamedReader | None:
+    def _claims(self, entry: MapEntry) -> NamedReader | None:
         node = entry.node
         if not isinstance(node, Map):
             what = described_or_nothing(node)
             way = "write {NAME: VALUE}, or {} for a visitor without claims"
-            self.problems.add(node.at, f"{Access.AS}.claims must be a map, not {what}; {way}", id="RC-wrong-form")
+            self.problems.add(node.at, f"{AccessSection.AS}.claims must be a map, not {what}; {way}", id="RC-wrong-form")
             return None
-        if not untainted(node, f"{Access.AS}.claims", self.problems.add):
+        if not untainted(node, f"{AccessSection.AS}.claims", self.problems.add):
             return None
         before = len(self.problems.found)
         for claim in node.entries.values():
@@ -141,7 +143,7 @@ class NamedReaders:
         values = {claim.key: _data(claim.node) for claim in node.entries.values()}
         return NamedReader(ReaderSort.CLAIMS, claims=values) if len(self.problems.found) == before else None
 
-    def _known(self, claim: Entry) -> None:
+    def _known(self, claim: MapEntry) -> None:
         """Report a claim that no schema declares, or without schemas one that a condition nearly names."""
         declared, used = self._declared, self._used
         if claim.key in declared:
@@ -153,15 +155,17 @@ class NamedReaders:
         if declared:
             hint = did_you_mean(claim.key, sorted(declared))
             self.problems.absent(
-                claim.at, f"{Access.AS}.claims has {shown(claim.key)}, which no schema of a site declares{hint}", id="RC-unknown-claim"
+                claim.at,
+                f"{AccessSection.AS}.claims has {shown(claim.key)}, which no schema of a site declares{hint}",
+                id="RC-unknown-claim",
             )
         elif near is not None:
             hint = did_you_mean(claim.key, sorted(used))
             self.problems.absent(
-                claim.at, f"{Access.AS}.claims has {shown(claim.key)}, which no condition names{hint}", id="RC-unknown-claim"
+                claim.at, f"{AccessSection.AS}.claims has {shown(claim.key)}, which no condition names{hint}", id="RC-unknown-claim"
             )
 
-    def _value(self, claim: Entry, rules: Sequence[Any]) -> None:
+    def _value(self, claim: MapEntry, rules: Sequence[Any]) -> None:
         """Report a value that the `enum` of no schema contains; a claim that one of them does not limit may have any."""
         limits = [rule.get("enum") if isinstance(rule, Mapping) else None for rule in rules]
         allowed = [value for limit in limits if isinstance(limit, list) for value in limit]
@@ -169,7 +173,7 @@ class NamedReaders:
         if all(isinstance(limit, list) for limit in limits) and not any(_same(value, other) for other in allowed):
             texts = list(dict.fromkeys(map(str, allowed)))
             near = did_you_mean(value, texts) if isinstance(value, str) else ""
-            wrong = f"{Access.AS}.claims.{claim.key} is {described(claim.node)}, which no schema of a site allows"
+            wrong = f"{AccessSection.AS}.claims.{claim.key} is {described(claim.node)}, which no schema of a site allows"
             self.problems.absent(claim.node.at, f"{wrong}; {one_of(texts)}{near}" if texts else wrong, id="RC-unknown-choice")
 
     @cached_property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from reconciler.config.words import Access
+from reconciler.config.words import AccessSection
 from reconciler.resource.audience import ROLES
 
 EXPRESSION: Final = {"$ref": "#/$defs/expression"}
@@ -18,14 +18,17 @@ def schema() -> dict[str, Any]:
     test: dict[str, Any] = {
         "type": "object",
         "properties": {
-            Access.AS: {"description": "Who reads.", "anyOf": [{"enum": ["anyone", "agent"]}, *_readers(), EXPRESSION]},
-            Access.SEES: {"description": "What the reader must be able to read: addresses or patterns.", "anyOf": either},
-            Access.MUST_NOT_SEE: {"description": "What the reader must not be able to read: addresses or patterns.", "anyOf": either},
-            Access.REASON: {"description": "Why: shown with each violation.", **TEXT},
+            AccessSection.AS: {"description": "Who reads.", "anyOf": [{"enum": ["anyone", "agent"]}, *_readers(), EXPRESSION]},
+            AccessSection.SEES: {"description": "What the reader must be able to read: addresses or patterns.", "anyOf": either},
+            AccessSection.MUST_NOT_SEE: {
+                "description": "What the reader must not be able to read: addresses or patterns.",
+                "anyOf": either,
+            },
+            AccessSection.REASON: {"description": "Why: shown with each violation.", **TEXT},
         },
         "additionalProperties": False,
-        "required": [Access.AS],
-        "anyOf": [{"required": [Access.SEES]}, {"required": [Access.MUST_NOT_SEE]}],
+        "required": [AccessSection.AS],
+        "anyOf": [{"required": [AccessSection.SEES]}, {"required": [AccessSection.MUST_NOT_SEE]}],
     }
     doc = "Readers as tests: what each of them must and must not be able to read. A plan that violates one is refused."
     return {"description": doc, "type": "array", "items": test}

@@ -13,11 +13,11 @@ from typing import Final
 
 from reconciler.address import Address, Glob
 from reconciler.config.access.readers import NamedReaders
-from reconciler.config.settings import Words
+from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import (
-    Entry,
     List,
     Map,
+    MapEntry,
     Node,
     Problems,
     Scalar,
@@ -28,23 +28,23 @@ from reconciler.config.source.nodes import (
     untainted,
     wrong_form,
 )
-from reconciler.config.words import Access
+from reconciler.config.words import AccessSection
 from reconciler.model import AccessTest, Declared, Pattern, Source
 from reconciler.resource import Kinds
 from reconciler.text.suggest import did_you_mean
 
-FORM: Final = f"write [{{{Access.AS}: anyone, {Access.MUST_NOT_SEE}: [ADDRESS]}}]"
+FORM: Final = f"write [{{{AccessSection.AS}: anyone, {AccessSection.MUST_NOT_SEE}: [ADDRESS]}}]"
 
 
 def read_access(
-    entry: Entry | None, kinds: Kinds, resources: Mapping[Address, Declared], removed: Mapping[Address, Declared], problems: Problems
+    entry: MapEntry | None, kinds: Kinds, resources: Mapping[Address, Declared], removed: Mapping[Address, Declared], problems: Problems
 ) -> tuple[AccessTest, ...]:
     """The tests in their order. `removed`: what the environment removes; a test of a reader that it removes is left out."""
     if entry is None:
         return ()
     if not isinstance(entry.node, List):
         nothing = isinstance(entry.node, Scalar) and entry.node.empty
-        wrong = empty(Access.SECTION) if nothing else f"{Access.SECTION} must be a list, not {described(entry.node)}; {FORM}"
+        wrong = empty(AccessSection.SECTION) if nothing else f"{AccessSection.SECTION} must be a list, not {described(entry.node)}; {FORM}"
         problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
         return ()
     reading = _Tests(kinds, resources, removed, problems)
@@ -68,17 +68,21 @@ class _Tests:
     def test(self, node: Node) -> AccessTest | None:
         if not isinstance(node, Map):
             what = described_or_nothing(node)
-            self.problems.add(node.at, f"an item of {Access.SECTION} must be a map, not {what}; {FORM}", id=wrong_form(node))
+            self.problems.add(node.at, f"an item of {AccessSection.SECTION} must be a map, not {what}; {FORM}", id=wrong_form(node))
             return None
-        words = Words(Access.SECTION, node.entries, self.problems)
-        who, sees, must_not_see = words.entry(Access.AS), words.entry(Access.SEES), words.entry(Access.MUST_NOT_SEE)
-        reason = words.text(Access.REASON)
+        words = KeyReader(AccessSection.SECTION, node.entries, self.problems)
+        who, sees, must_not_see = words.entry(AccessSection.AS), words.entry(AccessSection.SEES), words.entry(AccessSection.MUST_NOT_SEE)
+        reason = words.text(AccessSection.REASON)
         words.rest()
         if who is None:
-            self.problems.add(node.at, f"an item of {Access.SECTION} lacks {Access.AS}, which says who reads; {FORM}", id="RC-missing-key")
+            self.problems.add(
+                node.at, f"an item of {AccessSection.SECTION} lacks {AccessSection.AS}, which says who reads; {FORM}", id="RC-missing-key"
+            )
         if sees is None and must_not_see is None:
             self.problems.add(
-                node.at, f"an item of {Access.SECTION} must have {Access.SEES} or {Access.MUST_NOT_SEE}; {FORM}", id="RC-missing-key"
+                node.at,
+                f"an item of {AccessSection.SECTION} must have {AccessSection.SEES} or {AccessSection.MUST_NOT_SEE}; {FORM}",
+                id="RC-missing-key",
             )
         reader = self.readers.read(who.node) if who is not None else None
         seen, unseen = tuple(self._patterns(sees)), tuple(self._patterns(must_not_see))
@@ -89,10 +93,10 @@ class _Tests:
 
     # -- patterns ------------------------------------------------------------------------------------------------------------------
 
-    def _patterns(self, entry: Entry | None) -> Iterator[Pattern]:
+    def _patterns(self, entry: MapEntry | None) -> Iterator[Pattern]:
         if entry is None:
             return
-        name = f"{Access.SECTION}.{entry.key}"
+        name = f"{AccessSection.SECTION}.{entry.key}"
         if not isinstance(entry.node, List):
             nothing = isinstance(entry.node, Scalar) and entry.node.empty
             wrong = empty(name) if nothing else f"{name} must be a list of addresses, not {described(entry.node)}; write [ADDRESS]"
@@ -159,5 +163,5 @@ class _Tests:
             both = next((address for address in pattern.addresses if address in by_address), None)
             if both is not None:
                 other = by_address[both].source
-                wrong = f"{both} is also under {Access.SEES} ({other}); remove one of the two"
+                wrong = f"{both} is also under {AccessSection.SEES} ({other}); remove one of the two"
                 self.problems.add(pattern.source, wrong, id="RC-contradictory-tests")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.config.settings import Project, Settings
+from reconciler.config.settings import Project, ProjectSettings
 from reconciler.model import Declared, Desired
 from reconciler.resource import UNSET, Foreign, Kinds
 
@@ -37,12 +37,12 @@ def differences(kinds: Kinds, one: Project, other: Project) -> Iterator[str]:
     yield from _orders(kinds, left, right)
 
 
-def _settings(one: Settings, other: Settings) -> Iterator[str]:
+def _settings(one: ProjectSettings, other: ProjectSettings) -> Iterator[str]:
     for name, attribute in _SETTINGS.items():
         yield from _line(name, _setting(one, attribute), _setting(other, attribute))
 
 
-def _setting(settings: Settings, attribute: str) -> Any:
+def _setting(settings: ProjectSettings, attribute: str) -> Any:
     value = getattr(settings, attribute)
     return str(value).replace(f"{settings.root}/", "") if attribute in ("sandbox", "state") and value is not None else value
 

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from reconciler.config.language.evaluate import IGNORED
-from reconciler.config.settings import STATE, Words
-from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, wrong_form
-from reconciler.config.words import SECRETS, TOP, Service
+from reconciler.config.settings import STATE, KeyReader
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, wrong_form
+from reconciler.config.words import SECRETS, TOP, ServiceSection
 from reconciler.text.suggest import did_you_mean
 
 PATCH: Final = "patch"
 VARIABLES: Final = "vars"
 REMOVED: Final = "removed"
-EITHER: Final = (Service.BASE_URL, Service.SANDBOX)  # of these a project has one: that of the environment, if it names one
+EITHER: Final = (ServiceSection.BASE_URL, ServiceSection.SANDBOX)  # of these a project has one: that of the environment, if it names one
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class Overlay:
     """`variables`: values by name. `roots`: the map of root resources whose ids differ, by section. `patches`: as written. `removed`: what
     happens to addresses that this environment no longer declares, and others do."""
 
-    variables: Mapping[str, Entry] = field(default_factory=dict)
-    roots: Mapping[str, Entry] = field(default_factory=dict)
+    variables: Mapping[str, MapEntry] = field(default_factory=dict)
+    roots: Mapping[str, MapEntry] = field(default_factory=dict)
     patches: tuple[Node, ...] = ()
-    removed: tuple[Entry, ...] = ()
+    removed: tuple[MapEntry, ...] = ()
 
 
 def overlay(document: Node, sections: frozenset[str], problems: Problems) -> Overlay:
@@ -37,11 +37,11 @@ def overlay(document: Node, sections: frozenset[str], problems: Problems) -> Ove
     if not isinstance(document, Map):
         problems.add(document.at, f"the file of an environment must be a map, not {described(document)}", id=wrong_form(document))
         return Overlay()
-    words = Words("", {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)}, problems)
-    variables = Words.of(VARIABLES, words.entry(VARIABLES), problems).entries
+    words = KeyReader("", {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)}, problems)
+    variables = KeyReader.of(VARIABLES, words.entry(VARIABLES), problems).entries
     roots = {name: entry for name in sorted(sections) if (entry := words.entry(name)) is not None}
     patches, removed = _list(words.entry(PATCH), problems), words.entry(REMOVED)
-    words.known += [Service.SECTION, STATE, SECRETS]
+    words.known += [ServiceSection.SECTION, STATE, SECRETS]
     for key, entry in words.entries.items():
         if key in TOP and key not in words.known:
             problems.add(entry.at, f"{key} is only allowed in the project file", id="RC-only-in-project-file")
@@ -55,21 +55,21 @@ def lay_over(top: Map, document: Node) -> None:
     """Put the service and the state of an environment into the project file: of the service each word that it names."""
     if not isinstance(document, Map):
         return
-    state, service = document.entries.get(STATE), document.entries.get(Service.SECTION)
+    state, service = document.entries.get(STATE), document.entries.get(ServiceSection.SECTION)
     if state is not None:
         top.entries[STATE] = state
     if service is None:
         return
-    before = top.entries.get(Service.SECTION)
+    before = top.entries.get(ServiceSection.SECTION)
     if before is None or not isinstance(before.node, Map) or not isinstance(service.node, Map):
-        top.entries[Service.SECTION] = service
+        top.entries[ServiceSection.SECTION] = service
         return
     other = service.node.entries
     kept = {key: entry for key, entry in before.node.entries.items() if key not in EITHER or not any(word in other for word in EITHER)}
-    top.entries[Service.SECTION] = Entry(before.key, before.at, Map(before.node.at, {**kept, **other}))
+    top.entries[ServiceSection.SECTION] = MapEntry(before.key, before.at, Map(before.node.at, {**kept, **other}))
 
 
-def _list(entry: Entry | None, problems: Problems) -> list[Node]:
+def _list(entry: MapEntry | None, problems: Problems) -> list[Node]:
     if entry is None:
         return []
     if isinstance(entry.node, List):

@@ -13,9 +13,9 @@ from reconciler.address import Address, Glob
 from reconciler.config.environments.overlay import Overlay
 from reconciler.config.resources.reserved import read_reserved
 from reconciler.config.resources.shapes import Item
-from reconciler.config.resources.tree import Tree, unknown_word
-from reconciler.config.settings import Words
-from reconciler.config.source.nodes import Entry, Map, Node, Problems, Report, Scalar, described, empty, wrong_form
+from reconciler.config.resources.tree import ResourceTree, unknown_word
+from reconciler.config.settings import KeyReader
+from reconciler.config.source.nodes import Map, MapEntry, Node, ProblemReport, Problems, Scalar, described, empty, wrong_form
 from reconciler.model import Source
 from reconciler.model.desired import Patch
 from reconciler.resource import RESERVED
@@ -30,7 +30,7 @@ class Patches:
     """Applies an overlay. `changed`: what is written instead of a node, by its identity; None where it is removed.
     `removed`: the resources that are removed, and `gone`: where that is written."""
 
-    tree: Tree
+    tree: ResourceTree
     problems: Problems
     changed: dict[int, Node | None] = field(default_factory=dict)
     gone: dict[Address, Source] = field(default_factory=dict)
@@ -49,9 +49,9 @@ class Patches:
 
     # -- reading a patch -----------------------------------------------------------------------------------------------------------
 
-    def _roots(self, section: str, entry: Entry) -> None:
+    def _roots(self, section: str, entry: MapEntry) -> None:
         """The ids that root resources have in the environment."""
-        words = Words.of(section, entry, self.problems)
+        words = KeyReader.of(section, entry, self.problems)
         roots = {item.address.key: item for item in self.tree.items.by_address.values() if item.parent is None and item.section == section}
         for key, each in words.entries.items():
             if key not in roots:
@@ -60,7 +60,7 @@ class Patches:
                     each.at, f'no {kind} "{key}" is declared in the project{did_you_mean(key, roots)}', id="RC-unknown-reference"
                 )
                 continue
-            values = Words.of(f"{section}.{key}", each, self.problems, example=f"{ID}: …").entries
+            values = KeyReader.of(f"{section}.{key}", each, self.problems, example=f"{ID}: …").entries
             for name, value in values.items():
                 if name == ID:
                     self._set(roots[key], value)
@@ -72,7 +72,7 @@ class Patches:
         if not isinstance(node, Map):
             self.problems.add(node.at, f"a patch must be a map, not {described(node)}; {FORM}", id=wrong_form(node))
             return
-        words = Words("patch", node.entries, self.problems)
+        words = KeyReader("patch", node.entries, self.problems)
         match, values = words.text(MATCH), words.entry(SET)
         removed = words.entry(REMOVE)
         words.rest()
@@ -109,7 +109,7 @@ class Patches:
 
     # -- setting -------------------------------------------------------------------------------------------------------------------
 
-    def _set_all(self, glob: Glob, values: Entry) -> None:
+    def _set_all(self, glob: Glob, values: MapEntry) -> None:
         if not isinstance(values.node, Map) or not values.node.entries:
             nothing = isinstance(values.node, Scalar) and values.node.empty
             wrong = empty(SET) if nothing else f"set must be a map of fields, not {described(values.node)}; write {{FIELD: VALUE}}"
@@ -121,7 +121,7 @@ class Patches:
                 for entry in values.node.entries.values():
                     self._set(item, entry)
 
-    def _set(self, item: Item, entry: Entry) -> None:
+    def _set(self, item: Item, entry: MapEntry) -> None:
         """Give one field of a resource the value of the environment."""
         shape, name = self.tree.shapes[item.kind.name], entry.key
         before = len(self.problems.found)
@@ -145,7 +145,7 @@ class Patches:
         if len(self.problems.found) == before and item.body is not None:
             self._write(item, entry)
 
-    def _once(self, about: Address, place: Source) -> Report:
+    def _once(self, about: Address, place: Source) -> ProblemReport:
         """A reporter that says one thing of a patch, not one for each resource that it matches."""
         tell, said = self.problems.about(about), place in self._said
 
@@ -156,7 +156,7 @@ class Patches:
 
         return report
 
-    def _write(self, item: Item, entry: Entry) -> None:
+    def _write(self, item: Item, entry: MapEntry) -> None:
         """Note what the resource says now."""
         body = item.body
         assert body is not None
@@ -168,7 +168,7 @@ class Patches:
         bare = item.kind.place.bare_is
         if isinstance(now, Scalar) and bare is not None:
             tag = shape.tag or bare
-            now = Map(now.at, {tag: Entry(tag, now.at, now)})
+            now = Map(now.at, {tag: MapEntry(tag, now.at, now)})
         if isinstance(now, Map):
             self.changed[id(body)] = Map(now.at, {**now.entries, entry.key: entry})
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 from pydantic import StringConstraints, TypeAdapter, ValidationError
 from pydantic_core import SchemaError
 
-from reconciler.config.source.nodes import Entry, List, Problems, Scalar, described, plain, shown, wrong_form
+from reconciler.config.source.nodes import List, MapEntry, Problems, Scalar, described, plain, shown, wrong_form
 from reconciler.config.words import TYPES
 from reconciler.text.suggest import did_you_mean, one_of
 
@@ -21,7 +21,7 @@ PATTERN_MAX: Final = 1_000  # characters
 Fits = Callable[[Any, str], bool]
 
 
-def are_limits(words: Mapping[str, Entry], kind: str, fits: Fits, problems: Problems, about: str) -> bool:
+def are_limits(words: Mapping[str, MapEntry], kind: str, fits: Fits, problems: Problems, about: str) -> bool:
     """Whether `enum` and `pattern` say something that values of the type can meet; reports what they do not."""
     before = len(problems.found)
     enum, pattern = words.get("enum"), words.get("pattern")
@@ -50,7 +50,7 @@ def are_limits(words: Mapping[str, Entry], kind: str, fits: Fits, problems: Prob
     return len(problems.found) == before
 
 
-def refusal(words: Mapping[str, Entry], kind: str, value: Any, *, secret: bool = False) -> str:
+def refusal(words: Mapping[str, MapEntry], kind: str, value: Any, *, secret: bool = False) -> str:
     """What is wrong with a value, as the end of a sentence that names it; "" for a value that is accepted. `secret`: not repeated."""
     enum, pattern = words.get("enum"), words.get("pattern")
     said = "has a value that is not accepted" if secret else f"is {shown(value)}"

@@ -34,14 +34,14 @@ class ExpressionError(Exception):
         self.offset = offset
 
 
-class Withheld(ExpressionError):
+class NoValue(ExpressionError):
     """The expression has no value, for a reason that is reported elsewhere."""
 
     def __init__(self) -> None:
         super().__init__("the value is not available", id="RC-value-withheld")
 
 
-class Work:
+class Usage:
     """What has been read and made so far. `variables`: the names that expressions use; `any_variable`: they may use any."""
 
     def __init__(self, most: int = WORK_MAX) -> None:
@@ -61,7 +61,7 @@ class Work:
             )
 
 
-WORK: Final[ContextVar[Work | None]] = ContextVar("work", default=None)
+WORK: Final[ContextVar[Usage | None]] = ContextVar("work", default=None)
 
 
 class Function:

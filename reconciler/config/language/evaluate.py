@@ -36,7 +36,7 @@ from reconciler.errors import Problem
 from reconciler.model import Source
 
 if TYPE_CHECKING:
-    from reconciler.config.language.bounds import Work
+    from reconciler.config.language.bounds import Usage
     from reconciler.config.language.expressions import Evaluator
     from reconciler.config.secrets.secrets import Secrets
 
@@ -149,11 +149,11 @@ class Evaluation:
         self.__dict__.pop("evaluator", None)
 
     @cached_property
-    def work(self) -> Work:
+    def work(self) -> Usage:
         """What all expressions of the project made."""
-        from reconciler.config.language.bounds import Work
+        from reconciler.config.language.bounds import Usage
 
-        return Work()
+        return Usage()
 
     @cached_property
     def evaluator(self) -> Evaluator:
@@ -215,7 +215,7 @@ class Evaluation:
 
     def scalar(self, node: Scalar, evaluator: Evaluator, put: Callable[[str], str] = str) -> Node | None:
         """The value of a scalar that holds an expression; None, with a problem, where it has none. `put`: says a problem in other words."""
-        from reconciler.config.language.bounds import ExpressionError, Withheld
+        from reconciler.config.language.bounds import ExpressionError, NoValue
 
         try:
             found = evaluator.scalar(node.text)
@@ -223,7 +223,7 @@ class Evaluation:
             if unset := self.variables.unset & set(_VARIABLE.findall(node.text)):
                 return self._stand_in(node, unset)
             place = (node.at.file, node.at.line, node.at.column)
-            if isinstance(error, Withheld):
+            if isinstance(error, NoValue):
                 self.problems.settled.add(place)
             elif self.variables.failed & set(_VARIABLE.findall(node.text)):
                 self.problems.settled.add(place)  # the variable's own problem says it

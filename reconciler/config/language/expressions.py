@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jinja2 import TemplateSyntaxError
 
-from reconciler.config.language.bounds import TEXT_MAX, WORK, ExpressionError, Function, Withheld, Work, plain, text_of
+from reconciler.config.language.bounds import TEXT_MAX, WORK, ExpressionError, Function, NoValue, Usage, plain, text_of
 from reconciler.config.language.compiler import CACHE, ENVIRONMENT, LENGTH_MAX, calm, compiled
 from reconciler.config.language.functions import from_json, numbers
 from reconciler.config.source.nodes import MARK, SECRET, UNKNOWN, holds_expression
@@ -128,9 +128,9 @@ class Evaluator:
         file: Callable[[str], str] | None = None,
         names: Mapping[str, Any] | None = None,
         taint: Collection[str] = (),
-        work: Work | None = None,
+        work: Usage | None = None,
     ) -> None:
-        self.work = work or Work()
+        self.work = work or Usage()
         self.vars, self.tainted, self.env_name, self.file = vars, frozenset(tainted), env_name, file
         self.names, self.taint = dict(names or {}), frozenset(taint)
         self.context: dict[str, Any] = {"vars": vars, "env": {"name": env_name}, "json": JSON, "range": RANGE, **self.names}
@@ -190,7 +190,7 @@ class Evaluator:
                 context = {**context, SECRETS: values}
             taint |= secret
             return finish(expression(context))
-        except Withheld:
+        except NoValue:
             raise
         except ExpressionError as error:
             if not secret:

@@ -19,15 +19,15 @@ from reconciler.config.source.nodes import (
     FOR_EACH,
     Each,
     Enough,
-    Entry,
     Generated,
     List,
     Map,
+    MapEntry,
+    NestedForEach,
     Node,
     Problems,
     Scalar,
     StandIn,
-    Template,
     described,
     empty,
     exposed,
@@ -46,7 +46,7 @@ _PARENT: Final = re.compile(r"\beach\s*\.\s*parent\b")
 _NO_KEY_HERE: Final = "the elements of this forEach have no key, as they are lists or maps; use each.index, or a value: each.value.NAME"
 
 
-class Generator:
+class ForEachCopies:
     """Makes the copies. `made`: the copies of each map with `forEach`, by the identity of that map."""
 
     def __init__(self, evaluation: Evaluation, problems: Problems) -> None:
@@ -62,7 +62,7 @@ class Generator:
             self.evaluation.mention(node)
         return found
 
-    def entries(self, entry: Entry, about: Address | None) -> list[Entry]:
+    def entries(self, entry: MapEntry, about: Address | None) -> list[MapEntry]:
         """The entries of a map that one entry stands for."""
         assert isinstance(entry.node, Map)
         found = []
@@ -71,7 +71,7 @@ class Generator:
             if key is None:
                 self.problems.partial = True
             else:
-                found.append(Entry(key, entry.at, self._body(entry.node, scope, each)))
+                found.append(MapEntry(key, entry.at, self._body(entry.node, scope, each)))
         self.made[id(entry.node)] = found
         if not found:
             self.evaluation.mention(Map(entry.at, {entry.key: entry}))
@@ -81,7 +81,7 @@ class Generator:
 
     def _elements(self, node: Map, about: Address | None) -> Iterator[tuple[Evaluator, Each]]:
         entry = node.entries[FOR_EACH]
-        outer = node if isinstance(node, Template) else None
+        outer = node if isinstance(node, NestedForEach) else None
         scope: Evaluator = outer.scope if outer is not None else self.evaluation.evaluator
         found = self._value(entry, scope, about)
         if found is None:
@@ -100,7 +100,7 @@ class Generator:
             label = name if isinstance(value, Mapping) else f"{index} ({name})" if name else str(index)
             yield scope.with_names({"each": each}), Each(entry.at, label, text, places[index] if places else entry.node.at)
 
-    def _value(self, entry: Entry, scope: Evaluator, about: Address | None) -> tuple[Any, list[Source]] | None:
+    def _value(self, entry: MapEntry, scope: Evaluator, about: Address | None) -> tuple[Any, list[Source]] | None:
         """A list or a map, and where its elements are written."""
         node = entry.node
         if isinstance(node, Scalar) and node.empty:
@@ -128,10 +128,10 @@ class Generator:
     # -- copies --------------------------------------------------------------------------------------------------------------------
 
     def _body(self, node: Map, scope: Evaluator, each: Each) -> Generated:
-        made: dict[str, Entry] = {}
+        made: dict[str, MapEntry] = {}
         for key, entry in node.entries.items():
             if key != FOR_EACH:
-                made[key] = Entry(key, entry.at, self._copy(entry.node, scope))
+                made[key] = MapEntry(key, entry.at, self._copy(entry.node, scope))
         return Generated(node.at, made, each)
 
     def _copy(self, node: Node, scope: Evaluator) -> Node:
@@ -144,8 +144,8 @@ class Generator:
         if isinstance(node, List):
             return List(node.at, [self._copy(one, scope) for one in node.items])
         if FOR_EACH in node.entries:
-            return Template(node.at, node.entries, scope)
-        made: dict[str, Entry] = {}
+            return NestedForEach(node.at, node.entries, scope)
+        made: dict[str, MapEntry] = {}
         for entry in node.entries.values():
             key = entry.key
             if holds_expression(key) and not (isinstance(entry.node, Map) and FOR_EACH in entry.node.entries):
@@ -156,7 +156,7 @@ class Generator:
             if key in made:
                 self.problems.add(entry.at, f"the key {shown(key)} is written twice; first at {made[key].at}", id="RC-declared-twice")
                 continue
-            made[key] = Entry(key, entry.at, self._copy(entry.node, scope))
+            made[key] = MapEntry(key, entry.at, self._copy(entry.node, scope))
         return Map(node.at, made)
 
     def _scalar(self, node: Scalar, scope: Evaluator) -> Node | None:
@@ -168,7 +168,7 @@ class Generator:
             made.computed = False  # inside forEach a key may come from an expression
         return made
 
-    def _key(self, entry: Entry, scope: Evaluator, about: Address | None) -> str | None:
+    def _key(self, entry: MapEntry, scope: Evaluator, about: Address | None) -> str | None:
         """The text of a key."""
         if not holds_expression(entry.key):
             return entry.key

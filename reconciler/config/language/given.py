@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, described, empty, wrong_form
+from reconciler.config.source.nodes import Map, MapEntry, Problems, Scalar, described, empty, wrong_form
 from reconciler.config.source.reader import read
 
 STANDARD_INPUT: Final = "standard input"
@@ -21,9 +21,9 @@ class VariableFile(NamedTuple):
     text: bytes
 
 
-def read_files(files: Sequence[VariableFile], problems: Problems) -> dict[str, Entry]:
+def read_files(files: Sequence[VariableFile], problems: Problems) -> dict[str, MapEntry]:
     """The values that the files give, by the name of the variable; reports what is not a map of names and values."""
-    given: dict[str, Entry] = {}
+    given: dict[str, MapEntry] = {}
     for file in files:
         document = read(file.text, file.name)
         for problem in document.problems:
@@ -36,7 +36,7 @@ def read_files(files: Sequence[VariableFile], problems: Problems) -> dict[str, E
     return given
 
 
-def _is_value(entry: Entry, problems: Problems) -> bool:
+def _is_value(entry: MapEntry, problems: Problems) -> bool:
     if isinstance(entry.node, Scalar) and entry.node.empty:
         problems.add(entry.node.at, empty(entry.key), id="RC-no-value")
         return False

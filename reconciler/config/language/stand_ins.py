@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
-from reconciler.config.source.nodes import Entry, Map, StandIn, plain
+from reconciler.config.source.nodes import Map, MapEntry, StandIn, plain
 
 UNKNOWN: Final = "unknown."
 _STANDS: Final = re.compile(re.escape(UNKNOWN) + r"(vars|secrets)\b")
@@ -25,7 +25,9 @@ def is_unknown(text: str) -> bool:
     return _STANDS.search(text) is not None
 
 
-def take_unset(entry: Entry | None, given: Mapping[str, Any], environ: Mapping[str, str], others: Collection[str]) -> dict[str, Entry]:
+def take_unset(
+    entry: MapEntry | None, given: Mapping[str, Any], environ: Mapping[str, str], others: Collection[str]
+) -> dict[str, MapEntry]:
     """Take out of `vars` what has no value. `given`: `--var` pairs; `others`: the names that other files set."""
     if entry is None or not isinstance(entry.node, Map):
         return {}
@@ -39,7 +41,7 @@ def take_unset(entry: Entry | None, given: Mapping[str, Any], environ: Mapping[s
     return unset
 
 
-def _is_unset(declared: Entry, environ: Mapping[str, str]) -> bool:
+def _is_unset(declared: MapEntry, environ: Mapping[str, str]) -> bool:
     if not isinstance(declared.node, Map) or "default" in declared.node.entries:
         return False
     env = declared.node.entries.get("env")

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reconciler.config.source.nodes import (
-    Entry,
     List,
     Map,
+    MapEntry,
     Problems,
     Scalar,
     core,
@@ -70,18 +70,18 @@ class Variables:
 
 
 def read_variables(
-    entry: Entry | None,
+    entry: MapEntry | None,
     given: Mapping[str, str],
     public: Collection[str],
     environ: Mapping[str, str],
     problems: Problems,
     *,
-    chosen: Mapping[str, Entry] = {},
-    files: Mapping[str, Entry] = {},
+    chosen: Mapping[str, MapEntry] = {},
+    files: Mapping[str, MapEntry] = {},
 ) -> Variables:
     """Every declared variable's value; reports the unknown, the missing and the mistyped. `chosen`: values of the project's environment,
     which win over defaults; `files`: those of `--var-file`, which win over all but `--var`."""
-    declared: dict[str, Entry] = {}
+    declared: dict[str, MapEntry] = {}
     if entry is not None and isinstance(entry.node, Map):
         declared = entry.node.entries
     elif entry is not None:
@@ -143,7 +143,7 @@ def read_variables(
     return Variables(values, frozenset(tainted), frozenset(declared) - frozenset(values), origins, places)
 
 
-def _words(each: Entry, problems: Problems) -> Mapping[str, Entry] | None:
+def _words(each: MapEntry, problems: Problems) -> Mapping[str, MapEntry] | None:
     """The words of one declaration, checked; None where it cannot be used."""
     about, before = f"vars.{each.key}", len(problems.found)
     if _NAME.fullmatch(each.key) is None:
@@ -179,11 +179,11 @@ def _words(each: Entry, problems: Problems) -> Mapping[str, Entry] | None:
     return words if len(problems.found) == before else None
 
 
-def _holds_expression(entry: Entry) -> bool:
+def _holds_expression(entry: MapEntry) -> bool:
     return any(MARK in scalar.text for scalar in scalars(entry.node))
 
 
-def _type(words: Mapping[str, Entry]) -> str:
+def _type(words: Mapping[str, MapEntry]) -> str:
     """The type of a variable: as declared, else that of its default, else that of the first value it accepts."""
     if "type" in words:
         return str(plain(words["type"].node))
@@ -194,7 +194,7 @@ def _type(words: Mapping[str, Entry]) -> str:
 
 
 def _value(
-    each: Entry, words: Mapping[str, Entry], given: Mapping[str, str], environ: Mapping[str, str], problems: Problems
+    each: MapEntry, words: Mapping[str, MapEntry], given: Mapping[str, str], environ: Mapping[str, str], problems: Problems
 ) -> tuple[Any] | None:
     """The value in a tuple, as `None` could be one; None, with a problem, where there is none."""
     name, about = each.key, f"vars.{each.key}"
@@ -237,7 +237,7 @@ def _value(
     return (value,)
 
 
-def _refusal(words: Mapping[str, Entry], kind: str, value: Any, *, secret: bool = False) -> str:
+def _refusal(words: Mapping[str, MapEntry], kind: str, value: Any, *, secret: bool = False) -> str:
     """What `enum` and `pattern` have against a value; "" for nothing."""
     if not LIMITS & words.keys():
         return ""
@@ -246,15 +246,15 @@ def _refusal(words: Mapping[str, Entry], kind: str, value: Any, *, secret: bool 
     return refusal(words, kind, value, secret=secret)
 
 
-def _kind(words: Mapping[str, Entry]) -> Entry | None:
+def _kind(words: Mapping[str, MapEntry]) -> MapEntry | None:
     """The type of a variable as if it were written, None where only its value tells it."""
     known = words.get("default") or words.get("enum")
     if "type" in words or known is None:
         return words.get("type")
-    return Entry("type", known.at, Scalar(known.at, _type(words)))
+    return MapEntry("type", known.at, Scalar(known.at, _type(words)))
 
 
-def _is_plain(entry: Entry, problems: Problems) -> bool:
+def _is_plain(entry: MapEntry, problems: Problems) -> bool:
     """Whether a value of an environment is there and is no expression."""
     about = f"vars.{entry.key}"
     if isinstance(entry.node, Scalar) and entry.node.empty:

@@ -9,9 +9,9 @@ from typing import Final
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.language.compiler import calm
 from reconciler.config.language.expressions import Hole, holes
-from reconciler.config.policies.expression import Call, Uses, uses
+from reconciler.config.policies.expression import FunctionCall, Uses, uses
 from reconciler.config.policies.names import ACTIONS, EVERYWHERE, OF_A_RESOURCE
-from reconciler.config.source.nodes import Scalar, Wrong, described
+from reconciler.config.source.nodes import Mistake, Scalar, described
 from reconciler.resource import Kind, Kinds
 from reconciler.text.suggest import did_you_mean
 
@@ -20,7 +20,7 @@ FIELDS_OF: Final = ("before", "after")
 
 
 @dataclass(frozen=True)
-class Scope:
+class ExpressionScope:
     """What the expressions of one policy can use. `kinds`: those that it is about, none for the whole plan. `variables`: by name, `secret`
     those of them that came from the environment."""
 
@@ -39,7 +39,7 @@ class Scope:
         """The fields of all its kinds that may be asked for."""
         return {name for kind in self.kinds for name, field in kind.fields.items() if not field.sensitive}
 
-    def wrong(self, found: Uses) -> Wrong | None:
+    def wrong(self, found: Uses) -> Mistake | None:
         """What is wrong with an expression that uses these, as one sentence; None where nothing is."""
         return next((message for check in CHECKS for message in check(self, found)), None)
 
@@ -65,68 +65,68 @@ def read(text: str) -> Uses:
         raise ExpressionError(calm(error.message), id=error.id) from None
 
 
-def _names(scope: Scope, found: Uses) -> Iterator[Wrong]:
+def _names(scope: ExpressionScope, found: Uses) -> Iterator[Mistake]:
     for name in sorted(found.names - scope.names):
         if scope.whole and name in OF_A_RESOURCE:
-            yield Wrong(
+            yield Mistake(
                 "RC-plan-policy", f'"{name}" is not available in a policy about the plan; write on: [KIND] for a policy about each resource'
             )
         else:
-            yield Wrong("RC-unknown-name", f'"{name}" is not available in policies{did_you_mean(name, scope.names)}')
+            yield Mistake("RC-unknown-name", f'"{name}" is not available in policies{did_you_mean(name, scope.names)}')
 
 
-def _variables(scope: Scope, found: Uses) -> Iterator[Wrong]:
+def _variables(scope: ExpressionScope, found: Uses) -> Iterator[Mistake]:
     for name in sorted(found.variables - scope.variables.keys()):
-        yield Wrong("RC-unknown-variable", f'variable "{name}" is not declared under vars{did_you_mean(name, scope.variables)}')
+        yield Mistake("RC-unknown-variable", f'variable "{name}" is not declared under vars{did_you_mean(name, scope.variables)}')
     used = found.variables if not found.any_variable else scope.variables.keys()
     secret = sorted(used & set(scope.secret))
     if secret:
         public = " ".join(f"--public-var {name}" for name in secret)
-        yield Wrong(
+        yield Mistake(
             "RC-would-show-secret",
             f"a policy cannot use a value from the environment ({', '.join(secret)}), which may be a secret; if it is not: {public}",
         )
 
 
-def _fields(scope: Scope, found: Uses) -> Iterator[Wrong]:
+def _fields(scope: ExpressionScope, found: Uses) -> Iterator[Mistake]:
     for name in FIELDS_OF:
         for key in sorted(found.keys.get(name, ())):
             yield from _field(scope, name, key)
     for key in sorted(found.keys.get("env", frozenset()) - {"name"}):
-        yield Wrong("RC-unknown-key", f'env has no "{key}"; env.name is the name of the environment')
+        yield Mistake("RC-unknown-key", f'env has no "{key}"; env.name is the name of the environment')
 
 
-def _field(scope: Scope, name: str, key: str) -> Iterator[Wrong]:
+def _field(scope: ExpressionScope, name: str, key: str) -> Iterator[Mistake]:
     known = scope.fields()
     if key in known:
         return
     where = scope.kinds[0].name if len(scope.kinds) == 1 else "any kind that this policy is about"
     if any(key in kind.fields for kind in scope.kinds):
-        yield Wrong("RC-would-show-secret", f'"{key}" of {where} is sensitive, and a policy cannot use it')
+        yield Mistake("RC-would-show-secret", f'"{key}" of {where} is sensitive, and a policy cannot use it')
     elif key not in ("get", "items", "keys", "values"):  # methods of a map
-        yield Wrong("RC-unknown-field", f'{name}.{key}: there is no field "{key}" of {where}{did_you_mean(key, known)}')
+        yield Mistake("RC-unknown-field", f'{name}.{key}: there is no field "{key}" of {where}{did_you_mean(key, known)}')
 
 
-def _calls(scope: Scope, found: Uses) -> Iterator[Wrong]:
+def _calls(scope: ExpressionScope, found: Uses) -> Iterator[Mistake]:
     for call in found.calls:
         check = _ARGUMENTS.get(call.name)
         yield from check(scope, call) if check is not None else ()
 
 
-def _count(scope: Scope, call: Call) -> Iterator[Wrong]:
+def _count(scope: ExpressionScope, call: FunctionCall) -> Iterator[Mistake]:
     if not 1 <= len(call.arguments) <= 2:
-        yield Wrong("RC-function-arguments", 'count requires an action, and can have a kind: count("delete", "space")')
+        yield Mistake("RC-function-arguments", 'count requires an action, and can have a kind: count("delete", "space")')
         return
     action, *kind = call.arguments
     if action is not None and action not in ACTIONS:
-        yield Wrong("RC-unknown-choice", f'count: there is no action "{action}"{did_you_mean(action, ACTIONS)}')
+        yield Mistake("RC-unknown-choice", f'count: there is no action "{action}"{did_you_mean(action, ACTIONS)}')
     yield from _kind(scope, call, kind[0]) if kind else ()
 
 
-def _inside(scope: Scope, call: Call) -> Iterator[Wrong]:
+def _inside(scope: ExpressionScope, call: FunctionCall) -> Iterator[Mistake]:
     name = call.arguments[0] if call.arguments else None
     if name is None or len(call.arguments) not in (1, 3):
-        yield Wrong(
+        yield Mistake(
             "RC-function-arguments", 'inside requires a kind, and can have a field and its value: inside("member", "role", "admin")'
         )
         return
@@ -136,31 +136,35 @@ def _inside(scope: Scope, call: Call) -> Iterator[Wrong]:
     kind = scope.every[name]
     if not any(kind.within == outer.name for outer in scope.kinds):
         outer = " or ".join(kind.name for kind in scope.kinds) or "the plan"
-        yield Wrong("RC-matches-nothing", f"inside: there is no {name} in {outer}; it is part of {kind.within or 'nothing'}")
+        yield Mistake("RC-matches-nothing", f"inside: there is no {name} in {outer}; it is part of {kind.within or 'nothing'}")
     elif len(call.arguments) == 3 and call.arguments[1] is not None:
         yield from _known_field("inside", call.arguments[1], (kind,))
 
 
-def _others(scope: Scope, call: Call) -> Iterator[Wrong]:
+def _others(scope: ExpressionScope, call: FunctionCall) -> Iterator[Mistake]:
     if len(call.arguments) != 1:
-        yield Wrong("RC-function-arguments", 'others requires a field: others("title")')
+        yield Mistake("RC-function-arguments", 'others requires a field: others("title")')
     elif call.arguments[0] is not None:
         yield from _known_field("others", call.arguments[0], scope.kinds)
 
 
-def _kind(scope: Scope, call: Call, name: str | None) -> Iterator[Wrong]:
+def _kind(scope: ExpressionScope, call: FunctionCall, name: str | None) -> Iterator[Mistake]:
     if name is not None and name not in scope.every:
-        yield Wrong("RC-unknown-kind", f'{call.name}: there is no kind "{name}"{did_you_mean(name, scope.every)}')
+        yield Mistake("RC-unknown-kind", f'{call.name}: there is no kind "{name}"{did_you_mean(name, scope.every)}')
 
 
-def _known_field(call: str, field: str, kinds: Collection[Kind]) -> Iterator[Wrong]:
+def _known_field(call: str, field: str, kinds: Collection[Kind]) -> Iterator[Mistake]:
     known = {name for kind in kinds for name, one in kind.fields.items() if not one.sensitive}
     if field not in known:
-        yield Wrong(
+        yield Mistake(
             "RC-unknown-field",
             f'{call}: there is no field "{field}" of {" or ".join(kind.name for kind in kinds)}{did_you_mean(field, known)}',
         )
 
 
-CHECKS: Final[tuple[Callable[[Scope, Uses], Iterator[Wrong]], ...]] = (_names, _variables, _fields, _calls)
-_ARGUMENTS: Final[Mapping[str, Callable[[Scope, Call], Iterator[Wrong]]]] = {"count": _count, "inside": _inside, "others": _others}
+CHECKS: Final[tuple[Callable[[ExpressionScope, Uses], Iterator[Mistake]], ...]] = (_names, _variables, _fields, _calls)
+_ARGUMENTS: Final[Mapping[str, Callable[[ExpressionScope, FunctionCall], Iterator[Mistake]]]] = {
+    "count": _count,
+    "inside": _inside,
+    "others": _others,
+}

@@ -19,7 +19,7 @@ _OTHERS: Final = frozenset({"length", "int", "float", "abs", "round", "split", "
 
 
 @dataclass(frozen=True)
-class Call:
+class FunctionCall:
     """A call of a function by its name. `arguments`: the texts that are written; None for anything else."""
 
     name: str
@@ -37,7 +37,7 @@ class Uses:
     whole: frozenset[str]
     variables: frozenset[str]
     any_variable: bool
-    calls: tuple[Call, ...]
+    calls: tuple[FunctionCall, ...]
     boolean: bool
 
 
@@ -54,7 +54,7 @@ def uses(text: str) -> Uses:
             keys[node.node.name].add(key)
             named.add(id(node.node))
         elif isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name):
-            calls.append(Call(node.node.name, tuple(_text(argument) for argument in node.args)))
+            calls.append(FunctionCall(node.node.name, tuple(_text(argument) for argument in node.args)))
     whole = {node.name for node in _walk(tree) if isinstance(node, nodes.Name) and id(node) not in named}
     found = {name: frozenset(some) for name, some in keys.items()}
     return Uses(

@@ -33,8 +33,8 @@ def ready_policies(kinds: Kinds) -> list[Policy]:
     """The ready policies as a project that uses all of them has them."""
     from reconciler.config.language.evaluate import Evaluation
     from reconciler.config.language.variables import Variables
-    from reconciler.config.policies.section import Section
+    from reconciler.config.policies.section import PolicySections
 
     problems = Problems([])
-    section = Section(kinds, {}, problems, Evaluation(Path(), Variables({}, frozenset(), frozenset()), None, problems))
+    section = PolicySections(kinds, {}, problems, Evaluation(Path(), Variables({}, frozenset(), frozenset()), None, problems))
     return [policy for node in ready().values() if (policy := section.policy(node)) is not None]

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 from reconciler.address import Address, Glob, is_key
 from reconciler.config.language.bounds import ExpressionError
-from reconciler.config.policies.checks import Scope, expressions, read, test_of
+from reconciler.config.policies.checks import ExpressionScope, expressions, read, test_of
 from reconciler.config.policies.expression import Uses
 from reconciler.config.policies.names import ACTIONS, GONE
 from reconciler.config.policies.ready import ready
-from reconciler.config.settings import Words
-from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, shown, untainted, wrong_form
+from reconciler.config.settings import KeyReader
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, shown, untainted, wrong_form
 from reconciler.model import Exemption, Policies, Policy, Severity, Source
 from reconciler.model.policy import PLAN
 from reconciler.resource import Kind, Kinds
@@ -40,7 +40,7 @@ LATER: Final = ("assert", "message")  # evaluated for each resource, not here
 
 
 @dataclass
-class Section:
+class PolicySections:
     """Reads the three sections. `addresses`: of all declared resources, with the names of their kinds; `removed`: of those that the
     environment removes, which a pattern may match too. `known`: the ids of all policies, also of those that are wrong."""
 
@@ -54,7 +54,7 @@ class Section:
     known: set[str] = field(default_factory=set)
     removed: Mapping[Address, str] = field(default_factory=dict)
 
-    def read(self, entries: Mapping[str, Sequence[Entry]]) -> Policies:
+    def read(self, entries: Mapping[str, Sequence[MapEntry]]) -> Policies:
         """All of them. `entries`: by section, those of all files."""
         for entry in entries[POLICIES]:
             for node in self._items(entry, FORM):
@@ -67,7 +67,7 @@ class Section:
         variables = {name: value for name, value in self.evaluation.variables.values.items() if name in self.used}
         return Policies(tuple(self.policies.values()), exemptions, variables, frozenset(self.asks))
 
-    def _items(self, entry: Entry, form: str) -> Sequence[Node]:
+    def _items(self, entry: MapEntry, form: str) -> Sequence[Node]:
         node = entry.node
         if entry.key == POLICIES and isinstance(node, Scalar):
             node = self.evaluation.node(node)
@@ -100,7 +100,7 @@ class Section:
         for key, entry in node.entries.items():
             if key not in LATER:
                 entry.node = self.evaluation.node(entry.node)
-        words = Words("a policy", node.entries, self.problems)
+        words = KeyReader("a policy", node.entries, self.problems)
         id, on, when = words.text("id"), self._texts(words, "on"), self._texts(words, "when")
         level, test, message = words.choice("level", LEVELS), words.scalar("assert"), words.text("message")
         reason = words.text("reason")
@@ -129,12 +129,12 @@ class Section:
                 node.entries["when"].at, "a policy about the plan has no when; use count(ACTION) in assert", id="RC-plan-policy"
             )
         variables = self.evaluation.variables
-        scope = Scope(self.kinds, tuple(kinds), policy.whole, variables.values, variables.tainted)
+        scope = ExpressionScope(self.kinds, tuple(kinds), policy.whole, variables.values, variables.tainted)
         policy = self._test(scope, test, policy)
         self._message(scope, node.entries["message"].node)
         return policy if len(self.problems.found) == before else None
 
-    def _texts(self, words: Words, key: str) -> list[tuple[str, Source]]:
+    def _texts(self, words: KeyReader, key: str) -> list[tuple[str, Source]]:
         """The texts of a list, or a single one."""
         entry = words.entry(key)
         if entry is None:
@@ -208,7 +208,7 @@ class Section:
 
     # -- expressions ---------------------------------------------------------------------------------------------------------------
 
-    def _test(self, scope: Scope, node: Scalar, policy: Policy) -> Policy:
+    def _test(self, scope: ExpressionScope, node: Scalar, policy: Policy) -> Policy:
         """The policy with its expression, which is checked; problems are noted."""
         try:
             source = test_of(node, "assert")
@@ -225,7 +225,7 @@ class Section:
                 self.asks |= {(address, asked) for address, kind in self.addresses.items() if policy.applies(address, kind)}
         return replace(policy, test=source)
 
-    def _message(self, scope: Scope, node: Node) -> None:
+    def _message(self, scope: ExpressionScope, node: Node) -> None:
         if isinstance(node, Scalar):
             try:
                 for source in expressions(node.text):
@@ -233,7 +233,7 @@ class Section:
             except ExpressionError as error:
                 self.problems.add(node.at, error.message, id=error.id)
 
-    def _fits(self, scope: Scope, found: Uses, at: Source) -> bool:
+    def _fits(self, scope: ExpressionScope, found: Uses, at: Source) -> bool:
         """Whether an expression uses only what there is; notes what else it uses."""
         wrong = scope.wrong(found)
         if wrong is not None:
@@ -249,7 +249,7 @@ class Section:
         level = None
         name = node
         if isinstance(node, Map):
-            words = Words("use", node.entries, self.problems)
+            words = KeyReader("use", node.entries, self.problems)
             level = words.choice("level", LEVELS)
             name = words.scalar("policy") or node
             words.rest()
@@ -280,7 +280,7 @@ class Section:
             self.problems.add(node.at, f"an exception must be a map, not {described(node)}; {EXCEPTION_FORM}", id=wrong_form(node))
             return None
         before = len(self.problems.found)
-        words = Words("an exception", node.entries, self.problems)
+        words = KeyReader("an exception", node.entries, self.problems)
         name, address, until, reason = words.text("policy"), words.text("address"), words.text("until"), words.text("reason")
         words.rest()
         for key in ("policy", "until", "reason"):

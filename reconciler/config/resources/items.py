@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 
 from reconciler.address import KEY_LENGTH_MAX, Address, is_key
 from reconciler.config.resources.nodes import LITERAL
-from reconciler.config.resources.shapes import Item, Shape
-from reconciler.config.source.nodes import Each, Entry, Problems, Scalar, holds_expression, shown
+from reconciler.config.resources.shapes import Item, KindShape
+from reconciler.config.source.nodes import Each, MapEntry, Problems, Scalar, holds_expression, shown
 from reconciler.config.values import INVALID
 from reconciler.resource import Kind
 
 
 @dataclass(eq=False)
-class Items:
+class ItemReader:
     """`each`: the element of `forEach` for which items are made now. `written`: the containers and kinds that files have a section for."""
 
-    shapes: Mapping[str, Shape]
+    shapes: Mapping[str, KindShape]
     problems: Problems
     by_address: dict[Address, Item] = field(default_factory=dict)
     written: set[tuple[Address, str]] = field(default_factory=set)
@@ -47,7 +47,7 @@ class Items:
             waiting += reversed(below[item.address])
         return ordered
 
-    def keyed(self, kind: Kind, entry: Entry, key: str, parent: Item | None, section: str, *, advice: str = "") -> Item | None:
+    def keyed(self, kind: Kind, entry: MapEntry, key: str, parent: Item | None, section: str, *, advice: str = "") -> Item | None:
         """A new item; None, with a problem, where the key cannot be one or is taken."""
         about = parent.address if parent is not None else None
         reader = self.shapes[kind.name].key_reader
@@ -80,7 +80,7 @@ class Items:
             parent.first = item
         return item
 
-    def new(self, kind: Kind, entry: Entry, address: Address, parent: Item | None, section: str, *, advice: str = "") -> Item | None:
+    def new(self, kind: Kind, entry: MapEntry, address: Address, parent: Item | None, section: str, *, advice: str = "") -> Item | None:
         """An item that says nothing yet; None, with a problem, where its address is taken."""
         before = self.by_address.get(address)
         if before is not None:

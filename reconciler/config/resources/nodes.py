@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.config.resources.shapes import Shape
+from reconciler.config.resources.shapes import KindShape
 from reconciler.config.source.nodes import (
     FOR_EACH,
     UNREAD,
-    Entry,
     Map,
+    MapEntry,
     Node,
     Problems,
     Scalar,
@@ -46,7 +46,7 @@ def kind_of(members: tuple[Kind, ...], section: str, node: Node, about: Address,
         bare = next((kind for kind in members if kind.place.bare_is is not None), None)
         if bare is not None:
             tag = str(bare.place.tag)
-            return bare, Map(node.at, {tag: Entry(tag, node.at, node)})
+            return bare, Map(node.at, {tag: MapEntry(tag, node.at, node)})
     if not isinstance(node, Map):
         what = described_or_nothing(node)
         problems.add(node.at, f"an item of {section} is {choices}, not {what}", about, id=wrong_form(node))
@@ -65,7 +65,7 @@ def kind_of(members: tuple[Kind, ...], section: str, node: Node, about: Address,
     return None
 
 
-def head_of(shape: Shape, node: Map, about: Address, problems: Problems) -> Head | None:
+def head_of(shape: KindShape, node: Map, about: Address, problems: Problems) -> Head | None:
     """What the first words of a node say."""
     kind, tag = shape.kind, str(shape.kind.place.tag)
     entry = node.entries[tag]
@@ -91,7 +91,7 @@ def head_of(shape: Shape, node: Map, about: Address, problems: Problems) -> Head
     return Head(key, (tag, "key"), value) if value is not INVALID and key is not None else None
 
 
-def key_of(entry: Entry, about: Address, problems: Problems) -> str | None:
+def key_of(entry: MapEntry, about: Address, problems: Problems) -> str | None:
     """The key that an entry holds."""
     node = entry.node
     if (node.at.file, node.at.line, node.at.column) in problems.settled:

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from reconciler.address import is_key
-from reconciler.config.resources.shapes import Item, Shape
+from reconciler.config.resources.shapes import Item, KindShape
 from reconciler.config.source.nodes import (
     UNREAD,
-    Entry,
     List,
     Map,
+    MapEntry,
+    ProblemReport,
     Problems,
-    Report,
     Scalar,
     described,
     described_or_nothing,
@@ -24,12 +24,12 @@ from reconciler.config.source.nodes import (
 )
 from reconciler.config.values import INVALID
 from reconciler.config.words import ADOPT
-from reconciler.model import Expected
+from reconciler.model import ExpectedValue
 from reconciler.resource import Field, Kinds
 from reconciler.text.suggest import a, did_you_mean
 
 
-def read_reserved(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: Report) -> None:
+def read_reserved(kinds: Kinds, shape: KindShape, item: Item, entry: MapEntry, report: ProblemReport) -> None:
     """Take one reserved word into the item."""
     node, name = entry.node, entry.key
     if isinstance(node, Scalar) and node.empty:
@@ -63,7 +63,7 @@ def read_reserved(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: 
             report(node.at, f"adopt is {described(node)}; one of {', '.join(ADOPT)}{hint}", id="RC-unknown-choice")
 
 
-def _expect(shape: Shape, item: Item, entry: Entry, report: Report) -> None:
+def _expect(shape: KindShape, item: Item, entry: MapEntry, report: ProblemReport) -> None:
     """The values that the service is to derive."""
     names = item.kind.expectable
     if not names:
@@ -78,10 +78,10 @@ def _expect(shape: Shape, item: Item, entry: Entry, report: Report) -> None:
                 continue
             value = shape.readers[one.key].read(one.node, report) if one.key in shape.readers else _text(one, report)
             if isinstance(value, str):
-                item.expected[one.key] = Expected(value, one.at)
+                item.expected[one.key] = ExpectedValue(value, one.at)
 
 
-def _text(entry: Entry, report: Report) -> str | None:
+def _text(entry: MapEntry, report: ProblemReport) -> str | None:
     node = entry.node
     if isinstance(node, Scalar) and not node.null and (isinstance(node.value, str) or node.value is UNREAD) and node.text:
         return node.text
@@ -90,7 +90,7 @@ def _text(entry: Entry, report: Report) -> str | None:
     return None
 
 
-def _previously(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: Report) -> None:
+def _previously(kinds: Kinds, shape: KindShape, item: Item, entry: MapEntry, report: ProblemReport) -> None:
     if not isinstance(entry.node, List):
         report(entry.node.at, f"previously must be a list of keys, not {described(entry.node)}; write [old-key]", id="RC-wrong-form")
         return
@@ -106,14 +106,14 @@ def _previously(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: Re
 
 
 @dataclass(eq=False)
-class Flags:
+class ResourceFlags:
     """Reads the flags of all resources. `declined`: those that are false, each with what chooses and in which field."""
 
     kinds: Kinds
     problems: Problems
-    declined: list[tuple[Item, Entry, Item, Field]] = field(default_factory=list)
+    declined: list[tuple[Item, MapEntry, Item, Field]] = field(default_factory=list)
 
-    def read(self, item: Item, entry: Entry) -> None:
+    def read(self, item: Item, entry: MapEntry) -> None:
         """Take one flag into the item that chooses."""
         report, flag = self.problems.about(item.address), entry.key
         value = entry.node.core() if isinstance(entry.node, Scalar) and not entry.node.taint else None

@@ -9,13 +9,13 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.config.source.nodes import Each, Node
-from reconciler.config.values import Reader, readers
-from reconciler.model import Expected, Source
+from reconciler.config.values import FieldReader, readers
+from reconciler.model import ExpectedValue, Source
 from reconciler.resource import RESERVED, Kind, Kinds
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class KindShape:
     """One kind as the YAML shows it.
 
     `readers`: the fields users write. `sections`: its maps. `lists`: its ordered lists. `singles`: its values that are resources of their
@@ -24,8 +24,8 @@ class Shape:
     """
 
     kind: Kind
-    readers: Mapping[str, Reader]
-    key_reader: Reader | None
+    readers: Mapping[str, FieldReader]
+    key_reader: FieldReader | None
     sections: Mapping[str, Kind]
     lists: Mapping[str, tuple[Kind, ...]]
     singles: Mapping[str, Kind]
@@ -44,12 +44,12 @@ class Shape:
 
 
 @lru_cache(maxsize=8)
-def shapes(kinds: Kinds) -> Mapping[str, Shape]:
+def shapes(kinds: Kinds) -> Mapping[str, KindShape]:
     """The shape of every kind, by name."""
     return {name: _shape(kinds, kind) for name, kind in kinds.items()}
 
 
-def _shape(kinds: Kinds, kind: Kind) -> Shape:
+def _shape(kinds: Kinds, kind: Kind) -> KindShape:
     found = readers(kind)
     key_is = kind.place.key_is
     key_reader = found.pop(key_is) if key_is is not None else None
@@ -57,7 +57,7 @@ def _shape(kinds: Kinds, kind: Kind) -> Shape:
     flags = kinds.flags(kind.name)
     tag = (kind.place.tag,) if kind.place.tag is not None else ()
     words = tuple(dict.fromkeys((*tag, *found, *flags, *sections, *lists, *singles, *RESERVED)))
-    return Shape(kind, found, key_reader, sections, lists, singles, frozenset(flags), words)
+    return KindShape(kind, found, key_reader, sections, lists, singles, frozenset(flags), words)
 
 
 @dataclass(slots=True, eq=False)
@@ -87,7 +87,7 @@ class Item:
     previously: list[tuple[Address, Source]] = field(default_factory=list)
     protect: bool | None = None
     adopt: bool = True
-    expected: dict[str, Expected] = field(default_factory=dict)
+    expected: dict[str, ExpectedValue] = field(default_factory=dict)
     meant: list[str] = field(default_factory=list)
     unread: bool = False
     body: Node | None = None

@@ -12,46 +12,46 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from reconciler.address import Address
-from reconciler.config.resources.items import Items
+from reconciler.config.resources.items import ItemReader
 from reconciler.config.resources.nodes import head_of, kind_of
-from reconciler.config.resources.reserved import Flags, read_reserved
-from reconciler.config.resources.shapes import Item, Shape
+from reconciler.config.resources.reserved import ResourceFlags, read_reserved
+from reconciler.config.resources.shapes import Item, KindShape
 from reconciler.config.source.nodes import (
     FOR_EACH,
-    Entry,
     Generated,
     List,
     Map,
+    MapEntry,
+    Mistake,
     Node,
     Problems,
     Scalar,
-    Wrong,
     described,
     empty,
     first_unevaluated,
 )
 from reconciler.config.source.split import INCLUDE, Split, is_split
 from reconciler.model import Source
-from reconciler.resource import RESERVED, UNSET, Kind, Kinds, Role
+from reconciler.resource import RESERVED, UNSET, FieldRole, Kind, Kinds
 from reconciler.text.suggest import a, closest, did_you_mean
 
 if TYPE_CHECKING:
     from reconciler.config.language.evaluate import Evaluation
-    from reconciler.config.language.for_each import Generator
+    from reconciler.config.language.for_each import ForEachCopies
 
 
 @dataclass(eq=False)
-class Tree:
+class ResourceTree:
     """Gathers the resources of all files. `lists`: where each ordered list of a root was first met, so that a second file is refused."""
 
     kinds: Kinds
-    items: Items
+    items: ItemReader
     split: Split
     evaluation: Evaluation
     _lists: dict[tuple[Address, str], Source] = field(default_factory=dict)
 
     @property
-    def shapes(self) -> Mapping[str, Shape]:
+    def shapes(self) -> Mapping[str, KindShape]:
         return self.items.shapes
 
     @property
@@ -60,7 +60,7 @@ class Tree:
 
     # -- files ---------------------------------------------------------------------------------------------------------------------
 
-    def roots(self, kind: Kind, entry: Entry) -> None:
+    def roots(self, kind: Kind, entry: MapEntry) -> None:
         """The section of root resources of one file; what they contain waits until `open` is called for them."""
         for each in self._map(entry, None):
             self._entry(kind, None, entry.key, each)
@@ -71,7 +71,7 @@ class Tree:
         self.items.by_address = self.items.in_order()
         return self.items.by_address
 
-    def sections(self, root: Item, entries: list[Entry]) -> None:
+    def sections(self, root: Item, entries: list[MapEntry]) -> None:
         """Sections and lists of a root that stand in an included file."""
         shape = self.shapes[root.kind.name]
         self.items.each = root.each
@@ -81,7 +81,7 @@ class Tree:
 
     # -- maps and lists ------------------------------------------------------------------------------------------------------------
 
-    def _below(self, shape: Shape, item: Item, entry: Entry) -> None:
+    def _below(self, shape: KindShape, item: Item, entry: MapEntry) -> None:
         if entry.key in shape.sections:
             self._section(shape.sections[entry.key], item, entry)
         elif entry.key in shape.singles:
@@ -89,12 +89,12 @@ class Tree:
         else:
             self._list(shape.lists[entry.key], item, entry)
 
-    def _section(self, kind: Kind, parent: Item, entry: Entry) -> None:
+    def _section(self, kind: Kind, parent: Item, entry: MapEntry) -> None:
         self.items.mark(kind, parent)
         for each in self._map(entry, parent.address):
             self._entry(kind, parent, entry.key, each)
 
-    def _entry(self, kind: Kind, parent: Item | None, section: str, entry: Entry) -> None:
+    def _entry(self, kind: Kind, parent: Item | None, section: str, entry: MapEntry) -> None:
         """One resource of a map."""
         around = self.items.each
         if isinstance(entry.node, Generated):
@@ -105,7 +105,7 @@ class Tree:
             self._read(self.shapes[kind.name], item, entry.node, skip=())
         self.items.each = around
 
-    def _single(self, kind: Kind, parent: Item, entry: Entry) -> None:
+    def _single(self, kind: Kind, parent: Item, entry: MapEntry) -> None:
         """A value that is a resource of its own."""
         self.items.mark(kind, parent)
         address = (parent.around(str(kind.within)) or parent).address.child(kind.name)
@@ -114,7 +114,7 @@ class Tree:
             item.body = entry.node
             self._value(self.shapes[kind.name], item, str(kind.place.value_is), entry.node)
 
-    def _map(self, entry: Entry, about: Address | None) -> list[Entry]:
+    def _map(self, entry: MapEntry, about: Address | None) -> list[MapEntry]:
         if isinstance(entry.node, Map):
             found = list(entry.node.entries.values())
             if INCLUDE in entry.node.entries and is_split(entry.node, ordered=False) and self._may_split(entry.node, about):
@@ -134,7 +134,7 @@ class Tree:
             self.problems.add(entry.node.at, says, about, id="RC-wrong-form")
         return []
 
-    def _list(self, members: tuple[Kind, ...], parent: Item, entry: Entry) -> None:
+    def _list(self, members: tuple[Kind, ...], parent: Item, entry: MapEntry) -> None:
         for kind in members:
             self.items.mark(kind, parent)
         first = self._lists.setdefault((parent.address, entry.key), entry.at)
@@ -161,7 +161,7 @@ class Tree:
                 self.problems.add(one.at, wrong, one.address, id="RC-kinds-mixed")
                 break
 
-    def _nodes(self, entry: Entry, parent: Item) -> list[Node]:
+    def _nodes(self, entry: MapEntry, parent: Item) -> list[Node]:
         """The nodes of a list, in one file or in several."""
         if isinstance(entry.node, List):
             return entry.node.items
@@ -178,18 +178,18 @@ class Tree:
         return []
 
     @cached_property
-    def flags(self) -> Flags:
+    def flags(self) -> ResourceFlags:
         """What reads `default`."""
-        return Flags(self.kinds, self.problems)
+        return ResourceFlags(self.kinds, self.problems)
 
     # -- forEach -------------------------------------------------------------------------------------------------------------------
 
     @cached_property
-    def generator(self) -> Generator:
+    def generator(self) -> ForEachCopies:
         """What makes the elements of `forEach`."""
-        from reconciler.config.language.for_each import Generator
+        from reconciler.config.language.for_each import ForEachCopies
 
-        return Generator(self.evaluation, self.problems)
+        return ForEachCopies(self.evaluation, self.problems)
 
     def _generated_nodes(self, members: tuple[Kind, ...], parent: Item, section: str, template: Map) -> list[Item]:
         """The resources that one node of a list stands for."""
@@ -203,9 +203,9 @@ class Tree:
         self.items.each = around
         return found
 
-    def _generated_entries(self, entries: list[Entry], about: Address | None) -> list[Entry]:
+    def _generated_entries(self, entries: list[MapEntry], about: Address | None) -> list[MapEntry]:
         """The entries of a map, those that `forEach` makes in the place of what it stands in."""
-        found: list[Entry] = []
+        found: list[MapEntry] = []
         for entry in entries:
             if isinstance(entry.node, Map) and FOR_EACH in entry.node.entries:
                 found += self.generator.entries(entry, about)
@@ -243,7 +243,7 @@ class Tree:
 
     # -- one resource --------------------------------------------------------------------------------------------------------------
 
-    def _read(self, shape: Shape, item: Item, node: Node, *, skip: tuple[str, ...]) -> None:
+    def _read(self, shape: KindShape, item: Item, node: Node, *, skip: tuple[str, ...]) -> None:
         report = self.problems.about(item.address)
         if not isinstance(node, Map):
             if shape.bare is not None and isinstance(node, Scalar) and not node.empty and not node.null:
@@ -270,7 +270,7 @@ class Tree:
                 wrong = unknown_word(shape, item, name)
                 report(entry.at, wrong.message, id=wrong.id)
 
-    def _value(self, shape: Shape, item: Item, name: str, node: Node) -> None:
+    def _value(self, shape: KindShape, item: Item, name: str, node: Node) -> None:
         item.nodes[name] = node
         if not isinstance(node, Scalar) and (left := first_unevaluated(node)) is not None:
             message = f"{name} cannot hold an expression beside forEach, which makes resources, not values; write the value out"
@@ -278,17 +278,17 @@ class Tree:
         item.values[name] = shape.readers[name].read(node, self.problems.about(item.address))
 
 
-def unknown_word(shape: Shape, item: Item, name: str) -> Wrong:
+def unknown_word(shape: KindShape, item: Item, name: str) -> Mistake:
     """What is said of a word that a resource does not take; the word that was meant is then not missing besides."""
     known = shape.kind.fields.get(name)
     if shape.key_reader is not None and name == shape.key_reader.field.name:
-        return Wrong("RC-key-elsewhere", f"{name} is not allowed here: the key is the {name}")
-    if known is not None and known.role is Role.CHOICE:
-        return Wrong("RC-key-elsewhere", f'{name} is not allowed here; write "{known.flag}: true" on the {known.to}')
-    if known is not None and known.role is Role.OUTPUT:
-        return Wrong("RC-set-by-service", f"{name} is not allowed here: the service sets it")
+        return Mistake("RC-key-elsewhere", f"{name} is not allowed here: the key is the {name}")
+    if known is not None and known.role is FieldRole.CHOICE:
+        return Mistake("RC-key-elsewhere", f'{name} is not allowed here; write "{known.flag}: true" on the {known.to}')
+    if known is not None and known.role is FieldRole.OUTPUT:
+        return Mistake("RC-set-by-service", f"{name} is not allowed here: the service sets it")
     if known is not None:
-        return Wrong("RC-set-by-location", f"{name} is not allowed here: it follows from the location of the {shape.kind.name}")
+        return Mistake("RC-set-by-location", f"{name} is not allowed here: it follows from the location of the {shape.kind.name}")
     meant = closest(name, shape.words)
     item.meant += [meant] if meant is not None else []
-    return Wrong("RC-unknown-field", f'unknown field "{name}"{did_you_mean(name, shape.words)}')
+    return Mistake("RC-unknown-field", f'unknown field "{name}"{did_you_mean(name, shape.words)}')

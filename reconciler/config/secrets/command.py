@@ -21,7 +21,7 @@ BLOCK: Final = 65_536  # bytes
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedCommand:
     """`code`: the exit code, negative for a signal. `late`: it was killed after the time limit; `large`: because it wrote too much."""
 
     code: int
@@ -51,7 +51,7 @@ class _Drain(threading.Thread):
                     return
 
 
-def run(words: Sequence[str], *, environ: Mapping[str, str], folder: Path, seconds: float, most: int) -> Ended:
+def run(words: Sequence[str], *, environ: Mapping[str, str], folder: Path, seconds: float, most: int) -> EndedCommand:
     """Run a program to its end. Raises `OSError` where it cannot be started."""
     process = subprocess.Popen(  # noqa: S603  no shell, and the words are ours
         words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -74,7 +74,7 @@ def run(words: Sequence[str], *, environ: Mapping[str, str], folder: Path, secon
             drain.join(max(0.0, until - time.monotonic()))
     for stream in (process.stdout, process.stderr):
         stream.close()
-    return Ended(process.returncode, bytes(out.data), bytes(err.data), late and not (out.full or err.full), out.full or err.full)
+    return EndedCommand(process.returncode, bytes(out.data), bytes(err.data), late and not (out.full or err.full), out.full or err.full)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

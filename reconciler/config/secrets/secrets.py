@@ -9,12 +9,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from reconciler.config.language.bounds import ExpressionError, Withheld
+from reconciler.config.language.bounds import ExpressionError, NoValue
 from reconciler.config.language.files import ProjectFiles
 from reconciler.config.language.variables import texts
 from reconciler.config.secrets.encrypted import SUFFIXES, Encrypted, EncryptedError, encrypted, missing, refused_server
 from reconciler.config.secrets.sops import SopsError, decrypted
-from reconciler.config.source.nodes import MARK, Entry, List, Problems, Scalar, described, empty, shown
+from reconciler.config.source.nodes import MARK, List, MapEntry, Problems, Scalar, described, empty, shown
 from reconciler.config.words import SECRETS
 from reconciler.errors import Problem
 from reconciler.model import Source
@@ -51,7 +51,7 @@ class Secrets:
 
     # -- reading -------------------------------------------------------------------------------------------------------------------
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: MapEntry) -> None:
         """Add the files that one document names; their values replace those of earlier documents by name."""
         found: dict[str, _File] = {}
         nodes = entry.node.items if isinstance(entry.node, List) else [entry.node]
@@ -110,7 +110,7 @@ class Secrets:
         for path in sorted(paths):
             if path and path[0] not in self.by_name:
                 if self.unreadable:
-                    raise Withheld
+                    raise NoValue
                 names = ", ".join(dict.fromkeys(file.name for file in self.by_name.values()))
                 raise ExpressionError(
                     f'there is no secret "{path[0]}" in {names or "any file"}{did_you_mean(path[0], self.by_name)}', id="RC-unknown-secret"
@@ -121,9 +121,9 @@ class Secrets:
         return frozenset(f"{SECRETS}.{path[0]}" if path else SECRETS for path in paths)
 
     def values(self, paths: Collection[tuple[str, ...]]) -> Mapping[str, Any] | None:
-        """The values that an expression may use; None where nothing is decrypted. Raises `Withheld` where that fails."""
+        """The values that an expression may use; None where nothing is decrypted. Raises `NoValue` where that fails."""
         if self.unreadable:
-            raise Withheld
+            raise NoValue
         if not self.decrypt:
             self._unchecked |= {file.name for key, file in self.by_name.items() if () in paths or (key,) in {path[:1] for path in paths}}
             return None
@@ -138,7 +138,7 @@ class Secrets:
                 file.failed = True
                 self.problems.settle(Problem(*file.at, f"{file.name}: {error}", id=error.id))
         if file.values is None:
-            raise Withheld
+            raise NoValue
         return file.values
 
     def _run(self, file: _File) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, shown, wrong_form
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, shown, wrong_form
 from reconciler.config.words import ENVIRONMENTS, is_encrypted
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean
@@ -21,7 +21,7 @@ BESIDE_MAX = 1_000  # files among which the one that was meant is looked for
 _WILD = "*?["
 
 
-def included(root: Path, project_file: str, entry: Entry | None, problems: Problems) -> dict[str, Source]:
+def included(root: Path, project_file: str, entry: MapEntry | None, problems: Problems) -> dict[str, Source]:
     """The included files, relative to the project, each with the pattern that names it first, in the order of the patterns and sorted
     within each."""
     if entry is None:

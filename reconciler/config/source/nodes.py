@@ -64,7 +64,7 @@ class Scalar:
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class MapEntry:
     """One key of a map and what stands behind it."""
 
     key: str
@@ -77,7 +77,7 @@ class Map:
     """A map in the order of the file; the reader has refused duplicate keys."""
 
     at: Source
-    entries: dict[str, Entry]
+    entries: dict[str, MapEntry]
 
 
 @dataclass(slots=True, eq=False)
@@ -101,7 +101,7 @@ class Each:
 
 
 @dataclass(slots=True, eq=False)
-class Template(Map):
+class NestedForEach(Map):
     """A map with `forEach` inside what another one made. `scope`: what evaluates its expressions."""
 
     scope: Any
@@ -159,7 +159,7 @@ def core(text: str) -> Any:
 def lifted(value: Any, at: Source, taint: tuple[str, ...] = ()) -> Node:
     """Data that an expression gave, as nodes that all stand where the expression stands."""
     if isinstance(value, Mapping):
-        return Map(at, {str(key): Entry(str(key), at, lifted(part, at, taint)) for key, part in value.items()})
+        return Map(at, {str(key): MapEntry(str(key), at, lifted(part, at, taint)) for key, part in value.items()})
     if isinstance(value, list | tuple):
         return List(at, [lifted(part, at, taint) for part in value])
     return Scalar(at, value if isinstance(value, str) else "", False, value, taint)
@@ -266,7 +266,7 @@ class Problems:
         if len(self.found) >= PROBLEMS_MAX:
             raise Enough
 
-    def about(self, address: Address | str | None) -> Report:
+    def about(self, address: Address | str | None) -> ProblemReport:
         """A reporter for one address."""
 
         def report(at: Source, message: str, *, id: str) -> None:
@@ -275,13 +275,13 @@ class Problems:
         return report
 
 
-class Report(Protocol):
+class ProblemReport(Protocol):
     """Reports what is wrong at a place, with the id of the cause."""
 
     def __call__(self, at: Source, message: str, *, id: str) -> None: ...
 
 
-class Wrong(NamedTuple):
+class Mistake(NamedTuple):
     """What is wrong with something whose place is not known yet. `id`: of the cause."""
 
     id: str
@@ -300,7 +300,7 @@ def empty(name: str) -> str:
     return f"{name} has no value; write one, or remove the line"
 
 
-def untainted(node: Node, name: str, report: Report) -> bool:
+def untainted(node: Node, name: str, report: ProblemReport) -> bool:
     """Whether nothing in it came from the environment or from a secret; reports what did."""
     tainted = first_tainted(node)
     if tainted is None:

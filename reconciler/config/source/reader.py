@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import yaml
 
-from reconciler.config.source.nodes import PROBLEMS_MAX, Entry, List, Map, Node, Scalar
+from reconciler.config.source.nodes import PROBLEMS_MAX, List, Map, MapEntry, Node, Scalar
 from reconciler.config.source.syntax import explained
 from reconciler.errors import Problem
 from reconciler.model import Source
@@ -160,7 +160,7 @@ class _Reader:
 
     def _map(self, start: Any, depth: int) -> Map:
         # Nearly every key and value is a plain scalar, and this is the floor of every command: both are made here, without a call.
-        entries: dict[str, Entry] = {}
+        entries: dict[str, MapEntry] = {}
         file, known, next_event, scalar, end = self.file, self.keys, self.next, yaml.ScalarEvent, yaml.MappingEndEvent
         mark: Any
         while (event := next_event()).__class__ is not end:
@@ -182,7 +182,7 @@ class _Reader:
                 node = self._node(value, depth + 1)
             if key is None:
                 continue
-            before = entries.setdefault(key, entry := Entry(key, at, node))
+            before = entries.setdefault(key, entry := MapEntry(key, at, node))
             if before is not entry:
                 first = f"{file}:{before.at.line}:{before.at.column}"
                 self._problem(event, f'the key "{_cut(key)}" is written twice; first at {first}', id="RC-key-twice")
@@ -247,7 +247,7 @@ class _Reader:
             return Scalar(node.at, node.text, node.plain)
         if isinstance(node, List):
             return List(node.at, [self._copy(one, event) for one in node.items])
-        return Map(node.at, {key: Entry(key, one.at, self._copy(one.node, event)) for key, one in node.entries.items()})
+        return Map(node.at, {key: MapEntry(key, one.at, self._copy(one.node, event)) for key, one in node.entries.items()})
 
     # -- places and problems -------------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.config.language.evaluate import IGNORED, Files
 from reconciler.config.source.includes import named
-from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, shown
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, shown
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean
 
@@ -58,7 +58,7 @@ class Split:
                 self._wrong(part, section, about, "a list of nodes")
         return found
 
-    def entries(self, section: str, node: Map, about: Address | None) -> list[Entry]:
+    def entries(self, section: str, node: Map, about: Address | None) -> list[MapEntry]:
         """The entries of a map: its own, then those of the files."""
         found = [entry for key, entry in node.entries.items() if key != INCLUDE]
         for name in self.names(node, about):

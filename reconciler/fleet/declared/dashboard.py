@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from reconciler.config.settings import Words
-from reconciler.config.source.nodes import Entry, List, Map, Scalar, described, shown
+from reconciler.config.settings import KeyReader
+from reconciler.config.source.nodes import List, Map, MapEntry, Scalar, described, shown
 from reconciler.fleet.declared import values
 from reconciler.fleet.declared.keys import ROLES, WEBHOOKS
 from reconciler.fleet.people import ALL
@@ -18,17 +18,17 @@ CLAIM_DEFAULT: Final = "groups"
 SCOPES_DEFAULT: Final = ("openid", "email", "profile")
 
 
-def settings(words: Words) -> dict[str, Any]:
+def settings(words: KeyReader) -> dict[str, Any]:
     """The parts of a fleet file about people, as JSON. Secrets are references."""
     made: dict[str, Any] = {}
     if (entry := words.entry("dashboard")) is not None:
-        made["dashboard"] = _dashboard(Words.of("dashboard", entry, words.problems, example="url: https://HOST"))
+        made["dashboard"] = _dashboard(KeyReader.of("dashboard", entry, words.problems, example="url: https://HOST"))
     if (entry := words.entry("webhooks")) is not None:
-        made["webhooks"] = _webhooks(Words.of("webhooks", entry, words.problems, example="github: {secret: {env: NAME}}"))
+        made["webhooks"] = _webhooks(KeyReader.of("webhooks", entry, words.problems, example="github: {secret: {env: NAME}}"))
     return made
 
 
-def _dashboard(words: Words) -> dict[str, Any]:
+def _dashboard(words: KeyReader) -> dict[str, Any]:
     made: dict[str, Any] = {"url": _url(words, "url"), "oidc": _oidc(words), "roles": list(_roles(words))}
     metrics = values.reference(words, "metrics")
     words.rest()
@@ -38,7 +38,7 @@ def _dashboard(words: Words) -> dict[str, Any]:
     return {**made, "metrics": str(metrics) if metrics is not None else None}
 
 
-def _url(words: Words, key: str, *, path: bool = False) -> str | None:
+def _url(words: KeyReader, key: str, *, path: bool = False) -> str | None:
     """https://HOST, or http:// of this machine. `path`: there may be one."""
     value = words.text(key)
     if value is None:
@@ -61,11 +61,11 @@ def _safe(url: str) -> str:
     return shown(re.sub(r"//[^/@]*@", "//…@", url).partition("?")[0])
 
 
-def _oidc(words: Words) -> dict[str, Any] | None:
+def _oidc(words: KeyReader) -> dict[str, Any] | None:
     entry = words.entry("oidc")
     if entry is None:
         return None
-    inner = Words.of(words.path("oidc"), entry, words.problems, example="issuer: https://HOST, clientId: ID")
+    inner = KeyReader.of(words.path("oidc"), entry, words.problems, example="issuer: https://HOST, clientId: ID")
     issuer, client = _url(inner, "issuer", path=True), inner.text("clientId")
     secret, claim, scopes = values.reference(inner, "clientSecret"), inner.text("claim"), _texts(inner, "scopes")
     inner.rest()
@@ -81,7 +81,7 @@ def _oidc(words: Words) -> dict[str, Any] | None:
     }
 
 
-def _roles(words: Words) -> Iterator[dict[str, Any]]:
+def _roles(words: KeyReader) -> Iterator[dict[str, Any]]:
     entry = words.entry("roles")
     if entry is None:
         return
@@ -90,7 +90,7 @@ def _roles(words: Words) -> Iterator[dict[str, Any]]:
         words.problems.add(node.at, f"{path} must be a list: [{{value: docs-leads, role: approver}}]", id="RC-wrong-form")
         return
     for number, item in enumerate(node.items):
-        inner = Words.of(f"{path}[{number}]", Entry("", item.at, item), words.problems, example="value: docs-leads, role: approver")
+        inner = KeyReader.of(f"{path}[{number}]", MapEntry("", item.at, item), words.problems, example="value: docs-leads, role: approver")
         value, role, tenants = inner.text("value"), inner.choice("role", ROLES), _texts(inner, "tenants")
         inner.rest()
         for key in ("value", "role"):
@@ -106,7 +106,7 @@ def _roles(words: Words) -> Iterator[dict[str, Any]]:
             yield {"value": value[0], "role": role.value, "tenants": list(tenants) if tenants is not None else [ALL]}
 
 
-def _texts(words: Words, key: str) -> tuple[str, ...] | None:
+def _texts(words: KeyReader, key: str) -> tuple[str, ...] | None:
     entry = words.entry(key)
     if entry is None:
         return None
@@ -122,13 +122,13 @@ def _texts(words: Words, key: str) -> tuple[str, ...] | None:
     return tuple(made)
 
 
-def _webhooks(words: Words) -> dict[str, str]:
+def _webhooks(words: KeyReader) -> dict[str, str]:
     made = {}
     for forge in WEBHOOKS:
         entry = words.entry(forge)
         if entry is None:
             continue
-        inner = Words.of(words.path(forge), entry, words.problems, example="secret: {env: NAME}")
+        inner = KeyReader.of(words.path(forge), entry, words.problems, example="secret: {env: NAME}")
         secret = values.reference(inner, "secret")
         inner.rest()
         if isinstance(entry.node, Map) and "secret" not in entry.node.entries and not inner.meant("secret"):

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from reconciler.config.settings import Words
-from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Entry, List, Map, Problems, Scalar, described, empty, wrong_form
+from reconciler.config.settings import KeyReader
+from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, List, Map, MapEntry, Problems, Scalar, described, empty, wrong_form
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import ConfigError, Problem, UsageError
 from reconciler.fleet.declared import dashboard, values, watching
 from reconciler.fleet.declared import project as projects
 from reconciler.fleet.declared.keys import EVERY_MAX, FILE, PROJECT, REFRESH_DEFAULT, REFRESH_MAX, REFRESH_MIN
 from reconciler.fleet.declared.template import generator
-from reconciler.fleet.model import Fleet, Generator, Project
+from reconciler.fleet.model import Fleet, FleetProject, Generator
 
 PROJECTS_MAX: Final = 100_000
 
@@ -58,7 +58,7 @@ def parsed(text: bytes, file: str) -> Fleet:
 
 
 def _fleet(top: Map, problems: Problems) -> Fleet:
-    words = Words("", top.entries, problems)
+    words = KeyReader("", top.entries, problems)
     version = words.scalar("version")
     if version is not None and version.core() != 1:
         problems.add(version.at, f"version is {described(version)}; this program knows version 1", id="RC-version")
@@ -73,7 +73,7 @@ def _fleet(top: Map, problems: Problems) -> Fleet:
     words.rest()
     if not {"projects", "generators"} & top.entries.keys() and not words.meant("projects") and not words.meant("generators"):
         problems.add(top.at, "there are no projects; write projects: [{name: …, source: {git: …}}]", id="RC-missing-key")
-    made: list[Project] = [one for one in declared if one is not None]
+    made: list[FleetProject] = [one for one in declared if one is not None]
     projects.duplicates(made, problems)
     known: list[Generator] = [one for one in generators if one is not None]
     return Fleet(tuple(made), tuple(known), defaults, soak, settings | _generators(known, refresh))
@@ -87,11 +87,11 @@ def _generators(generators: Sequence[Generator], refresh: int) -> dict[str, Any]
     return {"generators": about} if reading else {}
 
 
-def _defaults(words: Words) -> Map | None:
+def _defaults(words: KeyReader) -> Map | None:
     entry = words.entry("defaults")
     if entry is None:
         return None
-    inner = Words.of("defaults", entry, words.problems)
+    inner = KeyReader.of("defaults", entry, words.problems)
     for key in PROJECT:
         inner.entry(key)
     inner.rest()
@@ -103,9 +103,9 @@ def _defaults(words: Words) -> Map | None:
     return Map(entry.node.at, known)
 
 
-def _items(words: Words, key: str, what: str) -> list[Map]:
+def _items(words: KeyReader, key: str, what: str) -> list[Map]:
     """The maps of a list."""
-    entry: Entry | None = words.entry(key)
+    entry: MapEntry | None = words.entry(key)
     if entry is None:
         return []
     node = entry.node
@@ -125,5 +125,5 @@ def _items(words: Words, key: str, what: str) -> list[Map]:
     return maps
 
 
-def _project(item: Map, defaults: Map | None, problems: Problems) -> Project | None:
+def _project(item: Map, defaults: Map | None, problems: Problems) -> FleetProject | None:
     return projects.project(projects.over(defaults, item), problems)

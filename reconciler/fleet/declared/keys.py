@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from reconciler.fleet.model import Approval, Change, Event, Mode
+from reconciler.fleet.model import Approval, ChangeClass, Event, Mode
 from reconciler.fleet.people import Role
 
 FILE: Final = "fleet.yaml"
@@ -96,7 +96,7 @@ WEBHOOKS: Final = {
 WEBHOOK: Final = {"secret": "Where the secret is: {env: NAME} or {file: PATH}."}
 DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MODES: Final = tuple(Mode)
-CHANGES: Final = tuple(Change)
+CHANGES: Final = tuple(ChangeClass)
 APPROVALS: Final = tuple(Approval)
 EVENTS: Final = tuple(Event)
 ROLES: Final = tuple(Role)

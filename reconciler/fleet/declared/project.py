@@ -6,11 +6,21 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from reconciler.config.settings import Words
-from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, described, shown
+from reconciler.config.settings import KeyReader
+from reconciler.config.source.nodes import Map, MapEntry, Problems, Scalar, described, shown
 from reconciler.fleet.declared import values
 from reconciler.fleet.declared.keys import APPROVALS, CHANGES, EVERY_MAX, EVERY_MIN, MODES, WAVE_MAX
-from reconciler.fleet.model import APPROVALS_DEFAULT, EVERY_DEFAULT, TENANT_DEFAULT, Approval, Change, Mode, Project, Reference, Repository
+from reconciler.fleet.model import (
+    APPROVALS_DEFAULT,
+    EVERY_DEFAULT,
+    TENANT_DEFAULT,
+    Approval,
+    ChangeClass,
+    FleetProject,
+    Mode,
+    Repository,
+    SecretReference,
+)
 from reconciler.model import Source
 
 REQUIRED: Final = {
@@ -33,16 +43,16 @@ def over(defaults: Map | None, own: Map) -> Map:
             entries[key] = entry
         elif key in MERGED and isinstance(mine.node, Map) and isinstance(entry.node, Map):
             inner = Map(mine.node.at, {**entry.node.entries, **mine.node.entries})
-            entries[key] = Entry(key, mine.at, inner)
+            entries[key] = MapEntry(key, mine.at, inner)
     return Map(own.at, entries)
 
 
-def project(node: Map, problems: Problems) -> Project | None:
+def project(node: Map, problems: Problems) -> FleetProject | None:
     """The project that a map describes, defaults included; None, with a problem noted, where it is not one."""
     before = len(problems.found)
     label = node.entries["name"].node if "name" in node.entries else None
     about = f"project {shown(label.text)}" if isinstance(label, Scalar) and values.NAME.fullmatch(label.text) else "a project"
-    words = Words(about, node.entries, problems)
+    words = KeyReader(about, node.entries, problems)
     name, source, base_url = values.name(words, "name"), _source(words), values.service(words, "baseUrl")
     token, state = values.reference(words, "token"), values.reference(words, "state")
     environment, tenant = values.name(words, "environment"), values.name(words, "tenant")
@@ -62,17 +72,17 @@ def project(node: Map, problems: Problems) -> Project | None:
             problems.add(node.at, f"{about} has no {key}; write {form} here or in defaults", id="RC-missing-key")
     if len(problems.found) > before or name is None or source is None or base_url is None or token is None:
         return None
-    return Project(
+    return FleetProject(
         name, source, base_url, token, state, environment, every, mode or Mode.WATCH, revert, windows, approvals,
         tenant or TENANT_DEFAULT, variables, secret_vars, sops, wave, at=node.at,
     )  # fmt: skip
 
 
-def _source(words: Words) -> Repository | None:
+def _source(words: KeyReader) -> Repository | None:
     entry = words.entry("source")
     if entry is None:
         return None
-    inner = Words.of(words.path("source"), entry, words.problems, example="git: URL")
+    inner = KeyReader.of(words.path("source"), entry, words.problems, example="git: URL")
     git, ref, path = values.git(inner, "git"), values.ref(inner, "ref"), values.folder(inner, "path")
     inner.rest()
     if isinstance(entry.node, Map) and "git" not in entry.node.entries and not inner.meant("git"):
@@ -80,21 +90,21 @@ def _source(words: Words) -> Repository | None:
     return Repository(git, ref, path) if git is not None else None
 
 
-def _approvals(words: Words) -> Mapping[Change, Approval]:
+def _approvals(words: KeyReader) -> Mapping[ChangeClass, Approval]:
     entry = words.entry("approvals")
     if entry is None:
         return APPROVALS_DEFAULT
-    inner = Words.of(words.path("approvals"), entry, words.problems, example="create: one")
+    inner = KeyReader.of(words.path("approvals"), entry, words.problems, example="create: one")
     chosen = {change: inner.choice(change, APPROVALS) for change in CHANGES}
     inner.rest()
     return {change: approval or APPROVALS_DEFAULT[change] for change, approval in chosen.items()}
 
 
-def _vars(words: Words) -> Mapping[str, str]:
+def _vars(words: KeyReader) -> Mapping[str, str]:
     entry = words.entry("vars")
     if entry is None:
         return {}
-    inner = Words.of(words.path("vars"), entry, words.problems, example="name: value")
+    inner = KeyReader.of(words.path("vars"), entry, words.problems, example="name: value")
     made = {}
     for key, variable in inner.entries.items():
         if values.VARIABLE.fullmatch(key) is None:
@@ -108,12 +118,12 @@ def _vars(words: Words) -> Mapping[str, str]:
     return made
 
 
-def _references(words: Words, key: str, names: re.Pattern[str]) -> Mapping[str, Reference]:
+def _references(words: KeyReader, key: str, names: re.Pattern[str]) -> Mapping[str, SecretReference]:
     """Names, and where their secrets are."""
     entry = words.entry(key)
     if entry is None:
         return {}
-    inner = Words.of(words.path(key), entry, words.problems, example="NAME: {env: NAME}")
+    inner = KeyReader.of(words.path(key), entry, words.problems, example="NAME: {env: NAME}")
     made = {}
     for name, secret in inner.entries.items():
         if names.fullmatch(name) is None:
@@ -124,7 +134,7 @@ def _references(words: Words, key: str, names: re.Pattern[str]) -> Mapping[str, 
     return made
 
 
-def duplicates(projects: list[Project], problems: Problems) -> None:
+def duplicates(projects: list[FleetProject], problems: Problems) -> None:
     """Note names that are used twice."""
     first: dict[str, Source] = {}
     for one in projects:

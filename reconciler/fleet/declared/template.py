@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from reconciler.config.settings import Words
-from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, scalars
+from reconciler.config.settings import KeyReader
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, scalars
 from reconciler.fleet.declared import values
 from reconciler.fleet.declared.keys import SORTS
-from reconciler.fleet.model import Generator, Reference, Repository
+from reconciler.fleet.model import Generator, Repository, SecretReference
 from reconciler.text.suggest import did_you_mean, one_of
 
 EACH: Final = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
@@ -23,7 +23,7 @@ TRUSTED: Final = ("token", "state", "baseUrl", "tenant", "approvals", "mode", "w
 def generator(number: int, node: Map, defaults: Map | None, problems: Problems) -> Generator | None:
     """The generator that a map describes; None, with a problem noted, where it is not one."""
     before = len(problems.found)
-    words = Words(f"generator {number}", node.entries, problems)
+    words = KeyReader(f"generator {number}", node.entries, problems)
     chosen = [sort for sort in SORTS if sort in node.entries]
     entries = {sort: words.entry(sort) for sort in SORTS}
     template = words.entry("template")
@@ -61,7 +61,7 @@ def _example(sort: str) -> str:
     return {"list": '"docs-${{ each.value }}"', "directories": '"${{ each.name }}"', "organizations": '"${{ each.id }}"'}[sort]
 
 
-def _elements(entry: Entry, problems: Problems) -> tuple[Mapping[str, str], ...]:
+def _elements(entry: MapEntry, problems: Problems) -> tuple[Mapping[str, str], ...]:
     if not isinstance(entry.node, List):
         problems.add(entry.node.at, f"list must be a list, not {described(entry.node)}", id="RC-wrong-form")
         return ()
@@ -76,8 +76,8 @@ def _elements(entry: Entry, problems: Problems) -> tuple[Mapping[str, str], ...]
     return tuple(made)
 
 
-def _directories(words: Words, entry: Entry, defaults: Map | None) -> Repository | None:
-    inner = Words.of(words.path("directories"), entry, words.problems, example='path: "orgs/*"')
+def _directories(words: KeyReader, entry: MapEntry, defaults: Map | None) -> Repository | None:
+    inner = KeyReader.of(words.path("directories"), entry, words.problems, example='path: "orgs/*"')
     source = defaults.entries.get("source") if defaults is not None else None
     if source is not None and isinstance(source.node, Map):
         shared = {key: value for key, value in source.node.entries.items() if key in ("git", "ref")}
@@ -89,8 +89,8 @@ def _directories(words: Words, entry: Entry, defaults: Map | None) -> Repository
     return Repository(git, ref, path) if git is not None else None
 
 
-def _organizations(words: Words, entry: Entry, defaults: Map | None) -> tuple[Reference | None, str | None, str]:
-    inner = Words.of(words.path("organizations"), entry, words.problems, example="token: {env: NAME}")
+def _organizations(words: KeyReader, entry: MapEntry, defaults: Map | None) -> tuple[SecretReference | None, str | None, str]:
+    inner = KeyReader.of(words.path("organizations"), entry, words.problems, example="token: {env: NAME}")
     if defaults is not None:
         shared = {key: value for key, value in defaults.entries.items() if key in ("token", "baseUrl")}
         inner.entries = {**shared, **inner.entries}
@@ -131,7 +131,7 @@ def _check(made: Generator, problems: Problems) -> None:
         )
 
 
-def _is_git(entry: Entry, scalar: Scalar) -> bool:
+def _is_git(entry: MapEntry, scalar: Scalar) -> bool:
     """Whether a scalar of a template is the URL of the repository."""
     return (
         entry.key == "source" and isinstance(entry.node, Map) and "git" in entry.node.entries and entry.node.entries["git"].node is scalar
@@ -141,7 +141,7 @@ def _is_git(entry: Entry, scalar: Scalar) -> bool:
 def filled(node: Node, element: Mapping[str, str], problems: Problems) -> Node:
     """A copy of a node with `${{ each.KEY }}` replaced; every part keeps its place."""
     if isinstance(node, Map):
-        return Map(node.at, {key: Entry(key, entry.at, filled(entry.node, element, problems)) for key, entry in node.entries.items()})
+        return Map(node.at, {key: MapEntry(key, entry.at, filled(entry.node, element, problems)) for key, entry in node.entries.items()})
     if isinstance(node, List):
         return List(node.at, [filled(item, element, problems) for item in node.items])
     if EACH.search(node.text) is None:

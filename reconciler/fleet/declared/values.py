@@ -8,11 +8,11 @@ from typing import Final
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from reconciler.config.settings import Words
-from reconciler.config.source.nodes import Entry, List, Map, Scalar, described, shown
+from reconciler.config.settings import KeyReader
+from reconciler.config.source.nodes import List, Map, MapEntry, Scalar, described, shown
 from reconciler.errors import UsageError
 from reconciler.fleet.declared.keys import DAYS
-from reconciler.fleet.model import Reference, Window
+from reconciler.fleet.model import SecretReference, Window
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean, one_of
 
@@ -28,7 +28,7 @@ _SCP: Final = re.compile(r"[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[A-Za-z0-9._~/-]+", re
 _SEGMENT: Final = re.compile(r"[^\x00-\x1f\\]+")
 
 
-def name(words: Words, key: str) -> str | None:
+def name(words: KeyReader, key: str) -> str | None:
     """A name of letters, digits and . _ -"""
     value = words.text(key)
     if value is None:
@@ -41,7 +41,7 @@ def name(words: Words, key: str) -> str | None:
     return value[0]
 
 
-def duration(words: Words, key: str, default: int, *, least: int, most: int) -> int:
+def duration(words: KeyReader, key: str, default: int, *, least: int, most: int) -> int:
     """A number of seconds, written as 30s, 10m, 2h or 1d."""
     value = words.text(key)
     if value is None:
@@ -67,7 +67,7 @@ def in_words(seconds: int) -> str:
     return f"{seconds // _SECONDS[unit]}{unit}"
 
 
-def flag(words: Words, key: str, default: bool) -> bool:
+def flag(words: KeyReader, key: str, default: bool) -> bool:
     scalar = words.scalar(key)
     if scalar is None:
         return default
@@ -78,7 +78,7 @@ def flag(words: Words, key: str, default: bool) -> bool:
     return value
 
 
-def reference(words: Words, key: str) -> Reference | None:
+def reference(words: KeyReader, key: str) -> SecretReference | None:
     """Where a secret is. A literal value is refused, and never repeated in the message."""
     entry = words.entry(key)
     if entry is None:
@@ -87,7 +87,7 @@ def reference(words: Words, key: str) -> Reference | None:
     if not isinstance(node, Map):
         words.problems.add(node.at, f"{path} must not be in this file; {REFERENCE_FORM} to say where it is", id="RC-secret-in-fleet-file")
         return None
-    inner = Words(path, node.entries, words.problems)
+    inner = KeyReader(path, node.entries, words.problems)
     variable, file = inner.text("env"), inner.text("file")
     inner.rest()
     if (variable is None) == (file is None):
@@ -102,15 +102,15 @@ def reference(words: Words, key: str) -> Reference | None:
                 variable[1], f"{path}.env must be the name of an environment variable, such as ACME_TOKEN", id="RC-secret-in-fleet-file"
             )
             return None
-        return Reference("env", variable[0])
+        return SecretReference("env", variable[0])
     assert file is not None
     if not file[0].startswith("/") or "\0" in file[0]:
         words.problems.add(file[1], f"{path}.file must be the absolute path of a file", id="RC-secret-in-fleet-file")
         return None
-    return Reference("file", file[0])
+    return SecretReference("file", file[0])
 
 
-def service(words: Words, key: str) -> str | None:
+def service(words: KeyReader, key: str) -> str | None:
     """The URL of a service."""
     from reconciler.client import normalise
 
@@ -124,7 +124,7 @@ def service(words: Words, key: str) -> str | None:
         return None
 
 
-def git(words: Words, key: str) -> str | None:
+def git(words: KeyReader, key: str) -> str | None:
     """The URL of a repository: without a password, and nothing that git would take for an option or a program."""
     value = words.text(key)
     if value is None:
@@ -160,7 +160,7 @@ def git_problem(text: str) -> str | None:
     return None
 
 
-def ref(words: Words, key: str) -> str:
+def ref(words: KeyReader, key: str) -> str:
     value = words.text(key)
     if value is None:
         return "HEAD"
@@ -173,7 +173,7 @@ def ref(words: Words, key: str) -> str:
     return value[0]
 
 
-def folder(words: Words, key: str, default: str = ".") -> str:
+def folder(words: KeyReader, key: str, default: str = ".") -> str:
     """A path inside a repository, without a slash at its ends."""
     value = words.text(key)
     if value is None:
@@ -188,7 +188,7 @@ def folder(words: Words, key: str, default: str = ".") -> str:
     return text
 
 
-def windows(words: Words, key: str) -> tuple[Window, ...]:
+def windows(words: KeyReader, key: str) -> tuple[Window, ...]:
     entry = words.entry(key)
     if entry is None:
         return ()
@@ -197,12 +197,13 @@ def windows(words: Words, key: str) -> tuple[Window, ...]:
         words.problems.add(node.at, f"{path} must be a list: [{{from: 22:00, until: 06:00}}]", id="RC-wrong-form")
         return ()
     made = [
-        _window(Words.of(f"{path}[{number}]", Entry("", item.at, item), words.problems), item.at) for number, item in enumerate(node.items)
+        _window(KeyReader.of(f"{path}[{number}]", MapEntry("", item.at, item), words.problems), item.at)
+        for number, item in enumerate(node.items)
     ]
     return tuple(window for window in made if window is not None)
 
 
-def _window(words: Words, at: Source) -> Window | None:
+def _window(words: KeyReader, at: Source) -> Window | None:
     before = len(words.problems.found)
     days, opens, closes, zone = _days(words), _time(words, "from", at), _time(words, "until", at), _zone(words)
     words.rest()
@@ -214,7 +215,7 @@ def _window(words: Words, at: Source) -> Window | None:
     return Window(days, opens, closes, zone)
 
 
-def _days(words: Words) -> tuple[int, ...]:
+def _days(words: KeyReader) -> tuple[int, ...]:
     entry = words.entry("days")
     if entry is None:
         return tuple(range(7))
@@ -235,7 +236,7 @@ def _days(words: Words) -> tuple[int, ...]:
     return tuple(sorted(made))
 
 
-def _time(words: Words, key: str, at: Source) -> time | None:
+def _time(words: KeyReader, key: str, at: Source) -> time | None:
     if key not in words.entries:
         words.problems.add(at, f"{words.name} has no {key}; write {{from: 22:00, until: 06:00}}", id="RC-missing-key")
     value = words.text(key)
@@ -247,7 +248,7 @@ def _time(words: Words, key: str, at: Source) -> time | None:
     return time.fromisoformat(value[0])
 
 
-def _zone(words: Words) -> str:
+def _zone(words: KeyReader) -> str:
     value = words.text("zone")
     if value is None:
         return "UTC"

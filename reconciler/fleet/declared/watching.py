@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from reconciler.config.settings import Words
-from reconciler.config.source.nodes import Entry, List, Scalar, described, wrong_form
+from reconciler.config.settings import KeyReader
+from reconciler.config.source.nodes import List, MapEntry, Scalar, described, wrong_form
 from reconciler.fleet.declared import values
 from reconciler.fleet.declared.keys import EVENTS
 from reconciler.fleet.health import SOON_DEFAULT
@@ -17,7 +17,7 @@ SOON_MAX: Final = 366 * 86_400
 ON_DEFAULT: Final = tuple(event for event in EVENTS if event is not Event.APPLIED)
 
 
-def settings(words: Words) -> dict[str, Any]:
+def settings(words: KeyReader) -> dict[str, Any]:
     """These parts of a fleet file, as JSON. URLs are references."""
     made: dict[str, Any] = {}
     soon = values.duration(words, "expiresSoon", SOON_DEFAULT, least=SOON_MIN, most=SOON_MAX)
@@ -28,14 +28,14 @@ def settings(words: Words) -> dict[str, Any]:
     return made
 
 
-def _notifications(words: Words, entry: Entry) -> list[dict[str, Any]]:
+def _notifications(words: KeyReader, entry: MapEntry) -> list[dict[str, Any]]:
     if not isinstance(entry.node, List):
         wrong = f"notifications must be a list, not {described(entry.node)}; write [{{url: {{env: NAME}}}}]"
         words.problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
         return []
     made = []
     for number, item in enumerate(entry.node.items):
-        inner = Words.of(f"notifications[{number}]", Entry("", item.at, item), words.problems, example="url: {env: NAME}")
+        inner = KeyReader.of(f"notifications[{number}]", MapEntry("", item.at, item), words.problems, example="url: {env: NAME}")
         url, events, tenants = values.reference(inner, "url"), _texts(inner, "on", EVENTS), _texts(inner, "tenants")
         inner.rest()
         if inner.entries and "url" not in inner.entries and not inner.meant("url"):
@@ -45,7 +45,7 @@ def _notifications(words: Words, entry: Entry) -> list[dict[str, Any]]:
     return made
 
 
-def _texts(words: Words, key: str, known: tuple[str, ...] = ()) -> tuple[str, ...] | None:
+def _texts(words: KeyReader, key: str, known: tuple[str, ...] = ()) -> tuple[str, ...] | None:
     """A list of texts; None where there is none. `known`: all that there are."""
     entry = words.entry(key)
     if entry is None:

@@ -12,7 +12,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from reconciler.fleet.metrics.rows import BUCKETS, Numbers, numbers
-from reconciler.fleet.store import Database
+from reconciler.fleet.store import FleetDatabase
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 PREFIX: Final = "reconciler_fleet_"
@@ -21,7 +21,7 @@ OTHERS: Final = "(others)"
 ENDS: Final = ("done", "failed", "late", "lost")
 
 
-def metrics_text(database: Database, *, per_project: bool = False) -> bytes:
+def metrics_text(database: FleetDatabase, *, per_project: bool = False) -> bytes:
     """The metrics now. `per_project`: with series for each project. Raises `StateError` where the database cannot be read."""
     with database.transaction() as connection:
         counted = numbers(connection, per_project=per_project)

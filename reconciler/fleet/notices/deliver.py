@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from reconciler.errors import ReconcilerError
 from reconciler.fleet.notices.send import NotSent, send
-from reconciler.fleet.store import Database, notices
+from reconciler.fleet.store import FleetDatabase, notices
 
 
-def deliver(database: Database) -> bool:
+def deliver(database: FleetDatabase) -> bool:
     """Send a message that is due; False where there is none."""
     with database.transaction() as connection:
         notice = notices.take(connection)

@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from reconciler.fleet.approvals import LACKING
-from reconciler.fleet.health import Health, HealthWord, sentence_of
+from reconciler.fleet.health import HealthWord, ProjectHealth, sentence_of
 from reconciler.fleet.model import Event
-from reconciler.fleet.status import Reading, Status, Word
+from reconciler.fleet.status import ProjectStatus, Reading, StatusWord
 
 HOLD: Final = timedelta(minutes=10)  # for which a project must be Unknown
 FAILURES: Final = 2  # runs in a row that must fail; the first one is repeated soon
@@ -31,8 +31,8 @@ class Seen:
     `digest`: of the plan that waits."""
 
     name: str
-    status: Status
-    health: Health
+    status: ProjectStatus
+    health: ProjectHealth
     reading: Reading | None = None
     error: str | None = None
     failures: int = 0
@@ -59,7 +59,7 @@ class Message:
 
 def messages(announced: Announced, seen: Seen, now: datetime) -> tuple[list[Message], Announced]:
     """The messages about a project now, and what was announced then."""
-    unknown = seen.status.word is Word.UNKNOWN
+    unknown = seen.status.word is StatusWord.UNKNOWN
     since = (announced.unknown_since or now) if unknown else None
     current = dict(_current(seen, held=since is not None and now - since >= HOLD))
     found, still = [], {}
@@ -72,14 +72,14 @@ def messages(announced: Announced, seen: Seen, now: datetime) -> tuple[list[Mess
     if seen.applied:
         found.append(_message(Event.APPLIED, seen, frozenset(), now))
     ended = any(event in announced.open for event in LASTING) and not any(event in still for event in LASTING)
-    if ended and seen.status.word is Word.SYNCED:
+    if ended and seen.status.word is StatusWord.SYNCED:
         found.append(Message(Event.RECOVERED, f"{seen.name} has recovered", f"It is Synced and {seen.health.word}."))
     return found, Announced(still, since)
 
 
 def _current(seen: Seen, *, held: bool) -> Iterator[tuple[Event, frozenset[str]]]:
     """What is so now, and what it is about."""
-    if seen.status.word is Word.OUT_OF_SYNC and seen.reading is not None and not seen.applied:
+    if seen.status.word is StatusWord.OUT_OF_SYNC and seen.reading is not None and not seen.applied:
         yield Event.OUT_OF_SYNC, frozenset(name for name in CAUSES if getattr(seen.reading, name))
     if held:
         yield Event.UNKNOWN, frozenset({"unknown"})
@@ -93,15 +93,15 @@ def _current(seen: Seen, *, held: bool) -> Iterator[tuple[Event, frozenset[str]]
 def _may_continue(event: Event, seen: Seen) -> bool:
     """Whether what was announced may still be so although this does not show it."""
     if event is Event.OUT_OF_SYNC:
-        return seen.status.word is Word.UNKNOWN or seen.applied
+        return seen.status.word is StatusWord.UNKNOWN or seen.applied
     if event is Event.UNHEALTHY:
         return seen.health.word is HealthWord.UNKNOWN
     if event is Event.NEEDS_APPROVAL:
-        return seen.waits is None and not seen.applied and seen.status.word is not Word.SYNCED
+        return seen.waits is None and not seen.applied and seen.status.word is not StatusWord.SYNCED
     return False
 
 
-def _concerns(health: Health) -> Iterator[str]:
+def _concerns(health: ProjectHealth) -> Iterator[str]:
     for concern in (*health.broken, *health.ending):
         yield f"{concern.sort} {concern.address}" + (f" {concern.until}" if concern.until is not None else "")
 
@@ -130,7 +130,7 @@ def _message(event: Event, seen: Seen, before: frozenset[str], now: datetime) ->
             return Message(event, f"{name} is {seen.health.word}", _text(_new_concerns(seen.health, before, now)))
 
 
-def _new_concerns(health: Health, before: frozenset[str], now: datetime) -> Sequence[str]:
+def _new_concerns(health: ProjectHealth, before: frozenset[str], now: datetime) -> Sequence[str]:
     """The sentences about the concerns that were not announced before."""
     concerns = zip((*health.broken, *health.ending), _concerns(health), strict=True)
     return [sentence_of(concern, now.date()) for concern, key in concerns if key not in before]

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Final
 
-from reconciler.fleet.model import Reference
+from reconciler.fleet.model import SecretReference
 from reconciler.fleet.runs.secrets import resolved
 from reconciler.text.redact import Mask
 
@@ -26,7 +26,7 @@ class NotSent(Exception):
     """Why a message was not sent, without anything of the URL."""
 
 
-def send(target: Reference, title: str, text: str) -> None:
+def send(target: SecretReference, title: str, text: str) -> None:
     """Send a message. Raises `NotSent`, or `MissingSecret`."""
     url = resolved(target, f"the URL of the notifications {target}")
     if find_spec("apprise") is None:

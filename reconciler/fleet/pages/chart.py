@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reconciler.fleet.pages.views import SampleView
-from reconciler.fleet.status import Word
+from reconciler.fleet.status import StatusWord
 
 WIDTH: Final = 1000  # of the coordinates; the picture is stretched to the width of the page
 HEIGHT: Final = 100
@@ -39,11 +39,11 @@ class Strip:
 
     x: int
     width: int
-    status: Word
+    status: StatusWord
 
 
 @dataclass(frozen=True)
-class Drift:
+class DriftChart:
     """`turns`: the samples at which a number or the status changed, the newest first; not more than a table should have."""
 
     start: datetime
@@ -53,14 +53,14 @@ class Drift:
     turns: tuple[SampleView, ...]
 
 
-def drift(samples: Sequence[SampleView], now: datetime) -> Drift | None:
+def drift(samples: Sequence[SampleView], now: datetime) -> DriftChart | None:
     """The chart of these samples, the oldest first; None where there are too few for one."""
     if len(samples) < 2:
         return None
     start, end = samples[0].at, max(now, samples[-1].at)
     places = [_x(sample.at - start, end - start) for sample in samples]
     series = tuple(_series(name, style, [value(sample) for sample in samples], places) for name, style, value in _ROWS)
-    return Drift(start, end, series, tuple(_strips(samples, places)), tuple(_turns(samples)[: -TABLE - 1 : -1]))
+    return DriftChart(start, end, series, tuple(_strips(samples, places)), tuple(_turns(samples)[: -TABLE - 1 : -1]))
 
 
 def _x(passed: timedelta, whole: timedelta) -> int:

@@ -48,7 +48,7 @@ AGES: Final = (
 
 
 @dataclass(frozen=True)
-class Group:
+class HeatMapGroup:
     """The projects of one tenant in one wave, by name. `counts`: by label."""
 
     tenant: str
@@ -57,7 +57,7 @@ class Group:
     counts: Counter[str]
 
 
-def groups(cells: Sequence[CellView]) -> list[list[Group]]:
+def groups(cells: Sequence[CellView]) -> list[list[HeatMapGroup]]:
     """The groups of each tenant, its waves in their order."""
     ordered = sorted(cells, key=lambda cell: (cell.tenant, cell.wave, cell.name))
     made = [_group(tenant, wave, tuple(group)) for (tenant, wave), group in groupby(ordered, key=lambda cell: (cell.tenant, cell.wave))]
@@ -87,14 +87,14 @@ def level(cell: CellView) -> int:
     return int(cell.age > cell.every)
 
 
-def heat(group: Group) -> Markup:
+def heat(group: HeatMapGroup) -> Markup:
     """The blocks of a group as SVG."""
     blocks = (group.cells[start : start + BLOCK] for start in range(0, len(group.cells), BLOCK))
     return Markup("").join(map(_block, blocks))
 
 
-def _group(tenant: str, wave: int, cells: tuple[CellView, ...]) -> Group:
-    return Group(tenant, wave, cells, totals(cells))
+def _group(tenant: str, wave: int, cells: tuple[CellView, ...]) -> HeatMapGroup:
+    return HeatMapGroup(tenant, wave, cells, totals(cells))
 
 
 def _bucket(age: int | None) -> int:

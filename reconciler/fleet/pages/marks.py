@@ -18,7 +18,7 @@ _DESTROYING: Final = ("-", "-/+")
 
 
 @dataclass(frozen=True)
-class Line:
+class MarkedLine:
     """`style`: destroys, exposes, blocked, create, update, move, head, or "" for none. `starts`: whether it is the first of its field."""
 
     text: str
@@ -26,25 +26,25 @@ class Line:
     starts: bool = True
 
 
-def marked(text: str) -> tuple[Line, ...]:
+def marked(text: str) -> tuple[MarkedLine, ...]:
     """Every line with its style; a line that continues a field has the style of the field."""
-    lines: list[Line] = []
+    lines: list[MarkedLine] = []
     style = ""
     texts = text.rstrip("\n").split("\n")
     heads = _heads(texts)
     for index, line in enumerate(texts):
         if match := _FIELD.match(line):
             style = _style(match[1], match[2])
-            lines.append(Line(line, style))
+            lines.append(MarkedLine(line, style))
         elif line.startswith(" "):
-            lines.append(Line(line, style, starts=False))
+            lines.append(MarkedLine(line, style, starts=False))
         else:
             style = ""
-            lines.append(Line(line, "head" if index in heads else ""))
+            lines.append(MarkedLine(line, "head" if index in heads else ""))
     return tuple(lines)
 
 
-def numbers(lines: Sequence[Line]) -> Counter[str]:
+def numbers(lines: Sequence[MarkedLine]) -> Counter[str]:
     """How many fields have each style."""
     return Counter(line.style for line in lines if line.starts)
 

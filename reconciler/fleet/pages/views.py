@@ -11,9 +11,9 @@ from datetime import date, datetime, timedelta
 from typing import Literal, NamedTuple
 
 from reconciler.fleet.health import HealthWord
-from reconciler.fleet.model import Approval, Change, Mode
+from reconciler.fleet.model import Approval, ChangeClass, Mode
 from reconciler.fleet.pages.query import AuditQuery, Query
-from reconciler.fleet.status import Word
+from reconciler.fleet.status import StatusWord
 
 Health = HealthWord
 
@@ -70,7 +70,7 @@ class RowView:
     name: str
     tenant: str
     mode: Mode
-    status: Word
+    status: StatusWord
     causes: tuple[str, ...] = ()
     age: timedelta | None = None
     coverage: float | None = None
@@ -152,7 +152,7 @@ class DecisionView:
 
     person: str
     approves: bool
-    changes: tuple[Change, ...]
+    changes: tuple[ChangeClass, ...]
     digest: str
     at: datetime
     reason: str = ""
@@ -164,7 +164,7 @@ class DecisionView:
 class RuleView:
     """A class of change that the plan contains. `missing`: how many people must still approve it; `by`: who approved it."""
 
-    change: Change
+    change: ChangeClass
     rule: Approval
     missing: int = 0
     by: tuple[str, ...] = ()
@@ -186,7 +186,7 @@ class SampleView:
     """What a reading said: numbers of resources and objects."""
 
     at: datetime
-    status: Word
+    status: StatusWord
     ahead: int
     drift: int
     unmanaged: int
@@ -258,7 +258,7 @@ class CellView(NamedTuple):
     name: str
     tenant: str
     wave: int
-    status: Word
+    status: StatusWord
     age: int | None
     every: int
     orphaned: bool = False

@@ -5,20 +5,20 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
-from reconciler.fleet.model import Approval, Change
-from reconciler.fleet.status import Word, lasting
+from reconciler.fleet.model import Approval, ChangeClass
+from reconciler.fleet.status import StatusWord, lasting
 from reconciler.report.words import count
 from reconciler.text.escape import as_json
 
-WORDS: Final = (Word.UNKNOWN, Word.OUT_OF_SYNC, Word.SYNCED)
+WORDS: Final = (StatusWord.UNKNOWN, StatusWord.OUT_OF_SYNC, StatusWord.SYNCED)
 CHANGES: Final = {
-    Change.TITLES: "changes of titles only",
-    Change.ORDER: "changes of order",
-    Change.UPDATE: "updates",
-    Change.CREATE: "new resources",
-    Change.DELETE: "deletions",
-    Change.REPLACE: "replacements",
-    Change.EXPOSURE: "exposures",
+    ChangeClass.TITLES: "changes of titles only",
+    ChangeClass.ORDER: "changes of order",
+    ChangeClass.UPDATE: "updates",
+    ChangeClass.CREATE: "new resources",
+    ChangeClass.DELETE: "deletions",
+    ChangeClass.REPLACE: "replacements",
+    ChangeClass.EXPOSURE: "exposures",
 }
 RULES: Final = {
     Approval.AUTO: "nobody has to approve it",

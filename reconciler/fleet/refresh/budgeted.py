@@ -10,10 +10,10 @@ from uuid import uuid4
 
 from reconciler.client.hints import Hints
 from reconciler.client.pacing import using
-from reconciler.fleet.budget import Report
+from reconciler.fleet.budget import BudgetReport
 from reconciler.fleet.runs.gate import WAIT_MAX, said
 from reconciler.fleet.runs.secrets import digest
-from reconciler.fleet.store import Database, budgets
+from reconciler.fleet.store import FleetDatabase, budgets
 
 NO_RUN: Final = 0  # the id of a run that there is not: nobody gives its requests up before they are answered
 
@@ -21,7 +21,7 @@ NO_RUN: Final = 0  # the id of a run that there is not: nobody gives its request
 class Budgeted:
     """Takes each request from the row of a token before it is sent."""
 
-    def __init__(self, database: Database, name: str) -> None:
+    def __init__(self, database: FleetDatabase, name: str) -> None:
         self._database, self._name, self._begun = database, name, uuid4().hex
         self._number = 0
 
@@ -45,7 +45,7 @@ class Budgeted:
         answer = said(status, hints)
 
         def write() -> None:
-            report = Report(answer[0], answer[1], answer[2], answer[3]) if answer is not None else None
+            report = BudgetReport(answer[0], answer[1], answer[2], answer[3]) if answer is not None else None
             with self._database.transaction() as connection:
                 budgets.report(connection, self._name, {self._ticket(ticket): report})
 
@@ -55,6 +55,6 @@ class Budgeted:
         return f"{NO_RUN}.{self._begun}.{number}"
 
 
-def budgeted(database: Database, base_url: str, token: str) -> AbstractContextManager[None]:
+def budgeted(database: FleetDatabase, base_url: str, token: str) -> AbstractContextManager[None]:
     """Send the requests of this block within the budget of a token."""
     return using(Budgeted(database, digest(base_url, token)))

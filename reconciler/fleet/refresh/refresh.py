@@ -14,13 +14,13 @@ from reconciler.fleet.generated import generated
 from reconciler.fleet.refresh import generation
 from reconciler.fleet.refresh.budgeted import budgeted
 from reconciler.fleet.sources.listing import listing
-from reconciler.fleet.store import Database, audit, projects
+from reconciler.fleet.store import FleetDatabase, audit, projects
 
 SELF: Final = "the fleet"
 NAMED: Final = 20  # projects in a line of the audit log
 
 
-def refresh(database: Database, cache: Path) -> str | None:
+def refresh(database: FleetDatabase, cache: Path) -> str | None:
     """Read what the generators list, if that is due and no other worker does it; a sentence where something changed or is wrong."""
     with database.transaction() as connection:
         claimed = generation.claim(connection)
@@ -48,7 +48,7 @@ def refresh(database: Database, cache: Path) -> str | None:
     return f"The generators changed the fleet: {_summary(made)}."
 
 
-def _failed(database: Database, claimed: generation.Claimed, error: ReconcilerError) -> str:
+def _failed(database: FleetDatabase, claimed: generation.Claimed, error: ReconcilerError) -> str:
     """Say that the generators could not be read; nothing changes, and they are read again soon."""
     first = str(error.problems[0]) if isinstance(error, ConfigError) and error.problems else error.message
     says = f"the generators cannot be read: {first} [{error.id}]"
@@ -61,7 +61,7 @@ def _write_down(connection: Connection, made: Changes) -> None:
     appearing = [project.name for project in made.appearing]
     groups = {"appear": appearing, "change": sorted(made.changing), "return": list(made.returning), "vanish": list(made.vanishing)}
     details = {key: {"projects": len(names), "first": names[:NAMED]} for key, names in groups.items() if names}
-    audit.write(connection, audit.Line(SELF, "generate", None, None, details))
+    audit.write(connection, audit.AuditRecord(SELF, "generate", None, None, details))
 
 
 def _summary(made: Changes) -> str:

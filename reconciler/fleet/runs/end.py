@@ -10,13 +10,13 @@ from sqlalchemy import case, func
 from reconciler.fleet import approvals, health, schedule, status
 from reconciler.fleet.model import Mode
 from reconciler.fleet.runs import announce, holds
-from reconciler.fleet.runs.result import Result
-from reconciler.fleet.store import Database, audit, runs, samples
+from reconciler.fleet.runs.result import RunResult
+from reconciler.fleet.store import FleetDatabase, audit, runs, samples
 from reconciler.fleet.store import approvals as kept
 from reconciler.fleet.store.schema import projects as tables
 
 
-def write(database: Database, begun: runs.Begun, worker: int, result: Result) -> None:
+def write(database: FleetDatabase, begun: runs.BegunRun, worker: int, result: RunResult) -> None:
     """Write the end of a run, and when its project is due again. Nothing, where this worker has lost the run."""
     word = _word(begun, result)
     run = {
@@ -39,29 +39,29 @@ def write(database: Database, begun: runs.Begun, worker: int, result: Result) ->
         announce.announce(connection, begun.project.name, applied=result.applied, read=result.reading is not None)
 
 
-def line(begun: runs.Begun, action: str, result: Result, **outcome: Any) -> audit.Line:
+def line(begun: runs.BegunRun, action: str, result: RunResult, **outcome: Any) -> audit.AuditRecord:
     """A line of the audit log about a run that applies a plan."""
     digest = result.plan.digest if result.plan is not None else None
     details = {"commit": result.commit, "digest": digest, "run": begun.id, **outcome}
     details |= {"approvedBy": dict(result.approvers)} if result.approvers else {}
-    return audit.Line(holds.SELF, action, begun.project.name, begun.project.tenant, details)
+    return audit.AuditRecord(holds.SELF, action, begun.project.name, begun.project.tenant, details)
 
 
-def _applied(result: Result) -> str:
+def _applied(result: RunResult) -> str:
     """What the history of a project says of a plan that was applied."""
     people = dict.fromkeys(name for names in result.approvers.values() for name in names)
     return f"applied, approved by {', '.join(people)}" if people else "applied"
 
 
-def _word(begun: runs.Begun, result: Result) -> status.Word | None:
+def _word(begun: runs.BegunRun, result: RunResult) -> status.StatusWord | None:
     """The project's status by what the run has just read, None where it read nothing."""
     if result.reading is None:
         return None
     now = datetime.now(UTC)
-    return status.status(status.Facts(begun.project.every, result.reading, now), now).word
+    return status.status(status.ProjectFacts(begun.project.every, result.reading, now), now).word
 
 
-def _next(begun: runs.Begun, result: Result) -> dict[str, Any]:
+def _next(begun: runs.BegunRun, result: RunResult) -> dict[str, Any]:
     """The columns of the project about errors and about its next run."""
     failures = begun.failures + 1 if result.error is not None else 0
     due = schedule.delay(begun.project.every, failures)
@@ -74,7 +74,7 @@ def _next(begun: runs.Begun, result: Result) -> dict[str, Any]:
     return columns | ({"applied": result.commit} if result.applied else {})
 
 
-def _reading(result: Result, word: status.Word | None) -> dict[str, Any]:
+def _reading(result: RunResult, word: status.StatusWord | None) -> dict[str, Any]:
     """The columns of the project about what was read. Nothing, where nothing was read."""
     if result.reading is None:
         return {}
@@ -82,11 +82,11 @@ def _reading(result: Result, word: status.Word | None) -> dict[str, Any]:
         "reading": status.as_data(result.reading),
         "read_at": func.now(),
         "cost": result.requests,
-        "synced_since": func.coalesce(tables.c.synced_since, func.now()) if word is status.Word.SYNCED else None,
+        "synced_since": func.coalesce(tables.c.synced_since, func.now()) if word is status.StatusWord.SYNCED else None,
     }
 
 
-def _health(begun: runs.Begun, result: Result, word: status.Word | None) -> dict[str, Any]:
+def _health(begun: runs.BegunRun, result: RunResult, word: status.StatusWord | None) -> dict[str, Any]:
     """The columns of the project about the health that was read. Nothing, where nothing was read."""
     if result.reading is None or result.health is None:
         return {}
@@ -97,5 +97,5 @@ def _health(begun: runs.Begun, result: Result, word: status.Word | None) -> dict
     return {
         "health": {"word": passes.word.value, **health.as_data(result.health)},
         "health_at": func.now(),
-        "well_since": since if word is status.Word.SYNCED and passes.word in health.PASSING else None,
+        "well_since": since if word is status.StatusWord.SYNCED and passes.word in health.PASSING else None,
     }

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from reconciler.client.hints import Hints
-from reconciler.fleet.budget import Report
+from reconciler.fleet.budget import BudgetReport
 
 VARIABLE: Final = "_RECONCILER_FLEET_GATE"
 LOST: Final = 70  # the exit code of a run whose worker is gone
@@ -29,7 +29,7 @@ UNKNOWN: Final = "the fleet's database cannot say whether it may go on"
 LAST_WORDS: Final = 1.0  # seconds for reading what an ended run wrote
 
 
-class Gate:
+class RunGate:
     """The worker's end, for one run. `take`: 0 or seconds to wait; `report`: what was answered, by ticket; `held`: why a step that cannot
     be taken back must not be sent now. All are called in threads. `refused`: the first reason that was given to the run."""
 
@@ -37,7 +37,7 @@ class Gate:
         self,
         path: Path,
         take: Callable[[str, str], float],
-        report: Callable[[dict[str, Report | None]], None],
+        report: Callable[[dict[str, BudgetReport | None]], None],
         held: Callable[[str], str | None] = lambda what: None,
     ) -> None:
         self.path = path
@@ -46,11 +46,11 @@ class Gate:
         self._take, self._report, self._held = take, report, held
         self._server: asyncio.Server | None = None
         self._sent: set[str] = set()
-        self._told: dict[str, Report | None] = {}
+        self._told: dict[str, BudgetReport | None] = {}
         self._turn = asyncio.Lock()  # one transaction of a run at a time: the row is locked anyway
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def __aenter__(self) -> Gate:
+    async def __aenter__(self) -> RunGate:
         self._server = await asyncio.start_unix_server(self._serve, self.path)
         self.path.chmod(0o600)
         return self
@@ -137,11 +137,11 @@ def _kept(tasks: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> No
     task.add_done_callback(tasks.discard)
 
 
-def _report(told: Any) -> Report | None:
+def _report(told: Any) -> BudgetReport | None:
     if told is None:
         return None
     size, left, reset, refused = told
-    return Report(int(size) if size is not None else None, int(left), float(reset), bool(refused))
+    return BudgetReport(int(size) if size is not None else None, int(left), float(reset), bool(refused))
 
 
 class Turnstile:

@@ -14,12 +14,12 @@ from typing import Any, Final
 from sqlalchemy import Connection, select
 
 from reconciler.fleet import schedule, status
-from reconciler.fleet.approvals import NEEDED, Verdict, judged
+from reconciler.fleet.approvals import NEEDED, ApprovalVerdict, judged
 from reconciler.fleet.facts import follower
-from reconciler.fleet.model import Approval, Mode, Project
+from reconciler.fleet.model import Approval, FleetProject, Mode
 from reconciler.fleet.people import FOREIGN
 from reconciler.fleet.store import approvals, audit, projects, quarantines, waves
-from reconciler.fleet.store.approvals import Plan
+from reconciler.fleet.store.approvals import StoredPlan
 from reconciler.fleet.store.schema import runs
 from reconciler.report.times import utc_text
 
@@ -28,7 +28,7 @@ SHOWN: Final = 8  # characters of the id of a run, or of a commit
 NAMED: Final = 3  # addresses
 
 
-def held(connection: Connection, name: str, plan: Plan) -> str | None:
+def held(connection: Connection, name: str, plan: StoredPlan) -> str | None:
     """Why nothing of a plan may be applied now; None where it may."""
     row = projects.read(connection, [name])[0]
     project = row.project
@@ -47,13 +47,13 @@ def held(connection: Connection, name: str, plan: Plan) -> str | None:
     return None if schedule.is_open(project.windows, row.now) else "its windows are closed"
 
 
-def approvers(connection: Connection, id: int, project: Project, plan: Plan) -> dict[str, list[str]]:
+def approvers(connection: Connection, id: int, project: FleetProject, plan: StoredPlan) -> dict[str, list[str]]:
     """Whose approvals of a plan count, by class of change, for the audit log."""
     people = _verdict(connection, id, project, plan).people
     return {change.value: list(names) for change, names in people.items() if NEEDED[project.approvals.get(change, Approval.TWO)]}
 
 
-def _verdict(connection: Connection, id: int, project: Project, plan: Plan) -> Verdict:
+def _verdict(connection: Connection, id: int, project: FleetProject, plan: StoredPlan) -> ApprovalVerdict:
     made = approvals.decisions(connection, [(id, plan.digest or "")]).get(id, [])
     return judged(plan.changes, project.approvals, made, digest=plan.digest or "", authors=plan.authors)
 
@@ -71,7 +71,7 @@ def is_running(connection: Connection, run: int) -> bool:
     return connection.execute(select(runs.c.id).where(runs.c.id == run, runs.c.ended_at.is_(None))).first() is not None
 
 
-def wave_held(connection: Connection, project: Project, commit: str) -> str | None:
+def wave_held(connection: Connection, project: FleetProject, commit: str) -> str | None:
     """Which wave this project waits for."""
     if project.wave == 0:
         return None
@@ -83,13 +83,15 @@ def wave_held(connection: Connection, project: Project, commit: str) -> str | No
     return status.wave_before(project.wave, commit, [seen], soak, row.now) or f"wave {seen.wave} is not ready: {seen.name}"
 
 
-def _named(row: projects.Row, tenant: str) -> status.Follower:
+def _named(row: projects.ProjectRow, tenant: str) -> status.Follower:
     """A project as the waves of a tenant see it: the names of other tenants' projects are not theirs to read."""
     seen = follower(row)
     return seen if row.project.tenant == tenant else replace(seen, name=f"a project of {FOREIGN}")
 
 
-def settle_quarantines(connection: Connection, row: projects.Row, plan: Plan, undone: Sequence[Mapping[str, Any]], *, whole: bool) -> None:
+def settle_quarantines(
+    connection: Connection, row: projects.ProjectRow, plan: StoredPlan, undone: Sequence[Mapping[str, Any]], *, whole: bool
+) -> None:
     """Quarantine what was undone and the plan would do again, and end the quarantines of what it no longer does. `undone`: the runs of
     `undo` since the last apply. `whole`: whether everything could be read, so that what the plan does not contain is not wanted."""
     changed, name, tenant = approvals.addresses(plan), row.project.name, row.project.tenant
@@ -98,11 +100,13 @@ def settle_quarantines(connection: Connection, row: projects.Row, plan: Plan, un
         if undo["run"] not in known and changed.intersection(undo["addresses"]):
             made = quarantines.Quarantine(row.applied or plan.commit, tuple(undo["addresses"]), undo["run"])
             quarantines.quarantine(connection, row.id, made)
-            audit.write(connection, audit.Line(SELF, "quarantine", name, tenant, {"undo": undo["run"], "addresses": undo["addresses"]}))
+            audit.write(
+                connection, audit.AuditRecord(SELF, "quarantine", name, tenant, {"undo": undo["run"], "addresses": undo["addresses"]})
+            )
     if not whole:
         return
     over = [one for one in quarantines.opened(connection, [row.id]).get(row.id, ()) if not changed.intersection(one.addresses)]
     quarantines.lift(connection, [one.id for one in over], by=f"commit {plan.commit}")
     for quarantine in over:
         details = {"undo": quarantine.undone_by, "commit": plan.commit}
-        audit.write(connection, audit.Line(SELF, "end-quarantine", name, tenant, details))
+        audit.write(connection, audit.AuditRecord(SELF, "end-quarantine", name, tenant, details))

@@ -20,7 +20,7 @@ _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedProcess:
     """`code`: the exit code, negative for a signal. `late`: it was ended after its time. `says`: its last words, on one line."""
 
     code: int
@@ -34,7 +34,7 @@ def environ(folder: Path, secrets: Mapping[str, str]) -> dict[str, str]:
     return {**kept, "HOME": str(folder), "TMPDIR": str(folder), "NO_COLOR": "1", "PYTHONUNBUFFERED": "1", **secrets}
 
 
-async def execute(words: Sequence[str], *, folder: Path, secrets: Mapping[str, str], seconds: float) -> Ended:
+async def execute(words: Sequence[str], *, folder: Path, secrets: Mapping[str, str], seconds: float) -> EndedProcess:
     """Run a command of the program to its end; being cancelled ends it too."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", ENTRY, *words,
@@ -51,7 +51,7 @@ async def execute(words: Sequence[str], *, folder: Path, secrets: Mapping[str, s
     finally:
         await asyncio.shield(_end(process))
         said = await _said(reading)
-    return Ended(process.returncode if process.returncode is not None else -signal.SIGKILL, said, late)
+    return EndedProcess(process.returncode if process.returncode is not None else -signal.SIGKILL, said, late)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

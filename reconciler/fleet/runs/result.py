@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.fleet import status
-from reconciler.fleet.health import Checked
-from reconciler.fleet.store.approvals import Plan
+from reconciler.fleet.health import HealthReading
+from reconciler.fleet.store.approvals import StoredPlan
 
 
 @dataclass
-class Result:
+class RunResult:
     """What a run says of its project. `waits`: why changes are not applied, None where none wait. `began`: applying began, so
     something may have been sent; `applied`: all of it was; `stopped`: it was stopped in the middle; `approvers`: whose approvals counted
     when it began, by class of change."""
 
     commit: str | None = None
     reading: status.Reading | None = None
-    health: Checked | None = None
-    plan: Plan | None = None
+    health: HealthReading | None = None
+    plan: StoredPlan | None = None
     waits: str | None = None
     began: bool = False
     applied: bool = False

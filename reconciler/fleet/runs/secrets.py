@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.errors import ReconcilerError
-from reconciler.fleet.model import Reference
+from reconciler.fleet.model import SecretReference
 
 SIZE_MAX: Final = 64 * 2**10
 
@@ -18,7 +18,7 @@ class MissingSecret(ReconcilerError):
     """A reference leads to nothing on {where}."""
 
 
-def resolved(reference: Reference, what: str, *, where: str = "this worker") -> str:
+def resolved(reference: SecretReference, what: str, *, where: str = "this worker") -> str:
     """The secret behind a reference. Raises `MissingSecret`, whose message has the reference and never the value."""
     if reference.kind == "env":
         value = os.environ.get(reference.name, "")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from reconciler import __version__
 
 if TYPE_CHECKING:
-    from reconciler.fleet.store.runs import Begun
+    from reconciler.fleet.store.runs import BegunRun
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 PASSED: Final = "OTEL_"  # what begins so is for the process of a run too
@@ -31,7 +31,7 @@ def is_wanted() -> bool:
 
 
 @contextmanager
-def span(begun: Begun) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
+def span(begun: BegunRun) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
     """The span of a run: what the environment of its process needs, and a map to which attributes are added. Both empty without traces."""
     ends: dict[str, Any] = {}
     if not is_wanted():

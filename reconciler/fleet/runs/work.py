@@ -19,18 +19,18 @@ from reconciler.config.language.variables import ENV_PREFIX
 from reconciler.errors import ReconcilerError
 from reconciler.fleet import approvals, status
 from reconciler.fleet.health import of_document
-from reconciler.fleet.model import Approval, Mode, Project
+from reconciler.fleet.model import Approval, FleetProject, Mode
 from reconciler.fleet.runs import end, holds
-from reconciler.fleet.runs.gate import VARIABLE, Gate
+from reconciler.fleet.runs.gate import VARIABLE, RunGate
 from reconciler.fleet.runs.process import execute
-from reconciler.fleet.runs.result import Result
+from reconciler.fleet.runs.result import RunResult
 from reconciler.fleet.runs.secrets import digest, resolved
 from reconciler.fleet.sources import authors as git_authors
 from reconciler.fleet.sources import git, tree
-from reconciler.fleet.store import Database, audit, budgets, runs
+from reconciler.fleet.store import FleetDatabase, audit, budgets, runs
 from reconciler.fleet.store import approvals as kept
 from reconciler.fleet.store import projects as rows
-from reconciler.fleet.store.approvals import Plan
+from reconciler.fleet.store.approvals import StoredPlan
 
 READ_SECONDS: Final = 900.0
 APPLY_SECONDS: Final = 3_600.0
@@ -42,17 +42,17 @@ class Failed(ReconcilerError):
 
 
 @dataclass(frozen=True)
-class Place:
+class Workplace:
     """Where runs happen: the fleet's database, a cache of repositories, a folder for private folders."""
 
-    database: Database
+    database: FleetDatabase
     cache: Path
     folder: Path
 
 
-async def work(place: Place, begun: runs.Begun, worker: int, trace: Mapping[str, str] = MappingProxyType({})) -> Result:
+async def work(place: Workplace, begun: runs.BegunRun, worker: int, trace: Mapping[str, str] = MappingProxyType({})) -> RunResult:
     """Do a run that this worker has started, and write its end. `trace`: what makes the process of the run a part of a trace."""
-    result = Result()
+    result = RunResult()
     folder = Path(tempfile.mkdtemp(prefix=f"run-{begun.id}-", dir=place.folder))
     door = Path(tempfile.mkdtemp(prefix="reconciler-"))  # of the gate: the path of a socket must be short
     try:
@@ -71,9 +71,9 @@ async def work(place: Place, begun: runs.Begun, worker: int, trace: Mapping[str,
 class _Run:
     """One run in its private folder."""
 
-    def __init__(self, place: Place, begun: runs.Begun, folder: Path, result: Result, gate: Path) -> None:
+    def __init__(self, place: Workplace, begun: runs.BegunRun, folder: Path, result: RunResult, gate: Path) -> None:
         self.place, self.begun, self.folder, self.result, self.gate = place, begun, folder, result, gate
-        self.project: Project = begun.project
+        self.project: FleetProject = begun.project
         self.undone: list[Mapping[str, Any]] = []
         self.since: str | None = None
 
@@ -99,7 +99,7 @@ class _Run:
             with database.transaction() as connection:
                 budgets.report(connection, name, {f"{self.begun.id}.{ticket}": answer for ticket, answer in answers.items()})
 
-        async with Gate(self.gate, take, report, self._held_meanwhile) as gate:
+        async with RunGate(self.gate, take, report, self._held_meanwhile) as gate:
             try:
                 await self._read(root, secrets)
                 await asyncio.to_thread(self._own, digest(state, *self.scope), name)
@@ -129,7 +129,7 @@ class _Run:
         document, about = _document(self.folder / "plan.json"), _document(self.folder / "reading.json")
         text = _text(self.folder / "plan.txt").decode("utf-8", "replace") if self._keeps else ""
         commit = self.commit.id
-        self.result.plan = Plan(commit, document, about["digest"], approvals.classes(document), (), text)
+        self.result.plan = StoredPlan(commit, document, about["digest"], approvals.classes(document), (), text)
         if exclude:
             return
         self.drift, self.undone = _document(self.folder / "drift.json"), about["undone"]
@@ -168,11 +168,11 @@ class _Run:
         return self.project.mode is not Mode.WATCH
 
     @property
-    def _plan(self) -> Plan:
+    def _plan(self) -> StoredPlan:
         assert self.result.plan is not None
         return self.result.plan
 
-    async def _apply(self, root: Path, secrets: Mapping[str, str], gate: Gate) -> None:
+    async def _apply(self, root: Path, secrets: Mapping[str, str], gate: RunGate) -> None:
         """Apply the plan of the reading if nothing holds it back."""
         reading, result = self.result.reading, self.result
         assert reading is not None
@@ -231,7 +231,7 @@ class _Run:
                 return "another worker took over"
             return holds.held(connection, self.project.name, self._plan)
 
-    def _by_authors(self) -> Plan:
+    def _by_authors(self) -> StoredPlan:
         """The plan with the authors of all its commits, where they matter: where two others must approve it."""
         plan = self._plan
         if not any(self.project.approvals.get(change, Approval.TWO) is Approval.TWO for change in plan.changes):

@@ -13,15 +13,15 @@ from reconciler.fleet.serve import errors
 from reconciler.fleet.serve.feed import Feed
 from reconciler.fleet.serve.guard import Guard
 from reconciler.fleet.serve.routes import acts, api, events, login, pages, probes, webhooks
-from reconciler.fleet.serve.single import Single
-from reconciler.fleet.serve.site import Site
-from reconciler.fleet.store import Database
+from reconciler.fleet.serve.single import SinglePerson
+from reconciler.fleet.serve.site import Dashboard
+from reconciler.fleet.store import FleetDatabase
 
 ROUTES: Final = (login, pages, acts, api, events, webhooks, probes)
 Say = Callable[[str], None]
 
 
-def create_app(database: Database, url: str, *, single: Single | None, feed: Feed, say: Say, show: Say) -> ASGIApp:
+def create_app(database: FleetDatabase, url: str, *, single: SinglePerson | None, feed: Feed, say: Say, show: Say) -> ASGIApp:
     """The dashboard of a fleet. `url`: that people open. `single`: the only person; without it, the fleet file's provider says who people
     are. `feed`: what pages follow; whoever serves ends it. `say`: for the log; `show`: for the terminal only."""
 
@@ -34,7 +34,7 @@ def create_app(database: Database, url: str, *, single: Single | None, feed: Fee
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.site = Site(database, url.rstrip("/"), single, say, show, feed)
+    app.state.site = Dashboard(database, url.rstrip("/"), single, say, show, feed)
     errors.install(app)
     for routes in ROUTES:
         app.include_router(routes.router)

@@ -15,7 +15,7 @@ from starlette.requests import HTTPConnection
 
 from reconciler.fleet.people import Person, Role, granted
 from reconciler.fleet.serve.single import WAY as SINGLE
-from reconciler.fleet.serve.site import Site, site_of
+from reconciler.fleet.serve.site import Dashboard, site_of
 from reconciler.fleet.store import audit
 from reconciler.fleet.store.dashboard import sessions
 
@@ -73,7 +73,7 @@ def find(request: HTTPConnection) -> Caller | None:
     return Caller(person, session.id, session.csrf) if person is not None and session is not None else None
 
 
-def _person(site: Site, data: Mapping[str, Any]) -> Person | None:
+def _person(site: Dashboard, data: Mapping[str, Any]) -> Person | None:
     """The person of a session, as long as the way that they logged in is still the one of the fleet file."""
     if data["way"] == SINGLE:
         return site.single.person if site.single is not None else None
@@ -120,7 +120,7 @@ def _acting(request: Request, caller: Known, fields: Fields) -> Caller:
 Acting = Annotated[Caller, Depends(_acting)]
 
 
-def saw(site: Site, connection: Connection, caller: Caller, project: str, tenant: str) -> None:
+def saw(site: Dashboard, connection: Connection, caller: Caller, project: str, tenant: str) -> None:
     """Write who saw a project: once for each session and project, as far as this process remembers, so more often rather than never."""
     if site.is_first(caller.session or caller.person.name, project):
-        audit.write(connection, audit.Line(caller.person.name, "view", project, tenant))
+        audit.write(connection, audit.AuditRecord(caller.person.name, "view", project, tenant))

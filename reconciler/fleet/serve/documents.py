@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from reconciler.fleet.approvals import Verdict
-from reconciler.fleet.model import Change
+from reconciler.fleet.approvals import ApprovalVerdict
+from reconciler.fleet.model import ChangeClass
 from reconciler.fleet.store import audit
-from reconciler.fleet.store.dashboard.listing import Selection
+from reconciler.fleet.store.dashboard.listing import ProjectSelection
 from reconciler.fleet.verdicts import Judged
 from reconciler.report.times import utc_text
 
@@ -42,9 +42,9 @@ class Selected(_Model):
     size: Annotated[int, Field(ge=1, le=500)] = 100
 
     @property
-    def selection(self) -> Selection:
+    def selection(self) -> ProjectSelection:
         offset = (self.page - 1) * self.size
-        return Selection(
+        return ProjectSelection(
             self.text, self.status, self.health, self.tenant, self.mode, self.sort, self.order == "down", offset, self.size
         )  # fmt: skip
 
@@ -82,7 +82,7 @@ class Runs(_Model):
 class Decision(_Model):
     person: str
     approves: bool
-    classes: list[Change]
+    classes: list[ChangeClass]
     digest: str
     reason: str
 
@@ -93,8 +93,8 @@ class Approvals(_Model):
     format: Literal["reconciler.fleet-approvals/1"] = "reconciler.fleet-approvals/1"
     digest: str
     commit: str
-    classes: Annotated[list[Change], Field(description="The classes of change that the plan contains.")]
-    missing: Annotated[dict[Change, int], Field(description="How many people must still approve each class.")]
+    classes: Annotated[list[ChangeClass], Field(description="The classes of change that the plan contains.")]
+    missing: Annotated[dict[ChangeClass, int], Field(description="How many people must still approve each class.")]
     rejectedBy: list[str]
     allowed: Annotated[bool, Field(description="Whether nothing is missing and nobody rejects it.")]
     decisions: list[Decision]
@@ -128,7 +128,9 @@ class Approval(_Model):
     """An approval of a plan."""
 
     digest: Digest
-    classes: Annotated[list[Change] | None, Field(min_length=1, max_length=20, description="By default, all that need somebody.")] = None
+    classes: Annotated[list[ChangeClass] | None, Field(min_length=1, max_length=20, description="By default, all that need somebody.")] = (
+        None
+    )
 
 
 class Rejection(_Model):
@@ -166,14 +168,14 @@ def approvals(judged: Judged) -> Approvals:
     return _approvals(judged.plan, judged.verdict, decisions)
 
 
-def _approvals(plan: Any, verdict: Verdict, decisions: Sequence[Decision]) -> Approvals:
+def _approvals(plan: Any, verdict: ApprovalVerdict, decisions: Sequence[Decision]) -> Approvals:
     return Approvals(
         digest=plan.digest, commit=plan.commit, classes=sorted(plan.changes), missing=dict(verdict.lacking),
         rejectedBy=[rejection.person for rejection in verdict.rejected], allowed=verdict.allows, decisions=list(decisions),
     )  # fmt: skip
 
 
-def line(made: audit.Line) -> AuditLine:
+def line(made: audit.AuditRecord) -> AuditLine:
     return AuditLine(
         id=made.id, at=utc_text(made.at) if made.at is not None else "", person=made.person, action=made.action, project=made.project,
         tenant=made.tenant, details=dict(made.details),

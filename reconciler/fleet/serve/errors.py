@@ -27,7 +27,7 @@ TITLES: Final = {
 
 
 @dataclass(frozen=True)
-class Wrong:
+class PageError:
     """`says`: a sentence. `remedy`: what to do. `id`: of the cause, "" for none."""
 
     code: int
@@ -47,23 +47,23 @@ class Wrong:
         return about | {key: value for key, value in more.items() if value}
 
 
-def of_error(error: ReconcilerError) -> Wrong:
+def of_error(error: ReconcilerError) -> PageError:
     """What an error says to whoever asked."""
     if isinstance(error, StateError):
-        return Wrong(503, "The database of the fleet cannot be used now.", "Try again in a moment.", error.id)
+        return PageError(503, "The database of the fleet cannot be used now.", "Try again in a moment.", error.id)
     if error.id == "RC-no-fleet-project":
-        return Wrong(404, "There is no such project.", "The list shows the projects that you can see.", error.id)
+        return PageError(404, "There is no such project.", "The list shows the projects that you can see.", error.id)
     code = {UsageError: 422, Refused: 403, StalePlan: 409}.get(type(error), 500)
     if code == 500:
-        return Wrong(500, "This request failed.", "Try again.", error.id)
-    return Wrong(code, f"{error.message[:1].upper()}{error.message[1:]}.", error.hint or "", error.id)
+        return PageError(500, "This request failed.", "Try again.", error.id)
+    return PageError(code, f"{error.message[:1].upper()}{error.message[1:]}.", error.hint or "", error.id)
 
 
 def is_for_programs(request: Request) -> bool:
     return request.url.path.startswith(PROGRAMS)
 
 
-def shown(request: Request, wrong: Wrong) -> Response:
+def shown(request: Request, wrong: PageError) -> Response:
     """The response to a request that failed."""
     if is_for_programs(request):
         return JSONResponse(wrong.data, wrong.code, media_type="application/problem+json")
@@ -81,7 +81,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     def http_error(request: Request, error: HTTPException) -> Response:
-        response = shown(request, Wrong(error.status_code, f"{TITLES.get(error.status_code, 'This request failed')}."))
+        response = shown(request, PageError(error.status_code, f"{TITLES.get(error.status_code, 'This request failed')}."))
         for name, value in (error.headers or {}).items():
             response.headers[name] = value
         return response
@@ -89,7 +89,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     def invalid(request: Request, error: RequestValidationError) -> Response:
         places = sorted({".".join(str(part) for part in problem["loc"]) for problem in error.errors()})
-        return shown(request, Wrong(422, f"Not valid: {', '.join(places)[:500]}.", "The OpenAPI document says what is."))
+        return shown(request, PageError(422, f"Not valid: {', '.join(places)[:500]}.", "The OpenAPI document says what is."))
 
     @app.exception_handler(NotLoggedIn)
     def not_logged_in(request: Request, error: NotLoggedIn) -> Response:
@@ -98,10 +98,10 @@ def install(app: FastAPI) -> None:
                 return Response(status_code=401, headers={"HX-Redirect": links.LOGIN})
             path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
             return RedirectResponse(f"{links.LOGIN}?back={quote(path, safe='')}" if path != "/" else links.LOGIN, 303)
-        response = shown(request, Wrong(401, "Nobody is logged in.", "Log in, or send the token as Authorization: Bearer."))
+        response = shown(request, PageError(401, "Nobody is logged in.", "Log in, or send the token as Authorization: Bearer."))
         response.headers["WWW-Authenticate"] = "Bearer"
         return response
 
     @app.exception_handler(Forged)
     def forged(request: Request, error: Forged) -> Response:
-        return shown(request, Wrong(403, "The form is not one of this session.", "Open the page again, and send its form."))
+        return shown(request, PageError(403, "The form is not one of this session.", "Open the page again, and send its form."))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from reconciler.errors import ReconcilerError
-from reconciler.fleet.store import Database
+from reconciler.fleet.store import FleetDatabase
 from reconciler.fleet.store.dashboard import feed
 
 POLL_SECONDS: Final = 1.0
@@ -36,7 +36,7 @@ class Full(Exception):
 class Feed:
     """Reads while somebody follows."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: FleetDatabase) -> None:
         self.database = database
         self._queues: set[asyncio.Queue[Changed | None]] = set()
         self._reader: asyncio.Task[None] | None = None
@@ -68,7 +68,7 @@ class Feed:
             self._last(queue)
 
     async def _read(self) -> None:
-        seen: frozenset[feed.Change] | None = None
+        seen: frozenset[feed.FeedChange] | None = None
         while True:
             with suppress(ReconcilerError):  # it is read again in a moment
                 now = frozenset(await asyncio.to_thread(self._recent))
@@ -77,11 +77,11 @@ class Feed:
                 seen = now
             await asyncio.sleep(POLL_SECONDS)
 
-    def _recent(self) -> Sequence[feed.Change]:
+    def _recent(self) -> Sequence[feed.FeedChange]:
         with self.database.transaction() as connection:
             return feed.recent(connection)
 
-    def _pass_on(self, changes: Sequence[feed.Change]) -> None:
+    def _pass_on(self, changes: Sequence[feed.FeedChange]) -> None:
         tenants: dict[str, set[str]] = {}
         for change in changes:
             tenants.setdefault(change.tenant, set()).add(change.project)

@@ -11,13 +11,13 @@ from reconciler.fleet import budget as budgets
 from reconciler.fleet.approvals import folded
 from reconciler.fleet.facts import health_of
 from reconciler.fleet.health import shortened
-from reconciler.fleet.model import Approval, Change, Window
+from reconciler.fleet.model import Approval, ChangeClass, Window
 from reconciler.fleet.pages import readers, views
 from reconciler.fleet.people import Person, Role
 from reconciler.fleet.reports import status_of
-from reconciler.fleet.status import Word
+from reconciler.fleet.status import StatusWord
 from reconciler.fleet.store.dashboard.listing import Cell
-from reconciler.fleet.store.projects import Row
+from reconciler.fleet.store.projects import ProjectRow
 from reconciler.fleet.store.quarantines import Quarantine
 from reconciler.fleet.store.samples import Point
 from reconciler.fleet.verdicts import Judged
@@ -26,7 +26,7 @@ from reconciler.model import Sort
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
-def row_view(row: Row) -> views.RowView:
+def row_view(row: ProjectRow) -> views.RowView:
     made, well, project = status_of(row), health_of(row), row.project
     return views.RowView(
         name=project.name,
@@ -46,7 +46,7 @@ def row_view(row: Row) -> views.RowView:
     )
 
 
-def source_view(row: Row) -> views.SourceView:
+def source_view(row: ProjectRow) -> views.SourceView:
     project = row.project
     return views.SourceView(
         git=project.source.git,
@@ -119,7 +119,7 @@ def approvals_view(judged: Judged, decisions: Iterable[Mapping[str, Any]], perso
 
 
 def _decision(decision: Mapping[str, Any], judged: Judged, writers: set[str], *, used: bool) -> views.DecisionView:
-    changes = tuple(Change(name) for name in decision["classes"])
+    changes = tuple(ChangeClass(name) for name in decision["classes"])
     current = decision["digest"] == judged.plan.digest
     two = all(judged.rules.get(change, Approval.TWO) is Approval.TWO for change in changes)
     author = decision["approves"] and current and two and folded(decision["person"]) in writers
@@ -152,7 +152,7 @@ def run_view(run: Mapping[str, Any]) -> views.RunView:
 
 
 def sample_view(point: Point) -> views.SampleView:
-    return views.SampleView(point.at, Word(point.status), point.ahead, point.drift, point.unmanaged, point.coverage)
+    return views.SampleView(point.at, StatusWord(point.status), point.ahead, point.drift, point.unmanaged, point.coverage)
 
 
 def quarantine_view(quarantine: Quarantine, now: datetime) -> views.QuarantineView:
@@ -161,7 +161,7 @@ def quarantine_view(quarantine: Quarantine, now: datetime) -> views.QuarantineVi
 
 def cell_view(cell: Cell) -> views.CellView:
     return views.CellView(
-        cell.name, cell.tenant, cell.wave, Word(cell.status), cell.age, cell.every, orphaned=cell.orphaned, paused=cell.paused
+        cell.name, cell.tenant, cell.wave, StatusWord(cell.status), cell.age, cell.every, orphaned=cell.orphaned, paused=cell.paused
     )
 
 

@@ -43,7 +43,7 @@ class Undiscovered(Exception):
 
 
 @dataclass(frozen=True)
-class Begun:
+class BegunLogin:
     """A login that was begun: what the browser brings back, and `url`, where it goes."""
 
     url: str
@@ -61,16 +61,16 @@ class Provider:
     _keys: dict[str, tuple[float, KeySet]] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def begin(self, oidc: Oidc, redirect: str) -> Begun:
+    def begin(self, oidc: Oidc, redirect: str) -> BegunLogin:
         """Where a person logs in."""
         state, nonce, verifier = generate_token(43), generate_token(43), generate_token(64)
         with httpx.Client(timeout=TIMEOUT) as http:
             endpoint = self._document(oidc, http)["authorization_endpoint"]
             client = self._client(oidc, http, redirect)
             url, _ = client.create_authorization_url(endpoint, state=state, code_verifier=verifier, nonce=nonce)
-        return Begun(url, state, nonce, verifier)
+        return BegunLogin(url, state, nonce, verifier)
 
-    def finish(self, oidc: Oidc, redirect: str, begun: Begun, *, code: str) -> dict[str, Any]:
+    def finish(self, oidc: Oidc, redirect: str, begun: BegunLogin, *, code: str) -> dict[str, Any]:
         """The person whom a code stands for, as a session keeps them. Raises `LoginFailed`."""
         try:
             with httpx.Client(timeout=TIMEOUT) as http:
@@ -113,7 +113,7 @@ class Provider:
             hint="Try again. If it stays so, compare dashboard.oidc.issuer with the provider's discovery document.",
         ) from failed[1]
 
-    def _verified(self, oidc: Oidc, http: httpx.Client, begun: Begun, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _verified(self, oidc: Oidc, http: httpx.Client, begun: BegunLogin, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """The claims of an ID token whose signature, issuer, audience, times and nonce are right."""
         text = given["id_token"]
         try:

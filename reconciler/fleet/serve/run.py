@@ -15,9 +15,9 @@ from reconciler.errors import ReconcilerError, StateError, UsageError
 from reconciler.fleet.runs.secrets import resolved
 from reconciler.fleet.serve.app import Say, create_app
 from reconciler.fleet.serve.feed import Feed
-from reconciler.fleet.serve.settings import Settings, of_data
-from reconciler.fleet.serve.single import Single
-from reconciler.fleet.store import Database, projects
+from reconciler.fleet.serve.settings import ServeSettings, of_data
+from reconciler.fleet.serve.single import SinglePerson
+from reconciler.fleet.store import FleetDatabase, projects
 
 PORT: Final = 8400
 END_SECONDS: Final = 5
@@ -44,7 +44,7 @@ class Listening:
             return self.host == "localhost"
 
 
-def checked(database: Database, listening: Listening) -> Settings:
+def checked(database: FleetDatabase, listening: Listening) -> ServeSettings:
     """What the fleet file says, if it can be served there. Raises `UsageError`, or `MissingSecret` for a reference to nothing."""
     settings = _settings(database)
     if settings.oidc is None and not listening.is_loopback:
@@ -66,28 +66,28 @@ def checked(database: Database, listening: Listening) -> Settings:
     return settings
 
 
-def _settings(database: Database) -> Settings:
+def _settings(database: FleetDatabase) -> ServeSettings:
     with database.transaction() as connection:
         return of_data(projects.settings(connection))
 
 
-async def serve(database: Database, listening: Listening, *, say: Say, show: Say) -> None:
+async def serve(database: FleetDatabase, listening: Listening, *, say: Say, show: Say) -> None:
     """Serve until this is cancelled. Shows where, when it is ready. `say`: for the log; `show`: for the terminal only.
 
     When the fleet file begins or ceases to name a provider, or names another URL, it is served again in that way."""
-    settings: Settings | None = await asyncio.to_thread(checked, database, listening)
+    settings: ServeSettings | None = await asyncio.to_thread(checked, database, listening)
     with contextlib.closing(_listener(listening)) as listener:
         while settings is not None:
             settings = await _served(database, listening, listener, settings, say=say, show=show)
 
 
 async def _served(
-    database: Database, listening: Listening, listener: socket.socket, settings: Settings, *, say: Say, show: Say
-) -> Settings | None:
+    database: FleetDatabase, listening: Listening, listener: socket.socket, settings: ServeSettings, *, say: Say, show: Say
+) -> ServeSettings | None:
     """Serve in one way, until the fleet file says another one, which is returned; None where the server ends."""
     name = f"[{listening.host}]" if ":" in listening.host else listening.host
     own = f"http://{name}:{listener.getsockname()[1]}"
-    single = Single(listening.person, listening.token) if settings.oidc is None else None
+    single = SinglePerson(listening.person, listening.token) if settings.oidc is None else None
     url = own if single is not None else settings.url or own
     feed = Feed(database)
     server = _Server(_config(create_app(database, url, single=single, feed=feed, say=say, show=show)))
@@ -109,7 +109,7 @@ async def _served(
             await running
 
 
-async def _changed(database: Database, listening: Listening, served: Settings, say: Say) -> Settings:
+async def _changed(database: FleetDatabase, listening: Listening, served: ServeSettings, say: Say) -> ServeSettings:
     """The settings of the fleet file, as soon as they need another server and can be served."""
     said = ""
     while True:

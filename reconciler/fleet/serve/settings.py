@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reconciler.fleet.model import Reference
-from reconciler.fleet.people import Role, Rule
+from reconciler.fleet.model import SecretReference
+from reconciler.fleet.people import Role, RoleRule
 
 
 @dataclass(frozen=True)
@@ -16,20 +16,20 @@ class Oidc:
 
     issuer: str
     client: str
-    secret: Reference | None
+    secret: SecretReference | None
     claim: str
     scopes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Settings:
+class ServeSettings:
     """`url`: that people open, None for the loopback address. `webhooks`: secrets by forge. `metrics`: the token of /metrics."""
 
     url: str | None = None
     oidc: Oidc | None = None
-    rules: tuple[Rule, ...] = ()
-    metrics: Reference | None = None
-    webhooks: Mapping[str, Reference] = field(default_factory=dict)
+    rules: tuple[RoleRule, ...] = ()
+    metrics: SecretReference | None = None
+    webhooks: Mapping[str, SecretReference] = field(default_factory=dict)
 
     @property
     def way(self) -> tuple[bool, str | None]:
@@ -37,21 +37,21 @@ class Settings:
         return self.oidc is not None, self.url if self.oidc is not None else None
 
 
-def of_data(data: Mapping[str, Any]) -> Settings:
+def of_data(data: Mapping[str, Any]) -> ServeSettings:
     """The settings of the JSON that a fleet file gave (`reconciler.fleet.declared.dashboard`)."""
     dashboard, webhooks = data.get("dashboard") or {}, data.get("webhooks") or {}
     oidc, metrics = dashboard.get("oidc"), dashboard.get("metrics")
-    return Settings(
+    return ServeSettings(
         url=dashboard.get("url"),
         oidc=_oidc(oidc) if oidc is not None else None,
-        rules=tuple(Rule(rule["value"], Role(rule["role"]), tuple(rule["tenants"])) for rule in dashboard.get("roles") or ()),
-        metrics=Reference.of(metrics) if metrics is not None else None,
-        webhooks={forge: Reference.of(reference) for forge, reference in webhooks.items()},
+        rules=tuple(RoleRule(rule["value"], Role(rule["role"]), tuple(rule["tenants"])) for rule in dashboard.get("roles") or ()),
+        metrics=SecretReference.of(metrics) if metrics is not None else None,
+        webhooks={forge: SecretReference.of(reference) for forge, reference in webhooks.items()},
     )
 
 
 def _oidc(data: Mapping[str, Any]) -> Oidc:
     secret = data["clientSecret"]
     return Oidc(
-        data["issuer"], data["clientId"], Reference.of(secret) if secret is not None else None, data["claim"], tuple(data["scopes"])
+        data["issuer"], data["clientId"], SecretReference.of(secret) if secret is not None else None, data["claim"], tuple(data["scopes"])
     )

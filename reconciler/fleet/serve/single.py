@@ -13,7 +13,7 @@ WAY = "single"
 
 
 @dataclass
-class Single:
+class SinglePerson:
     """`name`: for the audit log. `token`: that programs send as `Authorization: Bearer`, None for none."""
 
     name: str

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
 
-from reconciler.fleet.serve.settings import Settings, of_data
-from reconciler.fleet.serve.single import Single
-from reconciler.fleet.store import Database, projects
+from reconciler.fleet.serve.settings import ServeSettings, of_data
+from reconciler.fleet.serve.single import SinglePerson
+from reconciler.fleet.store import FleetDatabase, projects
 
 if TYPE_CHECKING:
     from reconciler.fleet.serve.feed import Feed
@@ -24,17 +24,17 @@ SEEN_MAX: Final = 20_000
 
 
 @dataclass
-class Site:
+class Dashboard:
     """`url`: that people open, without a slash at its end. `single`: the only person, None where a provider says who people are. `say`: for
     the log; `show`: for the terminal only, such as a link that logs in."""
 
-    database: Database
+    database: FleetDatabase
     url: str
-    single: Single | None
+    single: SinglePerson | None
     say: Callable[[str], None]
     show: Callable[[str], None]
     feed: Feed
-    _settings: tuple[float, Settings] | None = None
+    _settings: tuple[float, ServeSettings] | None = None
     _seen: OrderedDict[Any, None] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -47,7 +47,7 @@ class Site:
         """The name of the cookie. Ports of one host share cookies, so a plain one has its port in its name."""
         return "__Host-reconciler" if self.is_secure else f"reconciler-{urlsplit(self.url).port or 80}"
 
-    def settings(self) -> Settings:
+    def settings(self) -> ServeSettings:
         """What the fleet file says of people now."""
         read, now = self._settings, time.monotonic()
         if read is None or now - read[0] > FRESH_SECONDS:
@@ -67,7 +67,7 @@ class Site:
             return True
 
 
-def site_of(request: HTTPConnection) -> Site:
+def site_of(request: HTTPConnection) -> Dashboard:
     """The site that a request is for."""
-    site: Site = request.app.state.site
+    site: Dashboard = request.app.state.site
     return site

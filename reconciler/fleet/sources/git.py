@@ -18,7 +18,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-from reconciler.config.secrets.command import Ended, run
+from reconciler.config.secrets.command import EndedCommand, run
 from reconciler.errors import ReconcilerError
 from reconciler.fleet.model import Repository
 
@@ -61,7 +61,7 @@ def environ() -> dict[str, str]:
     }
 
 
-def git(folder: Path, *words: str, most: int = LISTING_MAX, seconds: float = SECONDS) -> Ended:
+def git(folder: Path, *words: str, most: int = LISTING_MAX, seconds: float = SECONDS) -> EndedCommand:
     """Run git in a repository of ours."""
     settings = ("-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", "-c", "core.fsmonitor=false")
     command = ["/bin/sh", "-c", _LIMITED, "git", str(PACK_MAX // 512), *settings, f"--git-dir={folder}", *words]
@@ -141,7 +141,7 @@ def repository(cache: Path, url: str) -> Iterator[Path]:
         yield folder
 
 
-def reason(ended: Ended) -> str:
+def reason(ended: EndedCommand) -> str:
     """The last thing that git said, on one line and short."""
     if ended.late:
         return f"git took longer than {SECONDS:g} s"

@@ -15,7 +15,7 @@ from reconciler.fleet.runs.secrets import resolved
 from reconciler.fleet.sources import git
 
 if TYPE_CHECKING:
-    from reconciler.client import Settings
+    from reconciler.client import ClientSettings
 
 Using = Callable[[str, str], AbstractContextManager[None]]
 """The budget of a service and a token, for the requests of a block."""
@@ -37,16 +37,16 @@ def listing(fleet: Fleet, cache: Path, *, using: Using = _unlimited) -> Listing:
 
 
 def _listed(generator: Generator, using: Using) -> list[dict[str, str]]:
-    from reconciler.client import Settings
+    from reconciler.client import ClientSettings
 
     assert generator.token is not None
     assert generator.base_url is not None
     token = resolved(generator.token, f"the token of {generator.name}")
     with using(generator.base_url, token):
-        return asyncio.run(_organizations(generator, Settings(generator.base_url, token)))
+        return asyncio.run(_organizations(generator, ClientSettings(generator.base_url, token)))
 
 
-async def _organizations(generator: Generator, settings: Settings) -> list[dict[str, str]]:
+async def _organizations(generator: Generator, settings: ClientSettings) -> list[dict[str, str]]:
     from reconciler.client import Reader
     from reconciler.errors import ServiceError
     from reconciler.kinds import load

@@ -22,7 +22,7 @@ FILE, PROGRAM, LINK, MODULE = "100644", "100755", "120000", "160000"
 
 
 @dataclass(frozen=True)
-class Entry:
+class TreeEntry:
     mode: str
     object: str
     path: str
@@ -47,7 +47,7 @@ def write(commit: Commit, source: Repository, folder: Path) -> Path:
     return folder if source.path == "." else folder / source.path
 
 
-def _entries(commit: Commit) -> Iterator[Entry]:
+def _entries(commit: Commit) -> Iterator[TreeEntry]:
     ended = git(commit.folder, "ls-tree", "-r", "-z", "--full-tree", commit.id)
     if ended.code != 0 or ended.large or ended.late:
         raise SourceError(f"the files of commit {commit.id[:12]} cannot be listed", id="RC-git-failed")
@@ -55,7 +55,7 @@ def _entries(commit: Commit) -> Iterator[Entry]:
         if line:
             about, _, path = line.partition(b"\t")
             mode, _, object_id = about.decode("ascii").split(" ")
-            yield Entry(mode, object_id, path.decode("utf-8", "surrogateescape"))
+            yield TreeEntry(mode, object_id, path.decode("utf-8", "surrogateescape"))
 
 
 def _checked(path: str) -> str:
@@ -67,7 +67,7 @@ def _checked(path: str) -> str:
     return path
 
 
-def _target(commit: Commit, entries: dict[str, Entry], entry: Entry, prefix: str) -> Entry:
+def _target(commit: Commit, entries: dict[str, TreeEntry], entry: TreeEntry, prefix: str) -> TreeEntry:
     """The file that an entry is, links followed."""
     at = entry
     for _ in range(LINKS_MAX):
@@ -84,7 +84,7 @@ def _target(commit: Commit, entries: dict[str, Entry], entry: Entry, prefix: str
     raise SourceError(wrong, id="RC-git-file-name", hint="Remove the link, or commit the file itself.")
 
 
-def _contents(commit: Commit, entries: list[Entry]) -> list[bytes]:
+def _contents(commit: Commit, entries: list[TreeEntry]) -> list[bytes]:
     """The bytes of files, unfiltered, in one run of git."""
     import subprocess
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from reconciler.fleet.store.database import Database, connected
+from reconciler.fleet.store.database import FleetDatabase, connected
 
-__all__ = ["Database", "connected"]
+__all__ = ["FleetDatabase", "connected"]

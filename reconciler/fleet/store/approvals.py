@@ -12,12 +12,12 @@ from sqlalchemy import Connection, func, insert, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from reconciler.fleet.approvals import Decision
-from reconciler.fleet.model import Change
+from reconciler.fleet.model import ChangeClass
 from reconciler.fleet.store.schema import approvals, plans
 
 
 @dataclass(frozen=True)
-class Plan:
+class StoredPlan:
     """A plan as it is kept. `document`: as JSON; `text`: as `plan` shows it; `authors`: e-mail addresses of the commits' authors.
     `digest`: None where nothing of it can be applied, or an older version kept it. `since`: the last commit of which nothing was left to
     apply. `made_at`: None where it is not kept yet."""
@@ -25,19 +25,19 @@ class Plan:
     commit: str
     document: Mapping[str, Any]
     digest: str | None
-    changes: frozenset[Change] = frozenset()
+    changes: frozenset[ChangeClass] = frozenset()
     authors: tuple[str, ...] = ()
     text: str = ""
     since: str | None = None
     made_at: datetime | None = field(default=None, compare=False)
 
 
-def addresses(plan: Plan) -> set[str]:
+def addresses(plan: StoredPlan) -> set[str]:
     """The resources that a plan changes, or would if they were not blocked."""
     return {entry["address"] for entry in (*plan.document["changes"], *plan.document.get("blocked", ()))}
 
 
-def keep_plan(connection: Connection, project: int, plan: Plan) -> None:
+def keep_plan(connection: Connection, project: int, plan: StoredPlan) -> None:
     """Replace the last plan of a project. Decisions on it stay, by its digest."""
     values = {
         "commit": plan.commit,
@@ -53,29 +53,29 @@ def keep_plan(connection: Connection, project: int, plan: Plan) -> None:
     connection.execute(statement.on_conflict_do_update(index_elements=[plans.c.project], set_=values))
 
 
-def plan_of(connection: Connection, project: int, *, lock: bool = False) -> Plan | None:
+def plan_of(connection: Connection, project: int, *, lock: bool = False) -> StoredPlan | None:
     """The last plan of a project. `lock`: it is not replaced before the end of this transaction."""
     query = select(plans).where(plans.c.project == project)
     row = connection.execute(query.with_for_update(read=True) if lock else query).first()
     if row is None:
         return None
-    return Plan(
+    return StoredPlan(
         row.commit, row.document, row.digest, _changes(row.classes), tuple(row.authors or ()), row.text or "", row.since, row.made_at
     )
 
 
-def heads(connection: Connection, projects: Sequence[int]) -> dict[int, Plan]:
+def heads(connection: Connection, projects: Sequence[int]) -> dict[int, StoredPlan]:
     """The last plans of projects that contain changes, without their documents and texts."""
     columns = (plans.c.project, plans.c.commit, plans.c.digest, plans.c.classes, plans.c.authors, plans.c.since, plans.c.made_at)
     query = select(*columns).where(plans.c.project.in_(list(projects)), plans.c.digest.is_not(None), plans.c.classes != text("'[]'"))
     return {
-        row.project: Plan(row.commit, {}, row.digest, _changes(row.classes), tuple(row.authors or ()), "", row.since, row.made_at)
+        row.project: StoredPlan(row.commit, {}, row.digest, _changes(row.classes), tuple(row.authors or ()), "", row.since, row.made_at)
         for row in connection.execute(query)
     }
 
 
-def _changes(names: Sequence[str] | None) -> frozenset[Change]:
-    return frozenset(Change(name) for name in names or ())
+def _changes(names: Sequence[str] | None) -> frozenset[ChangeClass]:
+    return frozenset(ChangeClass(name) for name in names or ())
 
 
 def decide(connection: Connection, project: int, decision: Decision) -> None:

@@ -16,7 +16,7 @@ SETTLED = text("(at < now() - interval '1 hour' OR age(audit.xmin) > age(pg_snap
 
 
 @dataclass(frozen=True)
-class Line:
+class AuditRecord:
     """`action`: a verb, such as `approve`. `project`: its name, None for the whole fleet. `details`: JSON values without secrets."""
 
     person: str
@@ -28,7 +28,7 @@ class Line:
     at: datetime | None = None
 
 
-def write(connection: Connection, *lines: Line) -> None:
+def write(connection: Connection, *lines: AuditRecord) -> None:
     """Add lines, in the transaction of what they are about."""
     if lines:
         values = [
@@ -40,7 +40,7 @@ def write(connection: Connection, *lines: Line) -> None:
 
 def read(
     connection: Connection, *, after: int = 0, since: datetime | None = None, tenants: Sequence[str] | None = None, settled: bool = False
-) -> Iterator[Line]:
+) -> Iterator[AuditRecord]:
     """The lines after an id and a time, oldest first. `tenants`: only those of these; None for all.
 
     `settled`: without lines that another one with a smaller id may still precede, because its transaction has not ended: whoever continues
@@ -55,7 +55,7 @@ def read(
             query = query.where(SETTLED)
         rows = connection.execute(query).mappings().all()
         for row in rows:
-            yield Line(**row)
+            yield AuditRecord(**row)
         if len(rows) < BATCH:
             return
         after = rows[-1]["id"]

@@ -8,24 +8,24 @@ from sqlalchemy import Connection, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from reconciler.fleet import budget as pure
-from reconciler.fleet.budget import Budget, Report
+from reconciler.fleet.budget import BudgetReport, TokenBudget
 from reconciler.fleet.store.schema import budgets
 
 _SECONDS = text("extract(epoch FROM clock_timestamp())::float8")
 
 
-def _locked(connection: Connection, token: str) -> tuple[Budget, float]:
+def _locked(connection: Connection, token: str) -> tuple[TokenBudget, float]:
     """The budget of a token, locked until the transaction ends, and the database's time."""
     row = connection.execute(select(budgets.c.left).where(budgets.c.token == token).with_for_update()).first()
     if row is None:
-        empty = upsert(budgets).values(token=token, left=pure.as_data(Budget()))
+        empty = upsert(budgets).values(token=token, left=pure.as_data(TokenBudget()))
         connection.execute(empty.on_conflict_do_nothing())
         row = connection.execute(select(budgets.c.left).where(budgets.c.token == token).with_for_update()).one()
     now = connection.execute(select(_SECONDS)).scalar_one()  # after the lock: another's report may have been waited for
     return pure.of_data(row.left), now
 
 
-def _write(connection: Connection, token: str, budget: Budget, now: float) -> None:
+def _write(connection: Connection, token: str, budget: TokenBudget, now: float) -> None:
     held = pure.held_until(budget, now)
     until = func.to_timestamp(held) if held is not None else None
     connection.execute(
@@ -42,7 +42,7 @@ def take(connection: Connection, token: str, method: str, ticket: str) -> float:
     return wait
 
 
-def report(connection: Connection, token: str, answers: dict[str, Report | None]) -> None:
+def report(connection: Connection, token: str, answers: dict[str, BudgetReport | None]) -> None:
     """Write what was answered, by ticket."""
     budget, now = _locked(connection, token)
     for ticket, answer in answers.items():

@@ -35,14 +35,14 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (migrations.people, migrations.genera
 """The nth takes version n to n + 1; they only ever grow in number, and every one leaves what the version before it needs."""
 
 
-class Address(NamedTuple):
+class DatabaseAddress(NamedTuple):
     """`url`: for clients of PostgreSQL, with its password. `where`: for messages, without."""
 
     url: str
     where: str
 
 
-def address(url: str) -> Address:
+def address(url: str) -> DatabaseAddress:
     """The address of a database. Raises `UsageError`."""
     try:
         parsed = make_url(url)
@@ -53,10 +53,10 @@ def address(url: str) -> Address:
     plain = parsed.set(drivername="postgresql")
     host = parsed.host or parsed.query.get("host") or "this machine"
     where = f"the fleet's database {parsed.database or ''} on {host}".replace("  ", " ")
-    return Address(plain.render_as_string(hide_password=False), where)
+    return DatabaseAddress(plain.render_as_string(hide_password=False), where)
 
 
-class Database:
+class FleetDatabase:
     """Transactions in the database of a fleet, for any number of threads."""
 
     def __init__(self, url: str, *, connections: int = 4) -> None:
@@ -129,9 +129,9 @@ def _begin_session(connection: Any, _record: Any) -> None:
 
 
 @contextmanager
-def connected(url: str, *, connections: int = 4) -> Iterator[Database]:
+def connected(url: str, *, connections: int = 4) -> Iterator[FleetDatabase]:
     """A database that is closed after the block."""
-    database = Database(url, connections=connections)
+    database = FleetDatabase(url, connections=connections)
     try:
         yield database
     finally:

@@ -24,7 +24,7 @@ LIMIT: Final = 10_000
 
 
 @dataclass(frozen=True)
-class Ending:
+class Expiry:
     """`day`: the last one on which it works. `address`: of what ends. `sentence`: without its full stop."""
 
     day: date
@@ -36,7 +36,7 @@ class Ending:
 
 def endings(
     connection: Connection, tenants: Sequence[str] | None, *, first: date | None = None, last: date | None = None, limit: int = LIMIT
-) -> list[Ending]:
+) -> list[Expiry]:
     """What ends between two days, the first one first. `tenants`: those whose projects are meant; None for all."""
     values = {"tenants": list(tenants) if tenants is not None else None, "first": first, "last": last, "limit": limit}
-    return [Ending(**row) for row in connection.execute(_ENDINGS, values).mappings()]
+    return [Expiry(**row) for row in connection.execute(_ENDINGS, values).mappings()]

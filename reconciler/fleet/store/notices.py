@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, func, insert, select, text, update
 
-from reconciler.fleet.model import Reference
+from reconciler.fleet.model import SecretReference
 from reconciler.fleet.notices.events import Announced, Message, as_data, of_data
 from reconciler.fleet.schedule import STALE_MIN, STALE_TIMES
 from reconciler.fleet.store.schema import SCHEMA, notices, plans, projects
@@ -35,7 +35,7 @@ class Notice:
     """A message to be sent. `tries`: this one included."""
 
     id: int
-    target: Reference
+    target: SecretReference
     title: str
     text: str
     tries: int
@@ -75,7 +75,7 @@ def take(connection: Connection) -> Notice | None:
     chosen = waiting.order_by(notices.c.next_try, notices.c.id).limit(1).with_for_update(skip_locked=True).scalar_subquery()
     taken = update(notices).where(notices.c.id == chosen).values(next_try=func.now() + LEASE, tries=notices.c.tries + 1)
     row = connection.execute(taken.returning(notices)).mappings().first()
-    return Notice(row["id"], Reference.of(row["target"]), row["title"], row["text"], row["tries"]) if row is not None else None
+    return Notice(row["id"], SecretReference.of(row["target"]), row["title"], row["text"], row["tries"]) if row is not None else None
 
 
 def sent(connection: Connection, notice: Notice) -> None:

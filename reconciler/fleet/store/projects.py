@@ -11,19 +11,19 @@ from sqlalchemy import Connection, Integer, RowMapping, func, insert, select, te
 
 from reconciler.fleet.changes import Changes, Stored
 from reconciler.fleet.health import SOON_DEFAULT
-from reconciler.fleet.model import Project, as_data, of_data
+from reconciler.fleet.model import FleetProject, as_data, of_data
 from reconciler.fleet.store.schema import projects, revisions, runs
 
 APPLY_LOCK: Final = 0x666C6171
 
 
 @dataclass(frozen=True)
-class Row:
+class ProjectRow:
     """A project and all that is known of it. `running`: since when a run of it is under way; `soon`: how many
     seconds before the end of something people are warned; `now`: the database's time of the reading."""
 
     id: int
-    project: Project
+    project: FleetProject
     now: datetime
     next_due: datetime
     orphaned: bool
@@ -52,13 +52,15 @@ class Row:
         return self.paused and (self.paused_until is None or self.paused_until > self.now)
 
 
-def of_row(row: RowMapping) -> Row:
-    names = Row.__dataclass_fields__.keys() - {"project", "orphaned", "recovering"}
+def of_row(row: RowMapping) -> ProjectRow:
+    names = ProjectRow.__dataclass_fields__.keys() - {"project", "orphaned", "recovering"}
     known = {name: row[name] for name in names}
-    return Row(project=of_data(row["spec"]), orphaned=row["orphaned_at"] is not None, recovering=row["last_ended"] == "lost", **known)
+    return ProjectRow(
+        project=of_data(row["spec"]), orphaned=row["orphaned_at"] is not None, recovering=row["last_ended"] == "lost", **known
+    )
 
 
-def read(connection: Connection, names: Sequence[str] = ()) -> list[Row]:
+def read(connection: Connection, names: Sequence[str] = ()) -> list[ProjectRow]:
     """Projects by name; all of them, orphaned ones too, without names."""
     running = select(runs.c.started_at).where(runs.c.project == projects.c.id, runs.c.ended_at.is_(None)).limit(1).scalar_subquery()
     last = (
@@ -87,7 +89,7 @@ def lock(connection: Connection) -> None:
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": APPLY_LOCK})
 
 
-def write(connection: Connection, declared: Mapping[str, Project], changes: Changes) -> None:
+def write(connection: Connection, declared: Mapping[str, FleetProject], changes: Changes) -> None:
     """Make the stored fleet the declared one. What vanished is orphaned."""
     for project in changes.appearing:
         connection.execute(insert(projects).values(name=project.name, **_columns(project)))
@@ -101,7 +103,7 @@ def write(connection: Connection, declared: Mapping[str, Project], changes: Chan
         connection.execute(update(projects).where(projects.c.name.in_(changes.vanishing)).values(orphaned_at=func.now()))
 
 
-def _columns(project: Project) -> dict[str, Any]:
+def _columns(project: FleetProject) -> dict[str, Any]:
     return {"spec": as_data(project), "tenant": project.tenant, "token": str(project.token), "wave": project.wave}
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, case, delete, func, insert, select, text, update
 
-from reconciler.fleet.model import Project, of_data
+from reconciler.fleet.model import FleetProject, of_data
 from reconciler.fleet.people import FOREIGN
 from reconciler.fleet.schedule import BACKOFF_FIRST, BACKOFF_MAX
 from reconciler.fleet.store import notices, samples
@@ -22,12 +22,12 @@ KEPT: Final = "30 days"  # of runs that ended
 
 
 @dataclass(frozen=True)
-class Begun:
+class BegunRun:
     """A run that this worker has started."""
 
     id: int
     project_id: int
-    project: Project
+    project: FleetProject
     admitted_at: datetime
     failures: int
     applied: str | None
@@ -79,7 +79,7 @@ def ended_since(connection: Connection, names: Sequence[str], moment: datetime) 
     return connection.execute(ended).scalar_one() >= len(set(names))
 
 
-def begin(connection: Connection, run: int, worker: int) -> Begun | None:
+def begin(connection: Connection, run: int, worker: int) -> BegunRun | None:
     """Start a run; None where it was started or ended before, so that a job that is delivered twice does nothing."""
     started = connection.execute(
         update(runs)
@@ -90,7 +90,7 @@ def begin(connection: Connection, run: int, worker: int) -> Begun | None:
     if started is None:
         return None
     row = connection.execute(select(projects).where(projects.c.id == started.project)).one()
-    return Begun(run, row.id, of_data(row.spec), started.admitted_at, row.failures, row.applied)
+    return BegunRun(run, row.id, of_data(row.spec), started.admitted_at, row.failures, row.applied)
 
 
 def end(connection: Connection, run: int, worker: int, *, ended: str, values: Mapping[str, Any], project: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlalchemy import Connection, insert, text
 
-from reconciler.fleet.status import Reading, Word
+from reconciler.fleet.status import Reading, StatusWord
 from reconciler.fleet.store.schema import SCHEMA, samples
 
 KEPT: Final = timedelta(days=90)
@@ -54,7 +54,7 @@ class Point:
     coverage: float | None
 
 
-def write(connection: Connection, project: int, word: Word, reading: Reading) -> None:
+def write(connection: Connection, project: int, word: StatusWord, reading: Reading) -> None:
     """Keep what a reading said. What the commit and somebody else changed counts for both."""
     counts = {"ahead": reading.ahead + reading.both, "drift": reading.drift + reading.both, "unmanaged": reading.unmanaged}
     connection.execute(insert(samples).values(project=project, status=word.value, coverage=reading.coverage, **counts))

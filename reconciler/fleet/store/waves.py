@@ -7,18 +7,18 @@ from datetime import timedelta
 from sqlalchemy import Connection, and_, func, not_, select
 
 from reconciler.fleet.health import PASSING
-from reconciler.fleet.model import Project
-from reconciler.fleet.status import Word
+from reconciler.fleet.model import FleetProject
+from reconciler.fleet.status import StatusWord
 from reconciler.fleet.store import projects as rows
 from reconciler.fleet.store.dashboard.listing import HEALTH, STATUS
-from reconciler.fleet.store.projects import Row
+from reconciler.fleet.store.projects import ProjectRow
 from reconciler.fleet.store.schema import projects
 
 
-def behind(connection: Connection, project: Project, commit: str, soak: timedelta) -> Row | None:
+def behind(connection: Connection, project: FleetProject, commit: str, soak: timedelta) -> ProjectRow | None:
     """The first project of an earlier wave of the same repository that is not Synced at a commit and healthy for the soak time."""
     well = and_(
-        STATUS.in_([Word.SYNCED.value]),
+        STATUS.in_([StatusWord.SYNCED.value]),
         projects.c.reading["commit"].astext == commit,
         HEALTH.in_([word.value for word in PASSING]),
         projects.c.well_since <= func.now() - soak,

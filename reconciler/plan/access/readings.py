@@ -19,7 +19,7 @@ FEW: Final = 3  # objects about each of which the service is asked, where it is 
 
 
 @dataclass
-class Needed:
+class NeededReadings:
     """`lists`: to be read. `questions`: objects of which a reading must tell what shows them. `unread`: those of which it was not read what
     leads to them."""
 
@@ -28,9 +28,9 @@ class Needed:
     unread: set[Key] = field(default_factory=set)
 
 
-def needed(kinds: Kinds, actual: Actual, worlds: Collection[Audiences], keys: Iterable[Key]) -> Needed:
+def needed(kinds: Kinds, actual: Actual, worlds: Collection[Audiences], keys: Iterable[Key]) -> NeededReadings:
     """What must be read to know who reads these objects in any of these worlds."""
-    result, ways = Needed(), _ways(worlds, keys)
+    result, ways = NeededReadings(), _ways(worlds, keys)
     for key in ways:
         for audiences in worlds:
             result.lists |= {(name, id) for name, id in _lists(kinds, audiences, key) if (name, id) not in actual.complete}
@@ -76,7 +76,9 @@ def _lists(kinds: Kinds, audiences: Audiences, key: Key) -> Iterator[Key]:
                 yield other.name, observed.id
 
 
-def _showing(result: Needed, kinds: Kinds, kind: Kind, actual: Actual, worlds: Collection[Audiences], of: tuple[str, list[Key]]) -> None:
+def _showing(
+    result: NeededReadings, kinds: Kinds, kind: Kind, actual: Actual, worlds: Collection[Audiences], of: tuple[str, list[Key]]
+) -> None:
     """What tells which objects of a kind show some objects of one container: what those contain, or a question about each of these."""
     container, keys = of
     waiting = {key for key in keys if (kind.name, key[1]) not in actual.complete}

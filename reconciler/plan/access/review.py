@@ -48,7 +48,7 @@ class ReaderLine:
 
 
 @dataclass(frozen=True)
-class Row:
+class ReviewRow:
     """One object. `before`, `after`: its readers; None where it does not exist."""
 
     address: Address
@@ -72,7 +72,7 @@ class Review:
     project: str
     environment: str | None
     readers: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ReviewRow, ...]
     violations: tuple[Violation, ...] = ()
     unknown: tuple[Unknown, ...] = ()
     steps: int = 0
@@ -103,7 +103,7 @@ class _Reviewing:
     managed: Mapping[Key, Address]
     readers: Sequence[NamedReader]
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[ReviewRow]:
         before, after = (look.audiences for look in self.looks)
         called = caller(self.kinds, self.managed, after.objects, before.objects)
         for kind in self.kinds.values():
@@ -115,7 +115,7 @@ class _Reviewing:
                 if sides != [None, None]:
                     new = not before.objects.get(kind.name, {}).get(id)
                     shown = "" if new else bare(id)
-                    yield Row(called(key), kind.name, shown, self._title(key), key in self.managed, *sides)
+                    yield ReviewRow(called(key), kind.name, shown, self._title(key), key in self.managed, *sides)
 
     def _side(self, look: Look, key: Key) -> tuple[ReaderLine, ...] | None:
         return tuple(self._lines(look, key)) if look.exists(key) else None

@@ -16,8 +16,8 @@ from typing import Final
 
 from reconciler.address import Address
 from reconciler.model import AccessTest, Actual, Demand, Desired, Severity, Violation
-from reconciler.plan.access.verdicts import Look, Sees, Verdict
-from reconciler.plan.access.worlds import Given, Sides
+from reconciler.plan.access.verdicts import Look, ReaderVerdict, Sees
+from reconciler.plan.access.worlds import Sides, WorldInputs
 from reconciler.plan.audience.disclosure import Disclosure
 from reconciler.plan.audience.readers import Key
 from reconciler.plan.warnings.exposure import path_text
@@ -57,7 +57,7 @@ class Miss:
     demand: Demand
     address: Address
     when: When
-    verdict: Verdict
+    verdict: ReaderVerdict
     look: Look
     key: Key | None
     requests: int = 0
@@ -73,7 +73,7 @@ def tested(
     if not desired.access:
         return Tested()
     about = {address for test in desired.access for demand in test.demands for address in demand.pattern.addresses}
-    given = Given(kinds, actual, ids, disclosed, about)
+    given = WorldInputs(kinds, actual, ids, disclosed, about)
     sides = given.sides()
     testing = _Testing(given, sides, desired, partial=partial, waiting=partial or waiting)
     misses = [miss for test in desired.access for miss in testing.misses(test)]
@@ -84,7 +84,7 @@ def tested(
 
 @dataclass(frozen=True)
 class _Testing:
-    given: Given
+    given: WorldInputs
     sides: Sides
     desired: Desired
     partial: bool
@@ -122,7 +122,7 @@ class _Testing:
             if look.among(demand.reader, access) is not Sees.NO
         ]
         for requests, access in sorted(found, key=lambda window: -window[0])[:1]:
-            yield Miss(test, demand, address, When.WINDOW, Verdict(Sees.YES, access), look, None, requests)
+            yield Miss(test, demand, address, When.WINDOW, ReaderVerdict(Sees.YES, access), look, None, requests)
 
     def _seen(self, test: AccessTest, demand: Demand, address: Address) -> Iterator[Miss]:
         was, then = self._keys(address)

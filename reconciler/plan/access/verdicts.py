@@ -51,7 +51,7 @@ AMONG: Final[Mapping[str, Mapping[ReaderSort, Sees]]] = {
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReaderVerdict:
     """Whether a reader sees an object. `access`: the class of readers by which they do; None where it is none of those. `doubt`: why it
     cannot be decided, "" where it can."""
 
@@ -60,7 +60,7 @@ class Verdict:
     doubt: str = ""
 
 
-NOBODY: Final = Verdict(Sees.NO)
+NOBODY: Final = ReaderVerdict(Sees.NO)
 UNREAD: Final = "what leads to it could not be read"
 WHO_KNOWS: Final = "whoever knows the URL can read it"
 
@@ -72,24 +72,24 @@ class Look:
     audiences: Audiences
     ids: Mapping[Address, str]
     unread: frozenset[Key] = frozenset()
-    _known: dict[tuple[str, frozenset[Access]], Verdict] = field(default_factory=dict)
+    _known: dict[tuple[str, frozenset[Access]], ReaderVerdict] = field(default_factory=dict)
 
     def exists(self, key: Key | None) -> bool:
         """Whether the object exists and is not deleted."""
         return key is not None and self.audiences.find(key) is not None
 
-    def verdict(self, reader: NamedReader, key: Key | None) -> Verdict:
+    def verdict(self, reader: NamedReader, key: Key | None) -> ReaderVerdict:
         """Whether the reader sees the object; nobody sees what does not exist."""
         if key is None or not self.exists(key):
             return NOBODY
         if reader.sort is ReaderSort.ROLE and reader.role == ADMIN:
-            return Verdict(Sees.YES, _ADMINS)
+            return ReaderVerdict(Sees.YES, _ADMINS)
         accesses = self.audiences.of(key)
         known = self._known.get((str(reader), accesses))
         if known is None:
             known = self._known[str(reader), accesses] = best(self._of(reader, access) for access in sorted(accesses, key=order))
         if known.sees is Sees.NO and key in self.unread_ways:
-            return Verdict(Sees.UNDECIDED, None, UNREAD)
+            return ReaderVerdict(Sees.UNDECIDED, None, UNREAD)
         return known
 
     def closed(self, reader: NamedReader, key: Key) -> dict[Key, str]:
@@ -114,7 +114,7 @@ class Look:
         """Whether a reader is in a class of readers."""
         return self._of(reader, access).sees
 
-    def _of(self, reader: NamedReader, access: Access) -> Verdict:
+    def _of(self, reader: NamedReader, access: Access) -> ReaderVerdict:
         sees = self._admitted(reader, access)
         if sees is Sees.NO:
             return NOBODY
@@ -124,7 +124,7 @@ class Look:
             if true is False:
                 return NOBODY
             doubts += [f"whether {condition} holds cannot be decided"] if true is None else []
-        return Verdict(Sees.UNDECIDED if doubts else Sees.YES, access, " and ".join(doubts))
+        return ReaderVerdict(Sees.UNDECIDED if doubts else Sees.YES, access, " and ".join(doubts))
 
     def _admitted(self, reader: NamedReader, access: Access) -> Sees:
         """Whether a reader is in a class of readers, whatever its conditions are."""
@@ -159,7 +159,7 @@ class Look:
         return frozenset(unread)
 
 
-def best(verdicts: Iterable[Verdict]) -> Verdict:
+def best(verdicts: Iterable[ReaderVerdict]) -> ReaderVerdict:
     """The first of those by which most is seen."""
     return max(verdicts, key=lambda verdict: verdict.sees, default=NOBODY)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from reconciler.address import Address
 from reconciler.model import Actual
-from reconciler.plan.access.readings import Needed, needed
+from reconciler.plan.access.readings import NeededReadings, needed
 from reconciler.plan.access.verdicts import Look
 from reconciler.plan.audience.barriers import Worlds, opens
 from reconciler.plan.audience.disclosure import Disclosure, caller
@@ -32,11 +32,11 @@ class Sides:
     spread_after: Look
     windows: Mapping[Key, Collection[tuple[Access, int]]]
     called: Callable[[Key], Address]
-    needed: Needed
+    needed: NeededReadings
 
 
 @dataclass(frozen=True)
-class Given:
+class WorldInputs:
     """What the worlds are made of. `ids`: of every address before the plan. `about`: the addresses that somebody asks about."""
 
     kinds: Kinds

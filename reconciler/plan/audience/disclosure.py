@@ -20,7 +20,7 @@ from reconciler.plan.derived import Derivation
 from reconciler.plan.matching.results import copied, makers
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.plan.transfers.carried import parent
-from reconciler.resource import UNSET, Kinds, Role
+from reconciler.resource import UNSET, FieldRole, Kinds
 
 MOMENTS: Final = 32
 """How many moments of a plan are looked at for windows, beside the one before all steps that come too late."""
@@ -195,7 +195,7 @@ def _makers(kinds: Kinds, actual: Actual, opened: Collection[Opening]) -> Iterat
 def said_of(kinds: Kinds, desired: Desired) -> Said:
     """What only the project says of its objects, by address."""
     result: dict[Address, dict[str, Any]] = defaultdict(dict)
-    local = {name: [field.name for field in kind.fields.values() if field.role is Role.LOCAL] for name, kind in kinds.items()}
+    local = {name: [field.name for field in kind.fields.values() if field.role is FieldRole.LOCAL] for name, kind in kinds.items()}
     for address, declared in desired.resources.items():
         for name in local[declared.kind]:
             if declared.values.get(name, UNSET) is not UNSET:

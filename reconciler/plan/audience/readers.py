@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from reconciler.model import Observed
-from reconciler.resource import UNSET, Kind, Kinds, Role
+from reconciler.resource import UNSET, FieldRole, Kind, Kinds
 from reconciler.resource.audience import INCLUDES, LEVELS, Grant
 
 Key = tuple[str, str]
@@ -196,7 +196,7 @@ def part_of(kind: Kind, observed: Observed) -> Key | None:
     """What an object is part of and shares the readers of; None where it stands for itself."""
     for name in kind.audience.inherits if kind.audience is not None else ():
         field = kind.fields[name]
-        value = observed.within.get(field.to or "") if field.role is Role.WITHIN else observed.values.get(name)
+        value = observed.within.get(field.to or "") if field.role is FieldRole.WITHIN else observed.values.get(name)
         if isinstance(value, str) and field.to is not None:
             return field.to, value
     return None

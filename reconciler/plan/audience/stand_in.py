@@ -20,7 +20,7 @@ from reconciler.resource import Field, Kind, Kinds, placeholders
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownByCreate:
     """What a create shows: `carrier`: the field of its request, `child` and `field`: the object and its field that show it, `key`: what."""
 
     carrier: Field
@@ -30,7 +30,7 @@ class Shown:
     key: Key
 
 
-def shown_by(kinds: Kinds, step: Step, worlds: Worlds) -> Shown | None:
+def shown_by(kinds: Kinds, step: Step, worlds: Worlds) -> ShownByCreate | None:
     """What a create shows, by itself or by a child that it brings; None where it shows nothing."""
     kind = kinds[step.kind]
     pairs = [(step.address, kind, name, name) for name in kind.audience.shows] if kind.audience is not None else []
@@ -42,7 +42,7 @@ def shown_by(kinds: Kinds, step: Step, worlds: Worlds) -> Shown | None:
         value, field = step.writes.get(carrier), shower.fields[name]
         id = worlds.ids.get(value) if isinstance(value, Address) else value
         if isinstance(id, str) and field.refers is not None:
-            return Shown(kind.fields[carrier], address, shower, field, (field.refers, id))
+            return ShownByCreate(kind.fields[carrier], address, shower, field, (field.refers, id))
     return None
 
 
@@ -110,7 +110,7 @@ def with_stand_ins(
     return tuple(result) if changed else tuple(steps)
 
 
-def _meant(kinds: Kinds, step: Step, shown: Shown, number: int, derived: Derivation | None) -> Step | None:
+def _meant(kinds: Kinds, step: Step, shown: ShownByCreate, number: int, derived: Derivation | None) -> Step | None:
     """The step that shows what is meant, with what the service derives from it; None where no request of an existing object can do that."""
     verb = next((verb for verb in shown.kind.carriers if shown.field in shown.kind.carried(verb.name)), None)
     if verb is None:

@@ -15,7 +15,7 @@ from reconciler.model.choices import choices
 from reconciler.model.codec import unborn, wanted
 from reconciler.plan.decisions import Draft
 from reconciler.plan.drafts.existing import compared
-from reconciler.plan.drafts.facts import Facts
+from reconciler.plan.drafts.facts import DraftFacts
 from reconciler.plan.drafts.new import created, replaced
 from reconciler.plan.drafts.references import refuse_ambiguous, refuse_outsiders
 from reconciler.plan.matching.matches import Matches
@@ -31,7 +31,7 @@ def declared(world: World, decisions: Decisions) -> Decisions:
     drafts: dict[Address, Draft] = {}
     undecided: Collection[Address] = world.desired.resources
     while undecided:
-        facts = Facts.of(world, matches, chosen, settled)
+        facts = DraftFacts.of(world, matches, chosen, settled)
         for address in undecided:
             drafts[address] = _draft(facts, world.desired.resources[address], drafts)
         anew = {address: matches.ids[address] for address in undecided if drafts[address].old is not None and address in matches.ids}
@@ -64,7 +64,7 @@ def _with_referrers(desired: Desired, addresses: Collection[Address]) -> list[Ad
     ]
 
 
-def _draft(facts: Facts, declared: Declared, drafts: Mapping[Address, Draft]) -> Draft:
+def _draft(facts: DraftFacts, declared: Declared, drafts: Mapping[Address, Draft]) -> Draft:
     """One address; `drafts`: those of its container and of all before it."""
     matches, state, address = facts.matches, facts.world.state, declared.address
     kind = facts.world.kinds[declared.kind]

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from reconciler.model import Binding, Cause, Observed
-from reconciler.resource import UNSET, Field, Kind, Role
+from reconciler.resource import UNSET, Field, FieldRole, Kind
 
 
 @dataclass(frozen=True)
-class Difference:
+class FieldDifference:
     """One field that is not as declared; all values in the request form. `note`: why nothing is sent for it, None where something is."""
 
     field: Field
@@ -26,7 +26,7 @@ class Difference:
 
 def differences(
     kind: Kind, wants: Mapping[str, Any], now: Observed, binding: Binding | None, chosen: Mapping[str, Any]
-) -> tuple[Difference, ...]:
+) -> tuple[FieldDifference, ...]:
     """The fields of an existing object that are not as wanted (request form), in the order of the declaration.
 
     `chosen`: for choice fields the id of the child that carries the flag now.
@@ -36,14 +36,14 @@ def differences(
         want = wants.get(name, UNSET)
         if want is UNSET or not field.compared:
             continue
-        current = chosen.get(name, UNSET) if field.role is Role.CHOICE else now.values.get(name, UNSET)
+        current = chosen.get(name, UNSET) if field.role is FieldRole.CHOICE else now.values.get(name, UNSET)
         difference = _compare(field, want, current, binding, now.id)
         if difference is not None:
             found.append(difference)
     return tuple(found)
 
 
-def _compare(field: Field, want: Any, now: Any, binding: Binding | None, id: str) -> Difference | None:
+def _compare(field: Field, want: Any, now: Any, binding: Binding | None, id: str) -> FieldDifference | None:
     if now == want and field.readable:
         return None
     sent = binding.sent.get(field.name, UNSET) if binding else UNSET
@@ -52,7 +52,7 @@ def _compare(field: Field, want: Any, now: Any, binding: Binding | None, id: str
     if not field.readable:
         if sent == as_wanted or (sent is UNSET and field.on_change == "report"):
             return None
-        return _noted(field, Difference(field, sent, want, Cause.YOURS))
+        return _noted(field, FieldDifference(field, sent, want, Cause.YOURS))
     if as_now == seen and sent == as_wanted:
         return None
     if now is UNSET and sent == as_wanted:
@@ -60,12 +60,12 @@ def _compare(field: Field, want: Any, now: Any, binding: Binding | None, id: str
     yours = as_wanted != sent
     drift = seen is not UNSET and as_now != seen
     cause = Cause.BOTH if yours and drift and sent is not UNSET else Cause.DRIFT if drift and not yours else Cause.YOURS
-    return _noted(field, Difference(field, now, want, cause))
+    return _noted(field, FieldDifference(field, now, want, cause))
 
 
-def _noted(field: Field, found: Difference) -> Difference:
+def _noted(field: Field, found: FieldDifference) -> FieldDifference:
     if field.on_change == "report":
-        return Difference(
+        return FieldDifference(
             field,
             found.before,
             found.after,

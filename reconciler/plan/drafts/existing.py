@@ -9,8 +9,8 @@ from reconciler.address import bare
 from reconciler.model import Blocked
 from reconciler.model.codec import unborn
 from reconciler.plan.decisions import Adopt, Draft, Keep, Restore, Transfer
-from reconciler.plan.drafts.diff import Difference, differences
-from reconciler.plan.drafts.facts import Facts
+from reconciler.plan.drafts.diff import FieldDifference, differences
+from reconciler.plan.drafts.facts import DraftFacts
 from reconciler.plan.drafts.left_behind import pruned_later
 from reconciler.plan.drafts.new import created, replaced, without
 from reconciler.plan.drafts.restoration import last_moment, left_over, span, window
@@ -18,7 +18,7 @@ from reconciler.plan.drafts.verdict import Fate, explained, fate
 from reconciler.plan.matching.identity import is_other, other
 
 
-def compared(facts: Facts, draft: Draft) -> Draft:
+def compared(facts: DraftFacts, draft: Draft) -> Draft:
     """The draft of an address whose object is known."""
     kind, address, actual = draft.kind, draft.address, facts.world.actual
     id = facts.matches.ids[address]
@@ -37,7 +37,7 @@ def compared(facts: Facts, draft: Draft) -> Draft:
     return _corrected(facts, _with_intent(facts, draft))
 
 
-def _with_intent(facts: Facts, draft: Draft) -> Draft:
+def _with_intent(facts: DraftFacts, draft: Draft) -> Draft:
     """The draft with what it is for, and the reason for that where it is not plain."""
     matches, address = facts.matches, draft.address
     if address in matches.adopted and not draft.is_restored:
@@ -55,7 +55,7 @@ def _with_intent(facts: Facts, draft: Draft) -> Draft:
     return draft
 
 
-def _transfer(facts: Facts, draft: Draft) -> Transfer:
+def _transfer(facts: DraftFacts, draft: Draft) -> Transfer:
     """Where an object that is to be transferred is now. What is deleted is not transferred: `transfers.obstacles`."""
     origin, inside = facts.matches.former.origin(draft.address), draft.kind.inside
     assert origin is not None
@@ -66,7 +66,7 @@ def _transfer(facts: Facts, draft: Draft) -> Transfer:
     return Transfer(origin, facts.matches.transfers[draft.address], held if isinstance(held, str) else None, renames)
 
 
-def _recreated(facts: Facts, draft: Draft) -> Draft:
+def _recreated(facts: DraftFacts, draft: Draft) -> Draft:
     """The draft that says where people created the object in place of the tracked one, and until when that one can be restored."""
     former, actual = facts.matches.recreated.get(draft.address), facts.world.actual
     if former is None:
@@ -81,12 +81,12 @@ def _recreated(facts: Facts, draft: Draft) -> Draft:
     return replace(draft, reason=reason, until=last_moment(draft.kind, old.deleted_at))
 
 
-def _corrected(facts: Facts, draft: Draft) -> Draft:
+def _corrected(facts: DraftFacts, draft: Draft) -> Draft:
     """The draft with the differences that requests correct; replaced or blocked where no request corrects one."""
     kind, now, settled = draft.kind, draft.observed, draft.address in facts.settled
     id = facts.matches.ids[draft.address]
     assert now is not None
-    differing: list[Difference] = []
+    differing: list[FieldDifference] = []
     for difference in differences(kind, draft.wants, now, draft.binding, facts.choices.get((kind.name, id), {})):
         unread = _unread(facts, draft, difference)
         if unread is None:
@@ -97,7 +97,7 @@ def _corrected(facts: Facts, draft: Draft) -> Draft:
     if not differing:
         return draft
     deviations = tuple(explained(kind, difference) for difference in differing if fate(difference) is not Fate.NOTHING)
-    draft, kept = replace(draft, deviations=deviations), list[Difference]()
+    draft, kept = replace(draft, deviations=deviations), list[FieldDifference]()
     for difference in differing:
         if is_other(difference):
             why = other(kind, difference, id, draft.declared.id is not None, draft.address)
@@ -121,11 +121,11 @@ def _corrected(facts: Facts, draft: Draft) -> Draft:
     return replace(draft, differences=tuple(kept))
 
 
-def _without_field(draft: Draft, difference: Difference, reason: str, remedy: str, *, id: str) -> Draft:
+def _without_field(draft: Draft, difference: FieldDifference, reason: str, remedy: str, *, id: str) -> Draft:
     return draft.without(difference, Blocked(draft.address, reason, remedy, draft.declared.source, id=id))
 
 
-def _unread(facts: Facts, draft: Draft, difference: Difference) -> str | None:
+def _unread(facts: DraftFacts, draft: Draft, difference: FieldDifference) -> str | None:
     """What could not be read of what a field refers to; None where all was."""
     unknown, field = facts.matches.unknown, difference.field
     referred = next((address for address in unborn(draft.declared.values.get(field.name)) if address in unknown), None)
@@ -138,7 +138,7 @@ def _unread(facts: Facts, draft: Draft, difference: Difference) -> str | None:
     return None
 
 
-def _refusal(draft: Draft, difference: Difference, end: Fate) -> tuple[str, str]:
+def _refusal(draft: Draft, difference: FieldDifference, end: Fate) -> tuple[str, str]:
     """Why no request corrects a difference, and what to do."""
     field = difference.field
     if end is Fate.BACK:

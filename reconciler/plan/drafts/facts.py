@@ -14,7 +14,7 @@ Choices = Mapping[tuple[str, str], Mapping[str, str]]
 
 
 @dataclass(frozen=True)
-class Facts:
+class DraftFacts:
     """`known`: ids that references are compared by, those of unread resources included. `unread`: (kind, scope) of failed lists, and why.
 
     `settled`: what the service itself moves where it is declared, and why it waits.
@@ -29,7 +29,7 @@ class Facts:
     unread: Mapping[tuple[str, str | None], str]
 
     @classmethod
-    def of(cls, world: World, matches: Matches, choices: Choices, settled: Mapping[Address, str]) -> Facts:
+    def of(cls, world: World, matches: Matches, choices: Choices, settled: Mapping[Address, str]) -> DraftFacts:
         tracked = {address: binding.id for address in matches.unknown if (binding := matches.binding(address)) is not None}
         return cls(
             world,

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from reconciler.model import Actual, Cause
 from reconciler.plan.decisions import Create, Draft, Replace
-from reconciler.plan.drafts.diff import Difference
+from reconciler.plan.drafts.diff import FieldDifference
 from reconciler.plan.drafts.left_behind import left_behind
 from reconciler.plan.drafts.replacement import carried_over
-from reconciler.resource import UNSET, Role, Verb
+from reconciler.resource import UNSET, FieldRole, Verb
 from reconciler.text.suggest import a
 
 
@@ -57,14 +57,14 @@ def replaced(draft: Draft, actual: Actual, id: str) -> Draft:
     return replace(draft, differences=_from_nothing(draft), reason=reason)
 
 
-def _from_nothing(draft: Draft) -> tuple[Difference, ...]:
+def _from_nothing(draft: Draft) -> tuple[FieldDifference, ...]:
     """Every declared field of what is to be created, as a difference from nothing; what the service gives by itself is left out."""
     differences = []
     for name, field in draft.kind.fields.items():
         value = draft.wants.get(name, UNSET)
         if value is UNSET or not field.compared:
             continue
-        if (field.container and value is None) or (field.one_way and not value) or (not field.on and field.role is not Role.MEMBER):
+        if (field.container and value is None) or (field.one_way and not value) or (not field.on and field.role is not FieldRole.MEMBER):
             continue
-        differences.append(Difference(field, UNSET, value, Cause.YOURS))
+        differences.append(FieldDifference(field, UNSET, value, Cause.YOURS))
     return tuple(differences)

@@ -9,12 +9,12 @@ from reconciler.address import Address
 from reconciler.model import Blocked, waiting
 from reconciler.model.codec import unborn
 from reconciler.plan.decisions import Draft
-from reconciler.plan.drafts.facts import Facts
+from reconciler.plan.drafts.facts import DraftFacts
 from reconciler.plan.matching.outsiders import outsider
 from reconciler.plan.matching.renames import Former
 
 
-def refuse_outsiders(facts: Facts, draft: Draft) -> Draft:
+def refuse_outsiders(facts: DraftFacts, draft: Draft) -> Draft:
     """Send no reference to an object that is not known to belong to the declared organization."""
     world, fields = facts.world, draft.kind.fields
 

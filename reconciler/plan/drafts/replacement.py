@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reconciler.model import Actual, Observed
-from reconciler.resource import UNSET, Field, Kind, Role
+from reconciler.resource import UNSET, Field, FieldRole, Kind
 
 
 def carried_over(kind: Kind, old: Observed, wants: dict[str, object], actual: Actual) -> tuple[dict[str, object], tuple[str, ...]]:
@@ -15,7 +15,7 @@ def carried_over(kind: Kind, old: Observed, wants: dict[str, object], actual: Ac
     lost: list[str] = []
     for name, field in kind.fields.items():
         value = old.values.get(name, UNSET)
-        if field.role is not Role.VALUE or wants.get(name, UNSET) is not UNSET or value in (UNSET, None, ""):
+        if field.role is not FieldRole.VALUE or wants.get(name, UNSET) is not UNSET or value in (UNSET, None, ""):
             continue
         if value == (field.usual(old.raw) if callable(field.usual) else field.usual):
             continue  # the service gives it again by itself

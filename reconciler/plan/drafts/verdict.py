@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import Enum
 
-from reconciler.plan.drafts.diff import Difference
-from reconciler.resource import Kind, Role
+from reconciler.plan.drafts.diff import FieldDifference
+from reconciler.resource import FieldRole, Kind
 
 
 class Fate(Enum):
@@ -19,10 +19,10 @@ class Fate(Enum):
     REFUSE = "refuse"
 
 
-def fate(one: Difference) -> Fate:
+def fate(one: FieldDifference) -> Fate:
     """What becomes of it."""
     field = one.field
-    if one.note is not None or field.role is Role.MEMBER:
+    if one.note is not None or field.role is FieldRole.MEMBER:
         return Fate.SEND
     if field.one_way and not one.after:
         return Fate.BACK if one.before else Fate.NOTHING
@@ -31,7 +31,7 @@ def fate(one: Difference) -> Fate:
     return Fate.REPLACE if field.on_change == "replace" else Fate.REFUSE
 
 
-def explained(kind: Kind, one: Difference) -> Difference:
+def explained(kind: Kind, one: FieldDifference) -> FieldDifference:
     """The difference with why no request mends it, where none does."""
     match fate(one):
         case Fate.BACK:

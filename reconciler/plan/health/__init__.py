@@ -12,31 +12,31 @@ from dataclasses import dataclass
 
 from reconciler.model import Concern
 from reconciler.plan.health.ends import ends
-from reconciler.plan.health.given import Given
+from reconciler.plan.health.given import HealthInputs
 from reconciler.plan.health.links import links
 from reconciler.plan.health.opened import opened
 from reconciler.plan.health.work import work
 
-__all__ = ["Given", "Health", "health"]
+__all__ = ["HealthInputs", "OrganizationHealth", "health"]
 
 
 @dataclass(frozen=True)
-class Health:
+class OrganizationHealth:
     """`unread`: a sentence for each thing that is not known, so that nobody can call the organization healthy."""
 
     concerns: tuple[Concern, ...] = ()
     unread: tuple[str, ...] = ()
 
 
-def health(given: Given, *, unseen: str = "") -> Health:
+def health(given: HealthInputs, *, unseen: str = "") -> OrganizationHealth:
     """The health of what was read. `unseen`: why nobody knows what was changed outside Reconciler, "" where that is known."""
     lines = [*links(given), *work(given), *ends(given), *(opened(given) if not unseen else ())]
     concerns = dict.fromkeys(line for line in lines if isinstance(line, Concern))
     unread = [line for line in lines if isinstance(line, str)]
-    return Health(tuple(concerns), tuple(dict.fromkeys([*_unread(given, unseen), *unread])))
+    return OrganizationHealth(tuple(concerns), tuple(dict.fromkeys([*_unread(given, unseen), *unread])))
 
 
-def _unread(given: Given, unseen: str) -> Iterator[str]:
+def _unread(given: HealthInputs, unseen: str) -> Iterator[str]:
     if unseen:
         yield f"nobody knows what was changed outside Reconciler: {unseen}"
     for unknown in given.actual.unknown:

@@ -8,13 +8,13 @@ from datetime import date
 from typing import Any
 
 from reconciler.model import Concern, Sort
-from reconciler.plan.health.given import Given
+from reconciler.plan.health.given import HealthInputs
 from reconciler.resource import UNSET, Field
 from reconciler.text.certificate import expiry
 from reconciler.text.days import until
 
 
-def ends(given: Given) -> Iterator[Concern | str]:
+def ends(given: HealthInputs) -> Iterator[Concern | str]:
     """A concern for each end that is known, however far away it is, and a sentence for each certificate that cannot be read."""
     fields = {name: [field for field in kind.fields.values() if field.expires] for name, kind in given.kinds.items()}
     for kind, observed in given.objects():

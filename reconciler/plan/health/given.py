@@ -21,7 +21,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Given:
+class HealthInputs:
     """`now`: the time of the reading."""
 
     kinds: Kinds

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.model import Concern, Delta, Observed, Sort
-from reconciler.plan.drift import Kept
-from reconciler.plan.health.given import Given
-from reconciler.resource import Kind, Role
+from reconciler.plan.drift import DriftWord
+from reconciler.plan.health.given import HealthInputs
+from reconciler.resource import FieldRole, Kind
 
 
-def links(given: Given) -> Iterator[Concern]:
+def links(given: HealthInputs) -> Iterator[Concern]:
     """Those that the plan breaks, those that a change outside Reconciler has broken, and those with nothing behind them."""
     for url in given.plan.broken:
         broken = url.before or "its published URL"
@@ -22,12 +22,12 @@ def links(given: Given) -> Iterator[Concern]:
             yield given.concern(Sort.LINKS, kind, observed, f"readers find nothing at {published}: it contains nothing")
 
 
-def _broken_outside(given: Given) -> Iterator[Concern]:
+def _broken_outside(given: HealthInputs) -> Iterator[Concern]:
     for resource in given.drift.resources:
         kind = given.kinds[resource.kind]
         if kind.published is None:
             continue
-        if resource.status is Kept.DELETED:
+        if resource.status is DriftWord.DELETED:
             yield Concern(Sort.LINKS, str(resource.address), "it was deleted outside Reconciler, and its published URL with it")
             continue
         changed = [delta for delta in resource.fields if _breaks(kind, delta)]
@@ -47,9 +47,9 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _is_empty(given: Given, kind: Kind, observed: Observed) -> bool:
+def _is_empty(given: HealthInputs, kind: Kind, observed: Observed) -> bool:
     """Whether readers see one part of the object first, and complete lists show that it has none."""
-    parts = [field.to for field in kind.fields.values() if field.role is Role.CHOICE and field.to is not None]
+    parts = [field.to for field in kind.fields.values() if field.role is FieldRole.CHOICE and field.to is not None]
     inside = [part for part in parts if given.kinds[part].within == kind.name]
     if not inside or inside != parts or any((part, observed.id) not in given.actual.complete for part in inside):
         return False

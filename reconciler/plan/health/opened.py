@@ -13,8 +13,8 @@ from reconciler.model import Actual, Concern, Observed, Sort
 from reconciler.plan.audience.disclosure import said_of, with_said
 from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Audiences
-from reconciler.plan.drift import Drifted, Kept
-from reconciler.plan.health.given import Given, Key
+from reconciler.plan.drift import Drifted, DriftWord
+from reconciler.plan.health.given import HealthInputs, Key
 from reconciler.plan.matching.results import copied, results
 from reconciler.plan.warnings.exposure import path_text, reader_text
 from reconciler.resource import UNSET, Kind
@@ -22,9 +22,9 @@ from reconciler.resource import UNSET, Kind
 Objects = Mapping[str, Mapping[str, Observed]]
 
 
-def opened(given: Given) -> Iterator[Concern]:
+def opened(given: HealthInputs) -> Iterator[Concern]:
     """A concern for each cause of more readers, and for each other field with which somebody opened something."""
-    drifted = [resource for resource in given.drift.resources if resource.status is not Kept.DELETED and resource.id is not None]
+    drifted = [resource for resource in given.drift.resources if resource.status is not DriftWord.DELETED and resource.id is not None]
     agreed = _agreed(given, drifted)
     if agreed is None:
         return
@@ -42,7 +42,7 @@ def opened(given: Given) -> Iterator[Concern]:
             yield _line(given, opening, actual)
 
 
-def _concerns(given: Given, key: Key) -> bool:
+def _concerns(given: HealthInputs, key: Key) -> bool:
     """Whether an object is managed, or opens one that is."""
     audience, observed = given.kinds[key[0]].audience, given.actual.find(*key)
     opens = audience.opens if audience is not None else None
@@ -50,7 +50,7 @@ def _concerns(given: Given, key: Key) -> bool:
     return key in given.managed or (str(opens), outer) in given.managed
 
 
-def _agreed(given: Given, drifted: list[Drifted]) -> Objects | None:
+def _agreed(given: HealthInputs, drifted: list[Drifted]) -> Objects | None:
     """The organization as it was agreed to; None where it is as it was."""
     objects: dict[str, dict[str, Observed]] = {name: dict(some) for name, some in given.actual.objects.items()}
     changed = False
@@ -77,7 +77,7 @@ def _leads(kind: Kind) -> bool:
     return kind.audience is not None and bool(kind.audience.shows or kind.audience.opens)
 
 
-def _settings(given: Given, resource: Drifted, agreed: Objects) -> Iterator[Concern]:
+def _settings(given: HealthInputs, resource: Drifted, agreed: Objects) -> Iterator[Concern]:
     """The fields that open something else than what can be read."""
     kind = given.kinds[resource.kind]
     modelled = {*kind.audience.gates, *kind.audience.inherits} if kind.audience is not None else set()
@@ -90,7 +90,7 @@ def _settings(given: Given, resource: Drifted, agreed: Objects) -> Iterator[Conc
             yield Concern(Sort.EXPOSURE, str(resource.address), f"{field.exposes.says}: {field.name} was changed outside Reconciler")
 
 
-def _line(given: Given, opening: Opening, actual: Actual) -> Concern:
+def _line(given: HealthInputs, opening: Opening, actual: Actual) -> Concern:
     readers = dict.fromkeys(reader_text(actual.objects, given.called, opening.at, access) for access in opening.readers)
     way = " -> ".join(path_text(given.called, opening.path))
     unmanaged = opening.cause not in given.managed

@@ -7,13 +7,13 @@ from datetime import timedelta
 from typing import Final
 
 from reconciler.model import Concern, Observed, Sort
-from reconciler.plan.health.given import Given, at, moment
-from reconciler.resource import Kind, Work
+from reconciler.plan.health.given import HealthInputs, at, moment
+from reconciler.resource import Kind, ProcessingField
 
 LONG: Final = timedelta(hours=1)  # after which what is not finished is not expected to finish
 
 
-def work(given: Given) -> Iterator[Concern | str]:
+def work(given: HealthInputs) -> Iterator[Concern | str]:
     """A concern for each object with which the service failed, or that is behind; a sentence where it does not say, or still works."""
     for kind, observed in given.objects():
         if kind.work is not None:
@@ -21,7 +21,7 @@ def work(given: Given) -> Iterator[Concern | str]:
             yield from _behind(given, kind, kind.work, observed)
 
 
-def _state(given: Given, kind: Kind, word: Work, observed: Observed) -> Iterator[Concern | str]:
+def _state(given: HealthInputs, kind: Kind, word: ProcessingField, observed: Observed) -> Iterator[Concern | str]:
     state, since = at(observed.raw, word.state), moment(at(observed.raw, word.changed_at))
     error = at(observed.raw, word.error) if word.error else None
     if error:
@@ -37,7 +37,7 @@ def _state(given: Given, kind: Kind, word: Work, observed: Observed) -> Iterator
         yield f"the service is still working on {given.called((kind.name, observed.id))}: it is {state}"
 
 
-def _behind(given: Given, kind: Kind, word: Work, observed: Observed) -> Iterator[Concern | str]:
+def _behind(given: HealthInputs, kind: Kind, word: ProcessingField, observed: Observed) -> Iterator[Concern | str]:
     for field in kind.results:
         to, original = str(field.to), observed.values.get(str(field.copies))
         if not isinstance(original, str) or not isinstance(observed.values.get(field.name), str):

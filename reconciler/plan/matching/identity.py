@@ -9,7 +9,7 @@ from __future__ import annotations
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Desired, State
 from reconciler.model.codec import wanted
-from reconciler.plan.drafts.diff import Difference, differences
+from reconciler.plan.drafts.diff import FieldDifference, differences
 from reconciler.plan.drafts.verdict import Fate, fate
 from reconciler.plan.matching.match import match
 from reconciler.plan.matching.matches import Matches
@@ -51,12 +51,12 @@ def _wrong(kinds: Kinds, desired: Desired, matches: Matches, actual: Actual) -> 
     return wrong
 
 
-def is_other(difference: Difference) -> bool:
+def is_other(difference: FieldDifference) -> bool:
     """Whether it shows that the object is another one: a part of its natural key differs that nothing can change."""
     return difference.field.key and fate(difference) is Fate.REFUSE
 
 
-def other(kind: Kind, difference: Difference, id: str, by_id: bool, address: Address) -> tuple[str, str]:
+def other(kind: Kind, difference: FieldDifference, id: str, by_id: bool, address: Address) -> tuple[str, str]:
     """Why an object cannot be the one that is declared, and what to do."""
     reason = f"is another {kind.name}: {_fixed(kind, difference, id)}"
     if by_id:
@@ -67,6 +67,6 @@ def other(kind: Kind, difference: Difference, id: str, by_id: bool, address: Add
     return reason, f"if it is the same {kind.name}, {way}; if not, stop managing it: reconciler state forget {address}"
 
 
-def _fixed(kind: Kind, difference: Difference, id: str) -> str:
+def _fixed(kind: Kind, difference: FieldDifference, id: str) -> str:
     field = difference.field
     return f"the {field.name} of {bare(id)} is {field.shown(difference.before)}, and the {field.name} of {a(kind.name)} cannot be changed"

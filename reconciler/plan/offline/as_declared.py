@@ -14,9 +14,9 @@ from reconciler.address import Address, bare
 from reconciler.model import Actual, Declared, Desired, Observed, State
 from reconciler.model.codec import path_ids, unborn, wanted
 from reconciler.plan import plan as make_plan
-from reconciler.plan.offline.urls import Published
+from reconciler.plan.offline.urls import PublishedUrls
 from reconciler.plan.prove import carried_out
-from reconciler.resource import UNSET, Field, Kind, Kinds, Role
+from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 
 LINEAGE = "as declared"
 
@@ -31,7 +31,7 @@ def as_declared(kinds: Kinds, before: Desired, after: Desired) -> tuple[State, A
     ids = {address: binding.id for address, binding in state.bindings.items()}
     known = {id for objects in shown.objects.values() for id in objects}
     shown = _with(kinds, shown, _adopted(kinds, after, ids, known))
-    return replace(state, rules=before.rules), Published(kinds, shown).actual()
+    return replace(state, rules=before.rules), PublishedUrls(kinds, shown).actual()
 
 
 def _with(kinds: Kinds, actual: Actual, more: Iterator[Observed]) -> Actual:
@@ -66,7 +66,7 @@ def _settled(kinds: Kinds, desired: Desired, state: State, shown: Actual) -> Ite
             continue
         values = dict(observed.values)
         for name, field in kind.fields.items():
-            if field.role is Role.LOCAL:
+            if field.role is FieldRole.LOCAL:
                 values[name] = declared.values.get(name, UNSET)
             elif field.derived is not None and values.get(name, UNSET) is UNSET:
                 value = _derived(kind, observed, field, shown)
@@ -103,10 +103,12 @@ def _derived(kind: Kind, observed: Observed, field: Field, shown: Actual) -> str
 def _values(kind: Kind, declared: Declared, ids: Mapping[Address, str]) -> dict[str, Any]:
     """What an object says once it is as declared; what refers to objects that are not there yet is said later."""
     values = {name: value for name, value in wanted(kind, declared, ids).items() if not any(unborn(value))}
-    local = {name: declared.values[name] for name, field in kind.fields.items() if field.role is Role.LOCAL and name in declared.values}
+    local = {
+        name: declared.values[name] for name, field in kind.fields.items() if field.role is FieldRole.LOCAL and name in declared.values
+    }
     return {**{name: value for name, field in kind.kept if (value := values.get(name, _silent(field))) is not UNSET}, **local}
 
 
 def _silent(field: Field) -> Any:
     """What an object says of a field that is not declared."""
-    return None if field.readable and (field.clear or field.container) and field.role is not Role.CHOICE else UNSET
+    return None if field.readable and (field.clear or field.container) and field.role is not FieldRole.CHOICE else UNSET

@@ -10,7 +10,7 @@ from reconciler.model import Actual, Observed
 from reconciler.resource import Kind, Kinds
 
 
-class Published:
+class PublishedUrls:
     """Gives objects the published URLs that follow from the paths of what they stand in. Without a host, which files do not say."""
 
     def __init__(self, kinds: Kinds, shown: Actual) -> None:

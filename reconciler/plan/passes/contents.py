@@ -17,7 +17,7 @@ from reconciler.plan.containment import Contents
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.world import Decisions, World
-from reconciler.resource import Kind, Role
+from reconciler.resource import FieldRole, Kind
 
 UNREAD = "run again when the service answers"
 
@@ -161,7 +161,7 @@ class _Check:
         """What stands in it and would not be deleted with it."""
         for kind in self.kinds.values():
             inside = kind.inside
-            if inside is not None and inside.role is Role.INSIDE and inside.to == removal.kind.name and not inside.cascade:
+            if inside is not None and inside.role is FieldRole.INSIDE and inside.to == removal.kind.name and not inside.cascade:
                 yield from (one for one in self.contents.in_node(kind.name, removal.kind.name, removal.id) if one.deleted_at is None)
 
     def _taken_along(self, removal: Removal) -> Iterable[Observed]:
@@ -198,7 +198,7 @@ class _Check:
 
     def _lives_in(self, kind: Kind, removal: Removal) -> bool:
         inside = kind.inside
-        stands = inside is not None and inside.role is Role.INSIDE and inside.to == removal.kind.name and not inside.cascade
+        stands = inside is not None and inside.role is FieldRole.INSIDE and inside.to == removal.kind.name and not inside.cascade
         return stands or (kind.within == removal.kind.name and listed(kind) and removal.binding is not None)
 
     def _was_read(self, kind: Kind, removal: Removal) -> bool:

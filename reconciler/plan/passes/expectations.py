@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from reconciler.model import BrokenUrl, Expected, waiting
+from reconciler.model import BrokenUrl, ExpectedValue, waiting
 from reconciler.plan.decisions import Draft
 from reconciler.plan.derived import Derivation, derivations
 from reconciler.plan.warnings.broken_urls import broken
@@ -39,7 +39,7 @@ def expectations(world: World, decisions: Decisions) -> Decisions:
     return replace(decisions, drafts=drafts)
 
 
-def _field(draft: Draft, name: str, expected: Expected, derivation: Derivation | None) -> Draft | None:
+def _field(draft: Draft, name: str, expected: ExpectedValue, derivation: Derivation | None) -> Draft | None:
     """The draft, blocked, where the field gets or has another value; None where it does not, or nobody can tell."""
     if draft.is_new:
         value = derivation.value if derivation is not None and derivation.field.name == name else None
@@ -73,7 +73,7 @@ class _Urls:
         return url
 
 
-def _url(draft: Draft, expected: Expected, urls: _Urls) -> Draft | None:
+def _url(draft: Draft, expected: ExpectedValue, urls: _Urls) -> Draft | None:
     now = draft.kind.url(draft.observed.raw) if draft.observed is not None and not draft.is_new else None
     after = urls.of(now.rstrip("/")) if now is not None else None
     if now is None or after is None or after == expected.value.rstrip("/"):
@@ -83,7 +83,7 @@ def _url(draft: Draft, expected: Expected, urls: _Urls) -> Draft | None:
     return _blocked(draft, f"expect.{URL} is {expected.value}, but {says}", way, expected)
 
 
-def _blocked(draft: Draft, reason: str, way: str, expected: Expected) -> Draft:
+def _blocked(draft: Draft, reason: str, way: str, expected: ExpectedValue) -> Draft:
     blocked = draft.block(reason, way, id="RC-expectation-not-met")
     assert blocked.blocked is not None
     return replace(blocked, blocked=replace(blocked.blocked, source=expected.source))

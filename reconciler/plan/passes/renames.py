@@ -18,7 +18,7 @@ from reconciler.model import Blocked, Desired
 from reconciler.model.codec import substitute, title
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.world import Decisions, World
-from reconciler.resource import UNSET, Kind, Role
+from reconciler.resource import UNSET, FieldRole, Kind
 
 NAMES = ("title", "name", "label")
 """Fields by which people know an object."""
@@ -216,7 +216,7 @@ def _remarks(vanished: Iterable[Removal], fresh: Iterable[Draft]) -> Iterable[st
     come: dict[tuple[str, Any], list[Draft]] = {}
     for old in vanished:
         inside = old.kind.inside
-        if old.delete and old.active and inside is not None and inside.role is Role.INSIDE and inside.cascade:
+        if old.delete and old.active and inside is not None and inside.role is FieldRole.INSIDE and inside.cascade:
             gone.setdefault((old.kind.name, _was(old, inside.name)), []).append(old)
     for new in fresh:
         if new.kind.inside is not None and new.active:

@@ -18,7 +18,7 @@ from reconciler.model.codec import title
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.world import Decisions, Rearrangement, World
-from reconciler.resource import Field, Kind, Role
+from reconciler.resource import Field, FieldRole, Kind
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class _Entries:
 def _chosen_later(draft: Draft, field: Field, drafts: Mapping[Address, Draft]) -> bool:
     """Whether the field chooses one of the objects that wait."""
     chosen = draft.declared.values.get(field.name)
-    return field.role is Role.CHOICE and isinstance(chosen, Address) and chosen in drafts and drafts[chosen].deferred is not None
+    return field.role is FieldRole.CHOICE and isinstance(chosen, Address) and chosen in drafts and drafts[chosen].deferred is not None
 
 
 def _after_first(change: Rearrangement, entries: _Entries) -> None:

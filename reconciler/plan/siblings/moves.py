@@ -23,7 +23,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 @dataclass(frozen=True)
-class Move(Generic[T]):
+class SiblingMove(Generic[T]):
     """Take `item` out and put it directly before or directly after an anchor; to the end where neither is given."""
 
     item: T
@@ -41,7 +41,7 @@ def _no_item(_: object) -> bool:
 
 def moves(
     current: Sequence[T], wanted: Sequence[T], *, must: Collection[T] = (), narrow: Callable[[T], bool] = _no_item
-) -> tuple[Move[T], ...]:
+) -> tuple[SiblingMove[T], ...]:
     """The moves after which the items of `wanted` stand in that order among each other; empty where they already do.
 
     `current` may hold items that are not wanted: they stay where they are and are never anchors. It may lack wanted items
@@ -71,7 +71,7 @@ def moves(
     return found
 
 
-def replay(current: Sequence[T], moves: Iterable[Move[T]]) -> tuple[T, ...]:
+def replay(current: Sequence[T], moves: Iterable[SiblingMove[T]]) -> tuple[T, ...]:
     """The siblings after `moves`, as the service would leave them; O(1) a move.
 
     An item that is not in `current` arrives by its first move. Raises ValueError on duplicates, and where an anchor is
@@ -188,19 +188,19 @@ def _staying(places: Sequence[int | None], is_narrow: Sequence[bool], size: int)
     return staying
 
 
-def _placements(wanted: Sequence[T], is_narrow: Sequence[bool], staying: Sequence[bool]) -> Iterator[Move[T]]:
+def _placements(wanted: Sequence[T], is_narrow: Sequence[bool], staying: Sequence[bool]) -> Iterator[SiblingMove[T]]:
     """One move for each item that does not stay, gap by gap from the front; a gap lies between two items that stay."""
     kept = [-1, *(index for index, stays in enumerate(staying) if stays), len(wanted)]
     for left, right in pairwise(kept):
         narrow = [index for index in range(left + 1, right) if is_narrow[index]]
         for previous, index in pairwise([left, *narrow]):
             behind = previous >= 0 and is_narrow[previous]
-            yield Move(wanted[index], after=wanted[previous]) if behind else Move(wanted[index], before=wanted[right])
+            yield SiblingMove(wanted[index], after=wanted[previous]) if behind else SiblingMove(wanted[index], before=wanted[right])
         settled = narrow[0] if narrow else right
         for index in range(left + 1, right):
             if is_narrow[index]:
                 continue
             if index > 0:
-                yield Move(wanted[index], after=wanted[index - 1])
+                yield SiblingMove(wanted[index], after=wanted[index - 1])
             else:
-                yield Move(wanted[index], before=wanted[settled] if settled < len(wanted) else None)
+                yield SiblingMove(wanted[index], before=wanted[settled] if settled < len(wanted) else None)

@@ -1,6 +1,6 @@
 """The order of siblings: which of them move, next to whom, and in which sequence. Pure.
 
-In: the drafts. Out: one `Row` for each list of the YAML, with the fewest moves from the order in which the siblings stand.
+In: the drafts. Out: one `SiblingRow` for each list of the YAML, with the fewest moves from the order in which the siblings stand.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from functools import cached_property
 from itertools import pairwise
 
 from reconciler.address import Address
-from reconciler.model import Origin, Place
+from reconciler.model import Origin, SiblingPlace
 from reconciler.plan.decisions import Draft
-from reconciler.plan.siblings.moves import Move, moves
+from reconciler.plan.siblings.moves import SiblingMove, moves
 from reconciler.plan.siblings.positions import placed, standing
-from reconciler.resource import Role, narrow_kinds
+from reconciler.resource import FieldRole, narrow_kinds
 
 
 @dataclass(frozen=True)
-class Row:
+class SiblingRow:
     """One list of siblings.
 
     `wanted`: the managed siblings that will stand there, in the order of the YAML. `current`: those that stand there before any move,
@@ -34,13 +34,13 @@ class Row:
     wanted: tuple[Address, ...]
     current: tuple[Address, ...]
     arrivals: tuple[Address, ...]
-    moves: tuple[Move[Address], ...]
-    tail: tuple[Move[Address] | Address, ...] = ()
+    moves: tuple[SiblingMove[Address], ...]
+    tail: tuple[SiblingMove[Address] | Address, ...] = ()
     strayed: tuple[tuple[Address, Address | None, Address | None], ...] = ()
 
-    def moving(self) -> tuple[Move[Address], ...]:
+    def moving(self) -> tuple[SiblingMove[Address], ...]:
         """Every move of the row."""
-        return (*self.moves, *(one for one in self.tail if isinstance(one, Move)))
+        return (*self.moves, *(one for one in self.tail if isinstance(one, SiblingMove)))
 
     @cached_property
     def present(self) -> frozenset[Address]:
@@ -57,12 +57,12 @@ class Row:
         """The sibling before each of them in the wanted order; the first has none."""
         return {second: first for first, second in pairwise(self.wanted)}
 
-    def places(self) -> dict[Address, Place]:
+    def places(self) -> dict[Address, SiblingPlace]:
         """Where each sibling stands when all is done."""
-        return {address: Place(str(self.parent or ""), index) for index, address in enumerate(self.wanted)}
+        return {address: SiblingPlace(str(self.parent or ""), index) for index, address in enumerate(self.wanted)}
 
 
-def arrange(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tuple[Row, ...]:
+def arrange(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tuple[SiblingRow, ...]:
     """One row for each list with ordered siblings of which any is `chosen`, in the order of the drafts; the others stay where they are."""
     lists: dict[tuple[Address | None, str], list[Draft]] = defaultdict(list)
     for draft in drafts.values():
@@ -100,7 +100,7 @@ def _turns(drafts: Mapping[Address, Draft]) -> dict[Address, int]:
     return turns
 
 
-def _partly(parent: Address | None, siblings: Sequence[Draft], mine: Collection[Address], turns: Mapping[Address, int]) -> Row:
+def _partly(parent: Address | None, siblings: Sequence[Draft], mine: Collection[Address], turns: Mapping[Address, int]) -> SiblingRow:
     """A row of which only some siblings are meant: each of those goes behind the one it follows in the YAML, if it is not there already.
 
     Where that would move one that is not meant (only some kinds can be named as neighbours), they stay, and newcomers go to the end.
@@ -132,7 +132,7 @@ def _row(
     mine: Collection[Address],
     turns: Mapping[Address, int],
     forced: Collection[Address] = frozenset(),
-) -> Row:
+) -> SiblingRow:
     """The row with the fewest moves. `mine`: those that this run may move; `forced`: those of them that it moves in any case.
 
     `turns`: the transfers in their sequence.
@@ -176,11 +176,11 @@ def _row(
     current = (*(draft.address for draft in there), *comes)
     found = moves(current, head, must=[address for address in head if address in placing], narrow=narrow.__contains__)
     last = tuple(
-        Move(address, after=wanted[index - 1] if index else None) if address in placing else address
+        SiblingMove(address, after=wanted[index - 1] if index else None) if address in placing else address
         for index, address in enumerate(tail, start=split)
     )
     strayed = _strayed(there, str(parent or "")) if found else ()
-    return Row(parent, wanted, current, comes, tuple(found), last, strayed)
+    return SiblingRow(parent, wanted, current, comes, tuple(found), last, strayed)
 
 
 def _in_turn(comes: Sequence[Address], turns: Mapping[Address, int]) -> tuple[Address, ...]:
@@ -236,6 +236,6 @@ def _arrives(draft: Draft) -> bool:
 def _by_move(draft: Draft) -> bool:
     """Whether it comes by its own move, which names its position; a create or a join puts it at the end."""
     inside = draft.kind.inside
-    if inside is None or inside.role is not Role.INSIDE or "move" not in inside.on:
+    if inside is None or inside.role is not FieldRole.INSIDE or "move" not in inside.on:
         return False
     return draft.id is not None or "create" not in inside.on

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Observed, Place
+from reconciler.model import Observed, SiblingPlace
 from reconciler.model.choices import Objects
 from reconciler.plan.siblings.sequence import Siblings
 from reconciler.resource import Kind, Kinds
@@ -23,7 +23,7 @@ class Order:
     """`rows`: the siblings of each row. `places`: where siblings stand when all requests are done, which tells where among its own kind an
     object comes that is put beside one of another kind."""
 
-    def __init__(self, places: Mapping[Address, Place]) -> None:
+    def __init__(self, places: Mapping[Address, SiblingPlace]) -> None:
         self.rows: dict[Row, Siblings] = defaultdict(Siblings)
         self._row: dict[Key, Row] = {}
         self._previous = _previous(places)
@@ -100,7 +100,7 @@ def is_ranked(kind: Kind, observed: Observed) -> bool:
     return False
 
 
-def _previous(places: Mapping[Address, Place]) -> dict[Address, Address | None]:
+def _previous(places: Mapping[Address, SiblingPlace]) -> dict[Address, Address | None]:
     """The sibling of its kind that comes before each address; None for the first."""
     previous: dict[Address, Address | None] = {}
     last: dict[tuple[str, str | None], Address] = {}

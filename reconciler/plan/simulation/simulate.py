@@ -12,11 +12,11 @@ from hashlib import sha256
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Actual, Observed, Place, Step
+from reconciler.model import Actual, Observed, SiblingPlace, Step
 from reconciler.model.codec import path_ids, substitute
 from reconciler.plan.simulation.index import ContainerIndex, containers, holds
 from reconciler.plan.simulation.order import Key, Order, is_ranked, row_of, rows
-from reconciler.resource import UNSET, Field, Kind, Kinds, Role
+from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 
 
 class Simulation:
@@ -35,7 +35,7 @@ class Simulation:
         *,
         ids: Mapping[Address, str] | None = None,
         guess: bool = True,
-        places: Mapping[Address, Place] | None = None,
+        places: Mapping[Address, SiblingPlace] | None = None,
     ) -> None:
         self.kinds, self.first, self.ids, self.guess = kinds, actual, dict(ids or {}), guess
         self.objects: dict[str, dict[str, Observed]] = {name: {} for name in kinds}
@@ -87,7 +87,7 @@ class Simulation:
 
     def chosen(self, kind: str, id: str) -> dict[str, str]:
         """The children that an object chooses, by choice field."""
-        choices = (field.name for field in self.kinds[kind].fields.values() if field.role is Role.CHOICE)
+        choices = (field.name for field in self.kinds[kind].fields.values() if field.role is FieldRole.CHOICE)
         return {name: child for name in choices if (child := self._index.last(("chosen", kind, id, name))) is not None}
 
     def actual(self) -> Actual:
@@ -192,7 +192,7 @@ class Simulation:
             return
         restored = step.verb == "restore"
         old = self.objects[kind.name][id]
-        plain = {name: value for name, value in writes.items() if kind.fields[name].role is not Role.CHOICE}
+        plain = {name: value for name, value in writes.items() if kind.fields[name].role is not FieldRole.CHOICE}
         self._put(replace(old, values={**old.values, **plain}, deleted_at=None if restored else old.deleted_at))
         for name in writes.keys() - plain.keys():
             self.choose(kind, id, kind.fields[name], writes[name])
@@ -297,7 +297,7 @@ class Simulation:
 
 
 def simulate(
-    kinds: Kinds, actual: Actual, ids: Mapping[Address, str], steps: Iterable[Step], places: Mapping[Address, Place] | None = None
+    kinds: Kinds, actual: Actual, ids: Mapping[Address, str], steps: Iterable[Step], places: Mapping[Address, SiblingPlace] | None = None
 ) -> Simulation:
     """The service after these requests. `ids`: of what exists, by address; what is created anew gets its own. `places`: see `Order`."""
     steps = tuple(steps)

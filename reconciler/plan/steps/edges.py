@@ -15,9 +15,9 @@ from reconciler.model.codec import ids_in, unborn
 from reconciler.plan.decisions import Draft, Removal, Transfer
 from reconciler.plan.derived import Derivation, Level, level
 from reconciler.plan.steps.graph import Acyclic, Cycle
-from reconciler.plan.steps.requests import Sketch, Sketches, body_of
+from reconciler.plan.steps.requests import Sketches, StepSketch, body_of
 from reconciler.plan.steps.transfers import before_transfer, leave_first
-from reconciler.resource import UNSET, Field, Kind, Role
+from reconciler.resource import UNSET, Field, FieldRole, Kind
 
 
 def connect(whole: Sketches, derived: Mapping[Address, Derivation]) -> None:
@@ -51,7 +51,7 @@ def _graph(whole: Sketches) -> tuple[dict[int, set[int]], dict[int, tuple[int, i
     return waits, {index: (whole.makers.get(sketch.draft.address, index), index) for index, sketch in enumerate(whole.sketches)}
 
 
-def _needs(whole: Sketches, index: int, sketch: Sketch, draft: Draft) -> None:
+def _needs(whole: Sketches, index: int, sketch: StepSketch, draft: Draft) -> None:
     needed: set[Address] = {part for part in sketch.path if isinstance(part, Address)}
     needed |= set(unborn(sketch.body)) | set(unborn(list(sketch.writes.values())))
     for name in sketch.writes:
@@ -190,7 +190,7 @@ def _chooser(whole: Sketches, draft: Draft) -> Draft | None:
 
 
 def _choices(kind: Kind, of: str) -> list[Field]:
-    return [field for field in kind.fields.values() if field.role is Role.CHOICE and field.to == of]
+    return [field for field in kind.fields.values() if field.role is FieldRole.CHOICE and field.to == of]
 
 
 def _is_born(whole: Sketches, index: int) -> bool:
@@ -227,7 +227,7 @@ def _step_aside(whole: Sketches, index: int, name: str) -> int:
     draft = sketch.draft
     aside = f"{str(sketch.writes[name])[:90]}-aside"
     body = body_of(draft.kind, {name: aside})
-    new = whole.add(Sketch(draft, sketch.verb, sketch.path, body, {name: aside}, target=sketch.target))
+    new = whole.add(StepSketch(draft, sketch.verb, sketch.path, body, {name: aside}, target=sketch.target))
     sketch.needs.add(new)
     return new
 

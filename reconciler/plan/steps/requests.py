@@ -13,14 +13,14 @@ from typing import Any
 from reconciler.address import Address, bare
 from reconciler.model import Before, Stood
 from reconciler.plan.decisions import Draft, Removal, Transfer
-from reconciler.plan.drafts.diff import Difference
-from reconciler.plan.siblings.moves import Move
-from reconciler.plan.siblings.rows import Row
-from reconciler.resource import UNSET, Kind, Kinds, Role, Verb, placeholders
+from reconciler.plan.drafts.diff import FieldDifference
+from reconciler.plan.siblings.moves import SiblingMove
+from reconciler.plan.siblings.rows import SiblingRow
+from reconciler.resource import UNSET, FieldRole, Kind, Kinds, Verb, placeholders
 
 
 @dataclass
-class Sketch:
+class StepSketch:
     """A step before it has its number."""
 
     draft: Draft | Removal
@@ -51,7 +51,7 @@ class Sketches:
         self,
         kinds: Kinds,
         drafts: Mapping[Address, Draft],
-        rows: Sequence[Row],
+        rows: Sequence[SiblingRow],
         removals: Mapping[Address, Removal],
         ids: Mapping[Address, str],
         stood: Mapping[Address, Stood],
@@ -60,7 +60,7 @@ class Sketches:
         self.brought = {
             (draft.created_with, draft.kind.name): address for address, draft in reversed([*drafts.items()]) if draft.created_with
         }
-        self.sketches: list[Sketch] = []
+        self.sketches: list[StepSketch] = []
         self.makers: dict[Address, int] = {}
         self.of: dict[Address, list[int]] = defaultdict(list)
         self.arrivals: dict[Address, int] = {}
@@ -70,7 +70,7 @@ class Sketches:
 
     # -- sketching ---------------------------------------------------------------------------------------------------------------
 
-    def add(self, sketch: Sketch) -> int:
+    def add(self, sketch: StepSketch) -> int:
         self.sketches.append(sketch)
         index = len(self.sketches) - 1
         self.of[sketch.draft.address].append(index)
@@ -83,7 +83,7 @@ class Sketches:
                 continue
             if draft.is_restored:
                 verb = draft.kind.api["restore"]
-                self.makers[draft.address] = self.add(Sketch(draft, verb, self._path(verb, draft), target=draft.id))
+                self.makers[draft.address] = self.add(StepSketch(draft, verb, self._path(verb, draft), target=draft.id))
             elif draft.is_transferred:
                 self.transfers[draft.address] = self._transfer(draft)
             elif draft.is_new and draft.created_with is None:
@@ -100,7 +100,9 @@ class Sketches:
         container = self.kinds.container(draft.address, str(owner.to))
         writes = {owner.name: self.ids.get(container, container)}
         renames = dict(draft.intent.renames) if isinstance(draft.intent, Transfer) else {}
-        return self.add(Sketch(draft, verb, self._path(verb, draft), body_of(draft.kind, writes), writes, target=draft.id, renames=renames))
+        return self.add(
+            StepSketch(draft, verb, self._path(verb, draft), body_of(draft.kind, writes), writes, target=draft.id, renames=renames)
+        )
 
     def _create(self, draft: Draft) -> int:
         kind, verb = draft.kind, draft.kind.api["create"]
@@ -109,14 +111,14 @@ class Sketches:
             value = draft.wants.get(one.name, UNSET)
             if value is UNSET or (one.container and value is None):
                 continue
-            if one.role is not Role.SEED:
+            if one.role is not FieldRole.SEED:
                 writes[one.name] = value
         brings = []
         for name, at in verb.brings.items():
             if (child := self.brought.get((draft.address, name))) is not None:
                 brings.append((name, at, child))
         body = {**body_of(kind, writes), **self._container(draft, verb)}
-        sketch = Sketch(draft, verb, self._path(verb, draft), body or None, writes, create_like=not verb.upsert)
+        sketch = StepSketch(draft, verb, self._path(verb, draft), body or None, writes, create_like=not verb.upsert)
         sketch.brings = tuple(brings)
         sketch.identity = {one.name: draft.wants.get(one.name) for one in kind.keys}
         sketch.source = draft.wants.get(verb.copies) if verb.copies is not None else None
@@ -143,21 +145,21 @@ class Sketches:
                 writes = {one.name: draft.wants[one.name] for one in carried}
                 body = body_of(draft.kind, {k: v for k, v in writes.items() if not draft.kind.fields[k].one_way})
                 body = {**_kept(draft, verb), **body, **self._container(draft, verb)}
-                self.add(Sketch(draft, verb, self._path(verb, draft), body or None, writes, target=self._self(draft)))
+                self.add(StepSketch(draft, verb, self._path(verb, draft), body or None, writes, target=self._self(draft)))
             self._membership(draft)
 
     def _container(self, draft: Draft, verb: Verb) -> dict[str, Any]:
         """The ids of fixed containers that a request names in its body."""
         named = {}
         for outer in draft.kind.carried(verb.name):
-            if outer.role is Role.WITHIN:
+            if outer.role is FieldRole.WITHIN:
                 container = self.kinds.container(draft.address, str(outer.to))
                 named[outer.wire] = bare(self.ids[container]) if container in self.ids else container
         return named
 
     def _membership(self, draft: Draft) -> None:
         for one in draft.sendable:
-            if one.field.role is not Role.MEMBER:
+            if one.field.role is not FieldRole.MEMBER:
                 continue
             assert one.field.join is not None
             assert one.field.leave is not None
@@ -165,11 +167,11 @@ class Sketches:
             left = None
             if one.before is not UNSET and one.before is not None:
                 path = self._path(one.field.leave, draft, {one.field.to: one.before})
-                left = self.add(Sketch(draft, one.field.leave, path, None, {one.field.name: None}, target=self._self(draft)))
+                left = self.add(StepSketch(draft, one.field.leave, path, None, {one.field.name: None}, target=self._self(draft)))
             if one.after is not None:
                 path = self._path(one.field.join, draft, {one.field.to: one.after})
                 body = {one.field.wire: self._named(draft)}
-                joined = Sketch(draft, one.field.join, path, body, {one.field.name: one.after}, target=self._self(draft))
+                joined = StepSketch(draft, one.field.join, path, body, {one.field.name: one.after}, target=self._self(draft))
                 joined.needs |= {left} if left is not None else set()
                 self.arrivals[draft.address] = self.add(joined)
             elif left is not None:
@@ -186,7 +188,7 @@ class Sketches:
                     arrived.append(index)
             previous: set[int] = set(arrived)
             for one in (*row.moves, *row.tail):
-                index = self._move(self.drafts[one.item], one) if isinstance(one, Move) else self._arrival(one)
+                index = self._move(self.drafts[one.item], one) if isinstance(one, SiblingMove) else self._arrival(one)
                 if index is not None:
                     self.sketches[index].after |= previous - {index}
                     previous = {index}
@@ -195,7 +197,7 @@ class Sketches:
         """The step that brings an object to the end of its row."""
         return self.arrivals.get(address, self.transfers.get(address, self.makers.get(address)))
 
-    def _move(self, draft: Draft, move: Move[Address]) -> int:
+    def _move(self, draft: Draft, move: SiblingMove[Address]) -> int:
         verb, inside = draft.kind.api["move"], draft.kind.inside
         writes: dict[str, Any] = {}
         if inside is not None and "move" in inside.on:
@@ -212,7 +214,7 @@ class Sketches:
             body[inside.wire] = draft.wants.get(inside.name)
         if not body:
             raise AssertionError(f"a move of {draft.address} that says nothing")
-        index = self.add(Sketch(draft, verb, self._path(verb, draft), body, writes, target=self._self(draft)))
+        index = self.add(StepSketch(draft, verb, self._path(verb, draft), body, writes, target=self._self(draft)))
         if anchor is not None:
             self.sketches[index].needs |= self._there(anchor)
         self.movers[draft.address] = index
@@ -240,11 +242,11 @@ class Sketches:
                 holes |= {field.name: removal.observed.values.get(field.name) for field in removal.kind.keys}
             path = tuple(str(holes[part[1:-1]]) if part.startswith("{") else part for part in verb.path.strip("/").split("/"))
             takes = tuple(sorted(_takes(removal.address, below)))
-            self.deletes[removal.address] = self.add(Sketch(removal, verb, path, target=removal.id, takes=takes))
+            self.deletes[removal.address] = self.add(StepSketch(removal, verb, path, target=removal.id, takes=takes))
 
     # -- what they meet ----------------------------------------------------------------------------------------------------------
 
-    def before(self, sketch: Sketch) -> Before:
+    def before(self, sketch: StepSketch) -> Before:
         """What undoing the request needs: the values and the place it changes, as they are now."""
         stood = None if sketch.verb in sketch.draft.kind.carriers else self.stood.get(sketch.draft.address)
         if isinstance(sketch.draft, Removal):
@@ -274,7 +276,7 @@ class Sketches:
                 continue
             if name == "id":
                 holes[name] = self._named(draft)
-            elif name in draft.kind.fields and draft.kind.fields[name].role is not Role.WITHIN:
+            elif name in draft.kind.fields and draft.kind.fields[name].role is not FieldRole.WITHIN:
                 holes[name] = draft.wants.get(name)
             else:
                 container = self.kinds.container(draft.address, name)
@@ -301,7 +303,7 @@ def _kept(draft: Draft, verb: Verb) -> dict[str, Any]:
     """What a request that replaces the whole object says of the fields that nobody manages: the values that they have."""
     if not verb.whole or draft.observed is None:
         return {}
-    carried = (one for one in draft.kind.carried(verb.name) if one.role is Role.VALUE)
+    carried = (one for one in draft.kind.carried(verb.name) if one.role is FieldRole.VALUE)
     seen = {one.name: draft.observed.values.get(one.name, UNSET) for one in carried}
     return body_of(draft.kind, {name: value for name, value in seen.items() if value is not UNSET and value is not None})
 
@@ -311,11 +313,11 @@ def _brought_fields(draft: Draft) -> set[str]:
     return {one.name for one in draft.kind.fields.values() if one.key or one.container}
 
 
-def _told(sketch: Sketch, one: Difference) -> bool:
+def _told(sketch: StepSketch, one: FieldDifference) -> bool:
     return one.field.name in sketch.writes and not one.field.sensitive
 
 
-def _as_sent(draft: Draft, one: Difference) -> Any:
+def _as_sent(draft: Draft, one: FieldDifference) -> Any:
     """The value before, in the form in which it would be sent again: what was sent, where that is what is seen of it."""
     binding = draft.binding
     if binding is not None and one.before is not UNSET and binding.seen.get(one.field.name, UNSET) == one.before:

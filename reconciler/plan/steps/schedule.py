@@ -12,17 +12,17 @@ from reconciler.errors import ReconcilerError
 from reconciler.model import Step, Stood
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation
-from reconciler.plan.siblings.rows import Row
+from reconciler.plan.siblings.rows import SiblingRow
 from reconciler.plan.steps.edges import connect
 from reconciler.plan.steps.graph import Cycle, Edges, ordered
-from reconciler.plan.steps.requests import Sketch, Sketches
+from reconciler.plan.steps.requests import Sketches, StepSketch
 from reconciler.resource import Kinds
 
 
 def requests(
     kinds: Kinds,
     drafts: Mapping[Address, Draft],
-    rows: Sequence[Row],
+    rows: Sequence[SiblingRow],
     removals: Mapping[Address, Removal],
     ids: Mapping[Address, str],
     stood: Mapping[Address, Stood],
@@ -55,7 +55,7 @@ def _numbered(whole: Sketches) -> tuple[Step, ...]:
     return tuple(_step(whole, whole.sketches[index], number, numbers) for index, number in numbers.items())
 
 
-def _step(whole: Sketches, sketch: Sketch, number: int, numbers: Mapping[int, int]) -> Step:
+def _step(whole: Sketches, sketch: StepSketch, number: int, numbers: Mapping[int, int]) -> Step:
     needs = frozenset(numbers[n] for n in sketch.needs)
     return Step(
         id=number,

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from reconciler.address import Address
 from reconciler.plan.decisions import Draft
-from reconciler.plan.steps.requests import Sketch, Sketches, body_of
+from reconciler.plan.steps.requests import Sketches, StepSketch, body_of
 
 
 def before_transfer(whole: Sketches, draft: Draft) -> Iterator[int]:
@@ -55,7 +55,7 @@ def _to_the_top(whole: Sketches, address: Address, move: int) -> int:
     assert inside is not None
     assert isinstance(sketch.draft, Draft)
     writes = {inside.name: None}
-    step = whole.add(Sketch(sketch.draft, sketch.verb, sketch.path, body_of(sketch.draft.kind, writes), writes, target=sketch.target))
+    step = whole.add(StepSketch(sketch.draft, sketch.verb, sketch.path, body_of(sketch.draft.kind, writes), writes, target=sketch.target))
     sketch.needs.add(step)
     return step
 

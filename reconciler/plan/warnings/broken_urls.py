@@ -13,7 +13,7 @@ from urllib.parse import quote
 from reconciler.address import Address
 from reconciler.model import Actual, BrokenUrl, Observed
 from reconciler.plan.decisions import Draft, Removal
-from reconciler.plan.drafts.diff import Difference
+from reconciler.plan.drafts.diff import FieldDifference
 from reconciler.resource import UNSET, Kind, Kinds
 
 ANEW = "it is recreated; the service chooses the URL"
@@ -83,7 +83,7 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _closes(one: Difference) -> bool:
+def _closes(one: FieldDifference) -> bool:
     return one.before in one.field.opens and one.after not in one.field.opens
 
 

@@ -11,7 +11,7 @@ from reconciler.address import Address
 from reconciler.model import Consent, Exposure, State
 from reconciler.plan.audience.readers import Access
 from reconciler.plan.decisions import Draft
-from reconciler.plan.drafts.diff import Difference
+from reconciler.plan.drafts.diff import FieldDifference
 from reconciler.plan.names import Names, named
 from reconciler.resource.audience import LEVELS
 
@@ -42,7 +42,7 @@ def consent_to_readers(address: Address, access: Access, admits: Address) -> Con
     return Consent(str(address), "", str(access), LEVELS[access.level], str(admits), "")
 
 
-def consent_value(draft: Draft, difference: Difference, names: Names) -> str:
+def consent_value(draft: Draft, difference: FieldDifference, names: Names) -> str:
     """What is consented to when a field is sent: the same before and after what it refers to was created."""
     value = named(difference.after, names, draft.address)
     return canonical(difference.field.remembered(value, str(draft.address)))

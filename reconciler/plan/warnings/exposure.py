@@ -17,7 +17,7 @@ from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.memory import is_protected
 from reconciler.plan.names import Names, named
 from reconciler.plan.warnings.consents import canonical, consent_to, consent_to_readers, consent_value
-from reconciler.resource import UNSET, Field, Kinds, Role
+from reconciler.resource import UNSET, Field, FieldRole, Kinds
 
 UNGUARDED: Final = "it is deleted without further consent when its line is removed"
 
@@ -194,7 +194,7 @@ def _local(draft: Draft, state: State) -> Iterator[Exposure]:
         return
     said = draft.binding.sent if draft.binding is not None else {}
     for field in draft.kind.fields.values():
-        if field.role is Role.LOCAL and field.exposes is not None:
+        if field.role is FieldRole.LOCAL and field.exposes is not None:
             before, after = said.get(field.name, UNSET), draft.wants.get(field.name, UNSET)
             if after is not UNSET and field.exposes.opened(before, after):
                 source = draft.declared.positions.get(field.name, draft.declared.source)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reconciler.address import Address
-from reconciler.model import Actual, Forbidden, Observed, Step
+from reconciler.model import Actual, ForbiddenRequest, Observed, Step
 from reconciler.resource import Kind, Kinds, Permission
 
 
-def forbidden(kinds: Kinds, actual: Actual, steps: Sequence[Step], ids: Mapping[Address, str]) -> tuple[Forbidden, ...]:
+def forbidden(kinds: Kinds, actual: Actual, steps: Sequence[Step], ids: Mapping[Address, str]) -> tuple[ForbiddenRequest, ...]:
     """One for each step whose kind names a permission that the token lacks."""
     found = []
     for step in steps:
@@ -23,7 +23,7 @@ def forbidden(kinds: Kinds, actual: Actual, steps: Sequence[Step], ids: Mapping[
         holder, of = _holder(kinds, actual, kind, permission, step, ids)
         permissions = holder.raw.get("permissions") if holder is not None else None
         if isinstance(permissions, Mapping) and permissions.get(permission.flag) is False:
-            found.append(Forbidden(step.address, step.verb, permission.flag, of))
+            found.append(ForbiddenRequest(step.address, step.verb, permission.flag, of))
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from reconciler.address import Address
 from reconciler.model import Declared
 from reconciler.plan.decisions import Draft
-from reconciler.resource import UNSET, Role
+from reconciler.resource import UNSET, FieldRole
 
 Key = tuple[str, Address | None, tuple[str, ...]]
 
@@ -40,7 +40,7 @@ def _natural_key(draft: Draft) -> Key | None:
 
 
 def _sentence(draft: Draft, other: Draft) -> str:
-    names = " and ".join(field.name for field in draft.kind.keys if field.role is not Role.INSIDE)
+    names = " and ".join(field.name for field in draft.kind.keys if field.role is not FieldRole.INSIDE)
     return (
         f"{_position(draft.declared)} would be created with the same {names} as {_position(other.declared)}; "
         f"if this is intended, write adopt: never on {draft.address}; if not, change one of them"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from reconciler.model import Finding, Severity, Source
-from reconciler.report.entries import Entry, Line, Sheet
+from reconciler.report.entries import ReportEntry, ReportLine, Sheet
 from reconciler.report.layout import Style
 
 LEVELS: Final = {Style.BLOCKED: Severity.ERROR, Style.DELETE: Severity.WARNING, Style.DRIFT: Severity.WARNING}
@@ -22,13 +22,13 @@ def of_sheet(sheet: Sheet) -> tuple[Finding, ...]:
     return tuple(finding for entry in sheet.entries for finding in _entry(sheet, entry))
 
 
-def source_of(entry: Entry) -> Source | None:
+def source_of(entry: ReportEntry) -> Source | None:
     """Where the resource of an entry is declared; None where no line says it."""
     file, _, line = entry.where.rpartition(":")
     return Source(file, int(line), 0) if file and line.isascii() and line.isdecimal() else None
 
 
-def _entry(sheet: Sheet, entry: Entry) -> Iterator[Finding]:
+def _entry(sheet: Sheet, entry: ReportEntry) -> Iterator[Finding]:
     for line in entry.lines:
         severity = Severity.WARNING if sheet.kind == "drift" and line.style is not Style.DIM else _severity(line)
         if severity is not None:
@@ -37,11 +37,11 @@ def _entry(sheet: Sheet, entry: Entry) -> Iterator[Finding]:
             yield Finding(line.id or _cause(sheet, line), severity, text, entry.title, source_of(entry))
 
 
-def _severity(line: Line) -> Severity | None:
+def _severity(line: ReportLine) -> Severity | None:
     return LEVELS.get(line.style) or (Severity.WARNING if line.symbol.strip() == SAYS else None)
 
 
-def _cause(sheet: Sheet, line: Line) -> str:
+def _cause(sheet: Sheet, line: ReportLine) -> str:
     """The cause of a line that names none: of what differs, or is deleted or replaced."""
     if sheet.kind == "drift":
         return "RC-drift"

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from reconciler import __version__
 from reconciler.model import Edit, Finding, Fix, Severity, Source
 from reconciler.report.annotations.place import path_of, with_fingerprints
-from reconciler.text.pages import LINK, Page, pages
+from reconciler.text.pages import LINK, CausePage, pages
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 FINGERPRINT: Final = "reconciler/v1"
@@ -45,7 +45,7 @@ def _rule(finding: Finding, repository: str) -> dict[str, Any]:
     return {"id": finding.name, **about, **where}
 
 
-def _linked(page: Page, repository: str) -> str:
+def _linked(page: CausePage, repository: str) -> str:
     """A page whose links lead somewhere outside its folder; without a repository they are text."""
 
     def linked(link: re.Match[str]) -> str:

@@ -1,7 +1,7 @@
 """Parts as one comment that fits, and a comment as its parts.
 
 What destroys, exposes or failed is above everything else and is shortened last: first the other entries are left out, of the longest
-parts; then serious entries become a line each; then their number. Whatever is left out is counted, and `Body.short` says so.
+parts; then serious entries become a line each; then their number. Whatever is left out is counted, and `CommentBody.short` says so.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.report.comment.content import FAILED
-from reconciler.report.comment.part import Dialect, Part, code, mark, marked, read, text
+from reconciler.report.comment.part import CommentPart, Dialect, code, mark, marked, read, text
 from reconciler.report.words import count
 
 HEADING: Final = "### Reconciler"
@@ -21,15 +21,15 @@ COMPARED: Final = ("plan", "diff", "findings")
 
 
 @dataclass(frozen=True)
-class Comment:
+class CommentText:
     """What a comment says. `name`: of the only project and environment in it; "" where all of them are."""
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[CommentPart, ...]
 
 
 @dataclass(frozen=True)
-class Body:
+class CommentBody:
     """The text of a comment. `short`: how many serious entries are not shown whole."""
 
     text: str
@@ -45,7 +45,7 @@ def size(text: str) -> int:
     return len(text) + sum(character > "\uffff" for character in text) if not text.isascii() else len(text)
 
 
-def body(comment: Comment, dialect: Dialect) -> Body:
+def body(comment: CommentText, dialect: Dialect) -> CommentBody:
     """The whole comment. Raises `TooLong`."""
     parts = sorted(comment.parts, key=_rank)
     top = [mark("comment", {"name": comment.name} if comment.name else {}, dialect), "", HEADING]
@@ -57,10 +57,10 @@ def body(comment: Comment, dialect: Dialect) -> Body:
         parts = _fitting(parts, dialect, room)
         texts = [text(part, dialect) for part in parts]
     shown = sum(len(part.urgent) for part in parts if not _is_short(part))
-    return Body("\n\n".join([head, *texts]) + "\n", sum(part.urgent_total for part in parts) - shown)
+    return CommentBody("\n\n".join([head, *texts]) + "\n", sum(part.urgent_total for part in parts) - shown)
 
 
-def comment_of(text: str) -> Comment | None:
+def comment_of(text: str) -> CommentText | None:
     """What a comment of ours says; None for any other text."""
     lines = text.replace("\r\n", "\n").split("\n")
     first = marked(lines[0])
@@ -78,7 +78,7 @@ def comment_of(text: str) -> Comment | None:
         if word == "end":
             is_open = False
     parts = {part.key: part for block in blocks if (part := read(_trimmed(block))) is not None}
-    return Comment(first[1].get("name", ""), tuple(parts.values()))
+    return CommentText(first[1].get("name", ""), tuple(parts.values()))
 
 
 def _trimmed(lines: list[str]) -> list[str]:
@@ -88,13 +88,13 @@ def _trimmed(lines: list[str]) -> list[str]:
     return lines
 
 
-def _rank(part: Part) -> tuple[int, str, str]:
+def _rank(part: CommentPart) -> tuple[int, str, str]:
     """What somebody must look at is first."""
     serious = part.urgent_total > 0 or any(FAILED in line for line in part.head)
     return (2 if part.quiet else 0 if serious else 1, part.name, part.kind)
 
 
-def _stale(parts: Iterable[Part]) -> list[str]:
+def _stale(parts: Iterable[CommentPart]) -> list[str]:
     """A line where parts are of an older commit than the newest one."""
     compared = [part for part in parts if part.kind in COMPARED and part.commit]
     newest = max(compared, key=lambda part: part.run, default=None)
@@ -108,7 +108,7 @@ def _stale(parts: Iterable[Part]) -> list[str]:
 # -- what fits ------------------------------------------------------------------------------------------------------------------------
 
 
-def _fitting(parts: Sequence[Part], dialect: Dialect, room: int) -> list[Part]:
+def _fitting(parts: Sequence[CommentPart], dialect: Dialect, room: int) -> list[CommentPart]:
     bare = [replace(part, others=(), raw="") if part.others_total else part for part in parts]
     left = room - sum(size(text(part, dialect)) for part in bare)
     if left >= 0:
@@ -126,7 +126,7 @@ def _fitting(parts: Sequence[Part], dialect: Dialect, room: int) -> list[Part]:
     return bare
 
 
-def _with_others(parts: Sequence[Part], bare: Sequence[Part], dialect: Dialect, left: int) -> list[Part]:
+def _with_others(parts: Sequence[CommentPart], bare: Sequence[CommentPart], dialect: Dialect, left: int) -> list[CommentPart]:
     """The room that is left, shared equally; what a short part does not need is for the others."""
     made = list(bare)
     needs = {index: size(text(part, dialect)) - size(text(bare[index], dialect)) for index, part in enumerate(parts)}
@@ -139,7 +139,7 @@ def _with_others(parts: Sequence[Part], bare: Sequence[Part], dialect: Dialect, 
     return made
 
 
-def _some(bare: Part, others: tuple[str, ...], dialect: Dialect, room: int) -> Part:
+def _some(bare: CommentPart, others: tuple[str, ...], dialect: Dialect, room: int) -> CommentPart:
     """As many of the other entries as fit, from the first on."""
     longest = max((len(run) for entry in others for run in re.findall("`+", entry)), default=0)
     used = size(text(replace(bare, others=others[:1]), dialect)) - size(text(bare, dialect)) - size(others[0]) + 2 * longest + 40
@@ -155,17 +155,17 @@ def _some(bare: Part, others: tuple[str, ...], dialect: Dialect, room: int) -> P
 _SHORT: Final = "- "
 
 
-def _titles(part: Part) -> Part:
+def _titles(part: CommentPart) -> CommentPart:
     """A line for each serious entry."""
     lines = [entry.split("\n", 1)[0] for entry in part.urgent]
     return replace(part, raw="", urgent=("\n".join(f"{_SHORT}{line.removeprefix('@@ ').split(' @@')[0]}" for line in lines),))
 
 
-def _number(part: Part) -> Part:
+def _number(part: CommentPart) -> CommentPart:
     """The number of serious entries."""
     number = count(part.urgent_total, "entry that deletes, exposes or failed", "entries that delete, expose or failed")
     return replace(part, raw="", urgent=(f"{_SHORT}{number}: too many to list here; see the HTML or JSON report.",))
 
 
-def _is_short(part: Part) -> bool:
+def _is_short(part: CommentPart) -> bool:
     return bool(part.urgent) and part.urgent[0].startswith(_SHORT)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from reconciler.model import Action, Cause, Severity, Status
-from reconciler.plan.drift import Kept
+from reconciler.model import Action, Cause, Severity, StepStatus
+from reconciler.plan.drift import DriftWord
 from reconciler.report import drift as drifts
-from reconciler.report.entries import Entry, Line
+from reconciler.report.entries import ReportEntry, ReportLine
 from reconciler.report.layout import Style
 from reconciler.report.nested import difference_lines
 from reconciler.report.values import HIDDEN, shown
@@ -34,8 +34,8 @@ class Content:
     project: str | None
     environment: str | None
     headline: str
-    urgent: tuple[Entry, ...] = ()
-    others: tuple[Entry, ...] = ()
+    urgent: tuple[ReportEntry, ...] = ()
+    others: tuple[ReportEntry, ...] = ()
     quiet: bool = False
     notes: tuple[str, ...] = ()
 
@@ -106,14 +106,14 @@ def _destroys(change: Mapping[str, Any]) -> bool:
     return not DESTRUCTIVE.isdisjoint(change["actions"])
 
 
-def _change(change: Mapping[str, Any]) -> Entry:
-    entry = Entry(change["address"], _where(change["source"]))
+def _change(change: Mapping[str, Any]) -> ReportEntry:
+    entry = ReportEntry(change["address"], _where(change["source"]))
     actions = [Action(action) for action in change["actions"]]
     born = not {Action.CREATE, Action.REPLACE}.isdisjoint(actions)
     shown_as_fields = {Action.UPDATE, Action.MOVE}
     for number, action in enumerate(actions):
         if action not in shown_as_fields or not (change["fields"] or change["place"]):
-            entry.lines.append(Line(STYLES[action], SYMBOLS[action], action.value, change["reason"] if number == 0 else ""))
+            entry.lines.append(ReportLine(STYLES[action], SYMBOLS[action], action.value, change["reason"] if number == 0 else ""))
     for field in change["fields"]:
         entry.lines += _field(field, born=born)
     if change["place"] is not None:
@@ -121,12 +121,12 @@ def _change(change: Mapping[str, Any]) -> Entry:
         was = f"was after {before['previous']}" if before["previous"] else "was first"
         into = f" in {after['parent']}" if after["parent"] != before["parent"] and after["parent"] else ""
         entry.lines.append(
-            Line(Style.MOVE, ">", "after" if after["previous"] else "first", f"{after['previous'] or ''}{into}".strip(), was)
+            ReportLine(Style.MOVE, ">", "after" if after["previous"] else "first", f"{after['previous'] or ''}{into}".strip(), was)
         )
     return entry
 
 
-def _field(field: Mapping[str, Any], *, born: bool) -> Iterator[Line]:
+def _field(field: Mapping[str, Any], *, born: bool) -> Iterator[ReportLine]:
     style, symbol = (Style.CREATE, "+") if born else (Style.UPDATE, "~")
     if HIDDEN in (field["before"], field["after"]):
         pairs = [(field["name"], HIDDEN)]
@@ -135,10 +135,10 @@ def _field(field: Mapping[str, Any], *, born: bool) -> Iterator[Line]:
     else:
         pairs = difference_lines(field["name"], field["before"], field["after"])
     for number, (name, value) in enumerate(pairs):
-        yield Line(style, symbol, name, value, MARKS.get(Cause(field["cause"]), "") if number == 0 else "")
+        yield ReportLine(style, symbol, name, value, MARKS.get(Cause(field["cause"]), "") if number == 0 else "")
 
 
-def _exposure(item: Mapping[str, Any]) -> Entry:
+def _exposure(item: Mapping[str, Any]) -> ReportEntry:
     change = f"{item['field']} {shown(item['before'])} -> {shown(item['after'])}: " if item["field"] else ""
     entry = _said(item["address"], Style.DELETE, "!", "exposure", f"{change}{item['says']}", where=_where(item["source"]))
     details = [
@@ -146,17 +146,17 @@ def _exposure(item: Mapping[str, Any]) -> Entry:
         f"also for {', '.join(item['reaches'])}" if item["reaches"] else "",
         f"by {' -> '.join(item['path'])}" if len(item["path"]) > 1 else "",
     ]
-    entry.lines += [Line(Style.DIM, " ", "", detail) for detail in details if detail]
+    entry.lines += [ReportLine(Style.DIM, " ", "", detail) for detail in details if detail]
     return entry
 
 
-def _broken(item: Mapping[str, Any]) -> Entry:
+def _broken(item: Mapping[str, Any]) -> ReportEntry:
     after = f" -> {item['after']}" if item["after"] is not None else ""
     url = f"{item['before'] or HIDDEN_URL}{after}"
     return _said(item["address"], Style.DELETE, "!", "breaks", url, item["reason"], where=_where(item["source"]))
 
 
-def _violation(item: Mapping[str, Any]) -> Entry:
+def _violation(item: Mapping[str, Any]) -> ReportEntry:
     style, word = _VERDICTS[Severity(item["level"])]
     text = f"{item['sort']} {item['rule']}: {item['message']}"
     return _said(item["address"] or WHOLE, style, "!", word, text, item["remedy"], where=_where(item["declared"]))
@@ -168,8 +168,8 @@ def _violation(item: Mapping[str, Any]) -> Entry:
 def _outcome(document: Mapping[str, Any]) -> Content:
     steps, numbers = document["steps"], document["summary"]
     refused = (document["savedPlan"] or {"refused": []})["refused"]
-    undone = [step for step in steps if step["status"] != Status.DONE]
-    serious = (Status.FAILED, Status.IN_DOUBT)
+    undone = [step for step in steps if step["status"] != StepStatus.DONE]
+    serious = (StepStatus.FAILED, StepStatus.IN_DOUBT)
     urgent = [_ended(step) for step in undone if step["status"] in serious]
     urgent += [_said(item["address"], Style.BLOCKED, "!", "refused", item["reason"]) for item in refused]
     others = [
@@ -191,29 +191,29 @@ def _outcome(document: Mapping[str, Any]) -> Content:
     return Content("outcome", name, environment, headline, tuple(urgent), tuple(others), quiet=not (steps or urgent or others))
 
 
-def _ended(step: Mapping[str, Any]) -> Entry:
-    symbol, word = ENDINGS[Status(step["status"])]
-    style = Style.DIM if step["status"] == Status.SKIPPED else Style.BLOCKED
+def _ended(step: Mapping[str, Any]) -> ReportEntry:
+    symbol, word = ENDINGS[StepStatus(step["status"])]
+    style = Style.DIM if step["status"] == StepStatus.SKIPPED else Style.BLOCKED
     return _said(step["address"], style, symbol, word, f"{step['verb']}: {step['error'] or 'no reason was given'}")
 
 
-def _edited(item: Mapping[str, Any]) -> Entry:
+def _edited(item: Mapping[str, Any]) -> ReportEntry:
     if item["field"] is None:
         return _said(item["address"], Style.DRIFT, "~", "differs", item["reason"])
-    entry = Entry(item["address"], "changed by somebody else during the run")
+    entry = ReportEntry(item["address"], "changed by somebody else during the run")
     entry.lines += _field({"name": item["field"], "cause": Cause.YOURS, **item}, born=False)
     return entry
 
 
 def _drift(document: Mapping[str, Any]) -> Content:
     resources, numbers = document["resources"], document["summary"]
-    deleted = [resource for resource in resources if resource["status"] == Kept.DELETED]
+    deleted = [resource for resource in resources if resource["status"] == DriftWord.DELETED]
     others = [
-        *(_drifted(resource) for resource in resources if resource["status"] != Kept.DELETED),
+        *(_drifted(resource) for resource in resources if resource["status"] != DriftWord.DELETED),
         *(_said(item["kind"], Style.BLOCKED, "?", "unknown", item["reason"]) for item in document["unknown"]),
         *(_said(at, Style.BLOCKED, "?", "unknown", "not tracked, so not judged") for at in document["unjudged"]),
     ]
-    changes = ", ".join(f"{numbers[word.value]:,} {word.value}" for word in Kept if numbers[word.value]) or "No drift"
+    changes = ", ".join(f"{numbers[word.value]:,} {word.value}" for word in DriftWord if numbers[word.value]) or "No drift"
     rest = [
         f"{numbers['unmanaged']:,} unmanaged" if numbers["unmanaged"] else "",
         f"{numbers['silenced']:,} known and ignored" if numbers["silenced"] else "",
@@ -228,20 +228,20 @@ def _drift(document: Mapping[str, Any]) -> Content:
     )  # fmt: skip
 
 
-def _drifted(resource: Mapping[str, Any]) -> Entry:
-    status = Kept(resource["status"])
-    entry = Entry(resource["address"], _where(resource["source"]))
-    if status is Kept.DELETED:
+def _drifted(resource: Mapping[str, Any]) -> ReportEntry:
+    status = DriftWord(resource["status"])
+    entry = ReportEntry(resource["address"], _where(resource["source"]))
+    if status is DriftWord.DELETED:
         at = f", {resource['deletedAt']}" if resource["deletedAt"] else ""
-        entry.lines.append(Line(Style.DELETE, "-", "deleted", f"outside Reconciler{at}"))
+        entry.lines.append(ReportLine(Style.DELETE, "-", "deleted", f"outside Reconciler{at}"))
     for field in resource["fields"]:
         hidden = HIDDEN in (field["lastApplied"], field["now"])
         pairs = [(field["name"], HIDDEN)] if hidden else difference_lines(field["name"], field["lastApplied"], field["now"])
-        entry.lines += [Line(drifts.STYLES[status], "~", name, value, field["note"] or "") for name, value in pairs]
+        entry.lines += [ReportLine(drifts.STYLES[status], "~", name, value, field["note"] or "") for name, value in pairs]
     if resource["place"] is not None:
         then, now = (resource["place"][side]["previous"] for side in ("lastApplied", "now"))
         text = f"{f'after {then}' if then else 'first'} -> {f'after {now}' if now else 'first'}"
-        entry.lines.append(Line(Style.MOVE, ">", "place", text))
+        entry.lines.append(ReportLine(Style.MOVE, ">", "place", text))
     return entry
 
 
@@ -272,9 +272,9 @@ def _findings(document: Mapping[str, Any]) -> Content:
 # -- lines ----------------------------------------------------------------------------------------------------------------------------
 
 
-def _said(title: str, style: Style, symbol: str, word: str, text: str, note: str = "", *, where: str = "") -> Entry:
+def _said(title: str, style: Style, symbol: str, word: str, text: str, note: str = "", *, where: str = "") -> ReportEntry:
     """An entry of one line."""
-    return Entry(title, where, [Line(style, symbol, word, text, note)])
+    return ReportEntry(title, where, [ReportLine(style, symbol, word, text, note)])
 
 
 def _where(source: Mapping[str, Any] | None) -> str:

@@ -1,6 +1,6 @@
 """One part of a comment: what one job says of one project and environment, between two hidden markers.
 
-In: `Content`, or the lines of a comment. Out: lines, or `Part`.
+In: `Content`, or the lines of a comment. Out: lines, or `CommentPart`.
 
 A marker fills a line and carries the part's key, the number and commit of the run that wrote it, and a digest. No other line of a part can
 look like one: every text of somebody is in a fenced block, whose lines begin with a sign or `@@`, or in a code span behind our own words.
@@ -42,7 +42,7 @@ class Dialect:
 
 
 @dataclass(frozen=True)
-class Part:
+class CommentPart:
     """A part. `run`: the number of the run that wrote it and its attempt. `urgent`, `others`: as many as there were, and the texts that are
     left of them. `raw`: the lines as they were read; they are written again as they are unless there is no room for them."""
 
@@ -70,7 +70,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Origin:
+class PartOrigin:
     """Where a part comes from. `links`: text and URL."""
 
     run: Run = (0, 0)
@@ -78,7 +78,7 @@ class Origin:
     links: tuple[tuple[str, str], ...] = ()
 
 
-def part(content: Content, name: str, origin: Origin) -> Part:
+def part(content: Content, name: str, origin: PartOrigin) -> CommentPart:
     """What a job says. `name`: of the project and environment, the same in each run."""
     commit = origin.commit if _COMMIT.fullmatch(origin.commit) else ""
     links = [f"[{text}](<{url}>)" for text, url in origin.links if is_link(url)]
@@ -90,7 +90,7 @@ def part(content: Content, name: str, origin: Origin) -> Part:
     head = (f"{title}: {about}",) if content.quiet else (f"#### {title}", "", about, *remarks)
     urgent, others = (tuple(map(entry_text, entries)) for entries in (content.urgent, content.others))
     digest = sha256("\0".join([*head, *urgent, "", *others]).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return Part(name, content.kind, origin.run, commit, content.quiet, digest, head, urgent, others, len(urgent), len(others))
+    return CommentPart(name, content.kind, origin.run, commit, content.quiet, digest, head, urgent, others, len(urgent), len(others))
 
 
 def is_link(url: str) -> bool:
@@ -110,7 +110,7 @@ def code(text: str, most: int = NAME_MAX) -> str:
 # -- writing --------------------------------------------------------------------------------------------------------------------------
 
 
-def text(part: Part, dialect: Dialect) -> str:
+def text(part: CommentPart, dialect: Dialect) -> str:
     """The lines of a part, markers included."""
     if part.raw:
         return part.raw
@@ -126,7 +126,7 @@ def text(part: Part, dialect: Dialect) -> str:
     return "\n".join([*lines, "", mark("end", {}, dialect)])
 
 
-def _rest(part: Part, dialect: Dialect) -> list[str]:
+def _rest(part: CommentPart, dialect: Dialect) -> list[str]:
     other = "other " if part.urgent_total else ""
     number, left = count(part.others_total, f"{other}entry", f"{other}entries"), part.others_total - len(part.others)
     if not part.others:
@@ -159,7 +159,7 @@ def marked(line: str) -> tuple[str, dict[str, str]] | None:
     return match[1], {name: unquote(value, errors="surrogatepass") for name, _, value in pairs}
 
 
-def read(lines: Sequence[str]) -> Part | None:
+def read(lines: Sequence[str]) -> CommentPart | None:
     """A part from its lines, markers included; None where its marker is none of ours."""
     begin = marked(lines[0]) if lines else None
     if begin is None or begin[0] != "part":
@@ -184,7 +184,7 @@ def read(lines: Sequence[str]) -> Part | None:
             rest = True
         elif not rest and not blocks and marked(line) is None:
             head.append(line)
-    return Part(
+    return CommentPart(
         about["name"], about["kind"], (_number(run), _number(attempt)), about.get("commit", ""), about.get("quiet") == "1",
         about.get("digest", ""), tuple("\n".join(head).strip("\n").split("\n")), blocks.get(False, ()), blocks.get(True, ()),
         _number(about.get("urgent")), _number(about.get("others")), "\n".join(lines),

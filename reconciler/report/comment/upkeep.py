@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from reconciler.report.comment.body import Comment, body, comment_of
-from reconciler.report.comment.part import Dialect, Part
+from reconciler.report.comment.body import CommentText, body, comment_of
+from reconciler.report.comment.part import CommentPart, Dialect
 
 
 @dataclass(frozen=True)
-class Known:
+class OurComment:
     """A comment of ours. `id`: greater for a later one. `hidden`: minimised."""
 
     id: int
@@ -24,18 +24,18 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Create:
+class CreateComment:
     body: str
 
 
 @dataclass(frozen=True)
-class Update:
+class UpdateComment:
     id: int
     body: str
 
 
 @dataclass(frozen=True)
-class Delete:
+class DeleteComment:
     id: int
 
 
@@ -49,11 +49,11 @@ class Reveal:
     id: int
 
 
-Step = Create | Update | Delete | Hide | Reveal
+Step = CreateComment | UpdateComment | DeleteComment | Hide | Reveal
 
 
 @dataclass(frozen=True)
-class Mode:
+class CommentMode:
     """`separate`: a comment for each name. `hides`: whether the forge can minimise comments."""
 
     dialect: Dialect
@@ -66,16 +66,16 @@ class Upkeep:
     """What to do now. `superseded`: parts of the job that a later run has written already. `short`: serious entries not shown whole."""
 
     steps: tuple[Step, ...]
-    superseded: tuple[Part, ...] = ()
+    superseded: tuple[CommentPart, ...] = ()
     short: int = 0
 
 
-def upkeep(known: Sequence[Known], mine: Sequence[Part], mode: Mode, *, written: bool = False) -> Upkeep:
+def upkeep(known: Sequence[OurComment], mine: Sequence[CommentPart], mode: CommentMode, *, written: bool = False) -> Upkeep:
     """The next steps. `written`: the job's parts were in a comment already, so an equal run that says something else came later."""
     comments = {item.id: comment for item in sorted(known, key=lambda item: item.id) if (comment := comment_of(item.body)) is not None}
     names = {part.name for part in mine}
     steps: list[Step] = []
-    superseded: dict[tuple[str, str], Part] = {}
+    superseded: dict[tuple[str, str], CommentPart] = {}
     short = 0
     for name in sorted(names) if mode.separate else [""]:
         own = [part for part in mine if name in ("", part.name)]
@@ -89,7 +89,7 @@ def upkeep(known: Sequence[Known], mine: Sequence[Part], mode: Mode, *, written:
                 parts[part.key] = part
             elif before.version != part.version:
                 superseded[part.key] = before
-        made = body(Comment(name, tuple(parts.values())), mode.dialect)
+        made = body(CommentText(name, tuple(parts.values())), mode.dialect)
         short += made.short
         place = next((item for item in known if item.id == home), None)
         steps += _steps(place, read, parts, made.text, moving=any(elsewhere.values()), mode=mode)
@@ -98,46 +98,52 @@ def upkeep(known: Sequence[Known], mine: Sequence[Part], mode: Mode, *, written:
             if leaving and all(part.key in at_home and at_home[part.key].run >= part.run for part in leaving):
                 steps += _left(id, comments[id], leaving, mode)
             elif not leaving and comments[id].name == name:
-                steps.append(Delete(id))  # a second one without a part
+                steps.append(DeleteComment(id))  # a second one without a part
     return Upkeep(tuple(steps), tuple(superseded.values()), short)
 
 
-def numbered(known: Iterable[Known], mine: Iterable[Part]) -> list[Part]:
+def numbered(known: Iterable[OurComment], mine: Iterable[CommentPart]) -> list[CommentPart]:
     """The parts of a job without the number of a run: each is a later attempt of the run whose part it replaces."""
     comments = [comment for item in known if (comment := comment_of(item.body)) is not None]
     latest = _newest(part for comment in comments for part in comment.parts)
     return [part if part.run[0] else replace(part, run=_next(latest.get(part.key), part)) for part in mine]
 
 
-def _next(before: Part | None, part: Part) -> tuple[int, int]:
+def _next(before: CommentPart | None, part: CommentPart) -> tuple[int, int]:
     if before is None:
         return 0, 1
     return before.run if before.digest == part.digest else (before.run[0], before.run[1] + 1)
 
 
 def _steps(
-    home: Known | None, read: Sequence[Part], parts: Mapping[tuple[str, str], Part], text: str, *, moving: bool, mode: Mode
+    home: OurComment | None,
+    read: Sequence[CommentPart],
+    parts: Mapping[tuple[str, str], CommentPart],
+    text: str,
+    *,
+    moving: bool,
+    mode: CommentMode,
 ) -> list[Step]:
     """What the comment itself needs. `moving`: parts of it are in another comment."""
     quiet = all(part.quiet for part in parts.values())
     if home is None:
-        return [Create(text)] if moving or not quiet else []
+        return [CreateComment(text)] if moving or not quiet else []
     changed = {part.key: part.version for part in read} != {key: part.version for key, part in parts.items()}
     steps: list[Step] = [Reveal(home.id)] if mode.hides and changed and home.hidden and not quiet else []  # first: so it is not forgotten
-    steps += [Update(home.id, text)] if changed else []
+    steps += [UpdateComment(home.id, text)] if changed else []
     return [*steps, Hide(home.id)] if mode.hides and quiet and not home.hidden else steps
 
 
-def _newest(parts: Iterable[Part]) -> dict[tuple[str, str], Part]:
+def _newest(parts: Iterable[CommentPart]) -> dict[tuple[str, str], CommentPart]:
     """One part for each key: that of the latest run, the first of equals."""
-    newest: dict[tuple[str, str], Part] = {}
+    newest: dict[tuple[str, str], CommentPart] = {}
     for part in parts:
         if part.key not in newest or newest[part.key].run < part.run:
             newest[part.key] = part
     return newest
 
 
-def _leaving(comment: Comment, name: str, names: set[str]) -> tuple[Part, ...]:
+def _leaving(comment: CommentText, name: str, names: set[str]) -> tuple[CommentPart, ...]:
     """The parts of another comment that belong to the one called `name`."""
     if comment.name == name:
         return comment.parts
@@ -146,8 +152,8 @@ def _leaving(comment: Comment, name: str, names: set[str]) -> tuple[Part, ...]:
     return tuple(part for part in comment.parts if part.name == name or (not name and part.name in names))
 
 
-def _left(id: int, comment: Comment, leaving: Sequence[Part], mode: Mode) -> list[Step]:
+def _left(id: int, comment: CommentText, leaving: Sequence[CommentPart], mode: CommentMode) -> list[Step]:
     """What happens to a comment whose parts are in another one."""
     gone = {part.key for part in leaving}
     rest = tuple(part for part in comment.parts if part.key not in gone)
-    return [Update(id, body(Comment(comment.name, rest), mode.dialect).text)] if rest else [Delete(id)]
+    return [UpdateComment(id, body(CommentText(comment.name, rest), mode.dialect).text)] if rest else [DeleteComment(id)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from reconciler.plan.drift import Kept
+from reconciler.plan.drift import DriftWord
 from reconciler.report.schemas import types as t
 
 
@@ -24,7 +24,7 @@ class DriftedSpotData(t.Record):
 
 
 class DriftedData(t.ResourceData):
-    status: Annotated[str, t.OneOf(Kept)]
+    status: Annotated[str, t.OneOf(DriftWord)]
     fields: Annotated[t.Items[DriftedFieldData], t.doc("What differs from what was last applied.")]
     cannotBeSet: Annotated[bool, t.doc("Whether something of it cannot be set back by a request.")]
     place: Annotated[DriftedSpotData | None, t.doc("Its position among its siblings, if that changed.")]

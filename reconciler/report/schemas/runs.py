@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from reconciler.model import RunStatus, Status, What
+from reconciler.model import RunStatus, StepStatus, What
 from reconciler.report.checks import Level
 from reconciler.report.schemas import types as t
 from reconciler.report.schemas.plan import OriginData
@@ -26,7 +26,7 @@ class ResultData(t.Record):
     id: t.Number
     address: t.AddressText
     verb: t.Text
-    status: Annotated[str, t.OneOf(Status)]
+    status: Annotated[str, t.OneOf(StepStatus)]
     error: Annotated[t.Text | None, t.doc("Why it failed; null where it is done.")]
     cause: NotRequired[Annotated[t.CauseId | None, t.doc("Its cause; null where it is done.")]]
 

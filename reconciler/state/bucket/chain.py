@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Link:
+class ChainObject:
     """An object of the chain. `version`: of the tables. `columns`: of the rows, by table."""
 
     number: int
@@ -70,7 +70,7 @@ class Chain:
         self.requests += 1
         self._objects.put(SNAPSHOT, _packed(image))
 
-    def after(self, number: int) -> Iterator[Link]:
+    def after(self, number: int) -> Iterator[ChainObject]:
         """The objects that follow a number, up to the first that does not exist."""
         width = 1
         while True:
@@ -86,7 +86,7 @@ class Chain:
                 yield self._link(number, content)
             width = min(2 * width, AHEAD)
 
-    def append(self, number: int, version: int, changes: Sequence[Change]) -> Link | None:
+    def append(self, number: int, version: int, changes: Sequence[Change]) -> ChainObject | None:
         """Create the object with that number: None where it is ours, and durable; else the one that has the number.
 
         After a lost answer the object is read: it is ours where it has what we sent, which nobody else can have sent.
@@ -138,14 +138,14 @@ class Chain:
             self._pause(PAUSES[attempt])
             attempt += 1
 
-    def _link(self, number: int, content: bytes) -> Link:
+    def _link(self, number: int, content: bytes) -> ChainObject:
         name = _name(number)
         try:
             link = json.loads(self._unpacked(content, name))
             if link["format"] != FORMAT:
                 raise self._damaged(name)
             changes = [(str(table), _read_row(old), _read_row(new)) for table, old, new in link["changes"]]
-            return Link(number, int(link["version"]), {str(table): list(names) for table, names in link["columns"].items()}, changes)
+            return ChainObject(number, int(link["version"]), {str(table): list(names) for table, names in link["columns"].items()}, changes)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise self._damaged(name) from error
 

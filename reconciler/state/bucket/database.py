@@ -22,7 +22,7 @@ from typing import Final, TypeVar
 from sqlalchemy import Connection, StaticPool
 
 from reconciler.errors import StateError
-from reconciler.state.bucket.chain import Chain, Link
+from reconciler.state.bucket.chain import Chain, ChainObject
 from reconciler.state.bucket.changes import COLUMNS, Recorder, Unfit, apply
 from reconciler.state.bucket.objects import Objects, Unreachable
 from reconciler.state.database import engine_over
@@ -183,7 +183,7 @@ class Bucket:
             self._apply(link)
         self._migrate(OURS)
 
-    def _apply(self, link: Link) -> None:
+    def _apply(self, link: ChainObject) -> None:
         if link.version > OURS:
             wrong = f"{self.where} was written by a newer version: its schema is {link.version}, this version supports {OURS}"
             raise StateError(wrong, id="RC-state-newer", hint=migrations.NEWER_HINT)

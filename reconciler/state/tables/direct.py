@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from reconciler.model import Run, State
+    from reconciler.model import RecordedRun, State
 
 VERSION: Final = 8  # of the tables that these statements read; with others the store is asked
 DONE: Final = ("done", "recovered")
@@ -57,7 +57,7 @@ def digest_key(path: Path) -> bytes | None:
     return row[0] if row is not None and isinstance(row[0], bytes) and row[0] else None
 
 
-class Tracked(NamedTuple):
+class TrackedRow(NamedTuple):
     """An object that a state tracks."""
 
     address: str
@@ -72,7 +72,7 @@ class Tracking(NamedTuple):
 
     lineage: str
     serial: int
-    objects: Sequence[Tracked]
+    objects: Sequence[TrackedRow]
 
 
 def read_tracking(path: Path, scope: Scope) -> Tracking | None:
@@ -80,7 +80,7 @@ def read_tracking(path: Path, scope: Scope) -> Tracking | None:
     try:
         with _current(path, scope) as (connection, row):
             rows = connection.execute(_BINDINGS, (row[0],)).fetchall()
-        objects = [Tracked(address, kind, id, origin, bool(protected)) for address, kind, id, origin, protected in rows]
+        objects = [TrackedRow(address, kind, id, origin, bool(protected)) for address, kind, id, origin, protected in rows]
         if not objects or any(origin not in ORIGINS for origin in {tracked.origin for tracked in objects}):
             return None
         return Tracking(row[1], row[2], sorted(objects, key=lambda tracked: tracked.address.split("/")))
@@ -91,15 +91,15 @@ def read_tracking(path: Path, scope: Scope) -> Tracking | None:
 def tracking_of(state: State) -> Tracking:
     """The same of a state that the store read."""
     objects = [
-        Tracked(str(address), binding.kind, binding.id, binding.origin.value, binding.protected)
+        TrackedRow(str(address), binding.kind, binding.id, binding.origin.value, binding.protected)
         for address, binding in sorted(state.bindings.items())
     ]
     return Tracking(state.lineage, state.serial, objects)
 
 
-def read_runs(path: Path, scope: Scope) -> tuple[Run, ...] | None:
+def read_runs(path: Path, scope: Scope) -> tuple[RecordedRun, ...] | None:
     """Every run of a state, newest first; None also where one of them has not ended, or none did anything yet."""
-    from reconciler.model.history import Run
+    from reconciler.model.history import RecordedRun
 
     did: dict[str, dict[str, int]] = defaultdict(dict)
     undone: dict[str, dict[str, int]] = defaultdict(dict)
@@ -116,7 +116,7 @@ def read_runs(path: Path, scope: Scope) -> tuple[Run, ...] | None:
         if not (did or undone or turned) or any(exit_code is None for *_, exit_code in rows):
             return None
         return tuple(
-            Run(
+            RecordedRun(
                 id, who, command, datetime.fromisoformat(started), datetime.fromisoformat(ended), exit_code,
                 did.get(id, {}), undone.get(id, {}), turned.get(id, {}),
             )

@@ -20,7 +20,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Before, Binding, Intent, Origin, Place, Stood
+from reconciler.model import Before, Binding, Intent, Origin, SiblingPlace, Stood
 from reconciler.resource import UNSET
 from reconciler.state.errors import RESTORE
 from reconciler.state.tables.schema import befores, bindings, fields, journal, known, open_intents, outcomes
@@ -130,7 +130,7 @@ def _decoded(rows: Sequence[Any], column: int, word: str) -> dict[str, dict[str,
 
 def _binding(row: Any, sent: Mapping[str, Any], seen: Mapping[str, Any]) -> Binding:
     try:
-        place = None if row.place_parent is None else Place(row.place_parent, row.place_index)
+        place = None if row.place_parent is None else SiblingPlace(row.place_parent, row.place_index)
         return Binding(Address.parse(row.address), row.kind, row.id, Origin(row.origin), sent, seen, bool(row.protected), place)
     except (TypeError, ValueError) as error:
         raise damaged(f"the binding {row.address!r}") from error

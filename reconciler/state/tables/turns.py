@@ -1,6 +1,6 @@
 """What changed of the bindings without a request, written down and read back.
 
-In: a connection inside a transaction. Out: `Turn`s. Forbidden: changing bindings; deciding what can be undone.
+In: a connection inside a transaction. Out: `StateChange`s. Forbidden: changing bindings; deciding what can be undone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, bindparam, func, insert, select
 
 from reconciler.address import Address
-from reconciler.model import Turn, What
+from reconciler.model import StateChange, What
 from reconciler.state.tables.rows import damaged
 from reconciler.state.tables.schema import bindings, runs, turns
 
@@ -37,23 +37,23 @@ def bound(connection: Connection, state: int) -> Bound:
     return {(row.kind, row.id): (row.address, bool(row.protected)) for row in connection.execute(_BOUND, {"of": state})}
 
 
-def turned(before: Bound, after: Bound) -> Iterator[Turn]:
+def turned(before: Bound, after: Bound) -> Iterator[StateChange]:
     """What differs: of each object of which anything does, addresses in order."""
     for key, (address, protected) in sorted(before.items(), key=lambda pair: pair[1]):
         if key not in after:
-            yield Turn(What.FORGET, Address.parse(address), *key)
+            yield StateChange(What.FORGET, Address.parse(address), *key)
             continue
         now, kept = after[key]
         if now != address:
-            yield Turn(What.RENAME, Address.parse(now), *key, Address.parse(address))
+            yield StateChange(What.RENAME, Address.parse(now), *key, Address.parse(address))
         if kept != protected:
-            yield Turn(What.PROTECT if kept else What.UNPROTECT, Address.parse(now), *key)
+            yield StateChange(What.PROTECT if kept else What.UNPROTECT, Address.parse(now), *key)
     for key, (address, _) in sorted(after.items(), key=lambda pair: pair[1]):
         if key not in before:
-            yield Turn(What.ADOPT, Address.parse(address), *key)
+            yield StateChange(What.ADOPT, Address.parse(address), *key)
 
 
-def write_turns(connection: Connection, state: int, made: Iterator[Turn], *, run: str, at: str) -> None:
+def write_turns(connection: Connection, state: int, made: Iterator[StateChange], *, run: str, at: str) -> None:
     """Append them, as done by that run."""
     last = connection.execute(_LAST, {"of": state}).scalar() or 0
     listed = [
@@ -74,16 +74,16 @@ def write_turns(connection: Connection, state: int, made: Iterator[Turn], *, run
         connection.execute(insert(turns), listed)
 
 
-def read_turns(connection: Connection, state: int, run: str) -> tuple[Turn, ...]:
+def read_turns(connection: Connection, state: int, run: str) -> tuple[StateChange, ...]:
     """What a run changed of the bindings without a request, in its order."""
     found = _TURNS.where(turns.c.run == bindparam("run"))
     return tuple(_turn(row) for row in connection.execute(found, {"of": state, "run": run}))
 
 
-def read_later(connection: Connection, state: int, run: str) -> tuple[tuple[Turn, ...], ...]:
+def read_later(connection: Connection, state: int, run: str) -> tuple[tuple[StateChange, ...], ...]:
     """The same of each run that began after that one, in the order in which they ran."""
     started = {row.id: datetime.fromisoformat(row.started) for row in connection.execute(_STARTED, {"of": state})}
-    later: dict[str, list[Turn]] = {}
+    later: dict[str, list[StateChange]] = {}
     for row in connection.execute(_TURNS, {"of": state}):
         if run in started and started[row.run] > started[run]:
             later.setdefault(row.run, []).append(_turn(row))
@@ -98,8 +98,10 @@ def count_turns(connection: Connection, state: int) -> Mapping[str, Mapping[str,
     return found
 
 
-def _turn(row: Any) -> Turn:
+def _turn(row: Any) -> StateChange:
     try:
-        return Turn(What(row.what), Address.parse(row.address), row.kind, row.target, None if row.old is None else Address.parse(row.old))
+        return StateChange(
+            What(row.what), Address.parse(row.address), row.kind, row.target, None if row.old is None else Address.parse(row.old)
+        )
     except (TypeError, ValueError) as error:
         raise damaged(f"the change {row.id} of a binding") from error

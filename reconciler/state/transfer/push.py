@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Table, delete, func, insert, select, update
 from reconciler.address import Address
 from reconciler.errors import Refused, StateError, UsageError
 from reconciler.report.schemas import state as state_types
-from reconciler.state.reading import Scope
+from reconciler.state.reading import StateScope
 from reconciler.state.tables import rows
 from reconciler.state.tables.renames import write_renames
 from reconciler.state.tables.rules import rules_of, write_rules
@@ -43,7 +43,7 @@ PUSH: Final = "state push"  # the command, as history has it
 Document = Mapping[str, Any]
 
 
-def checked(found: Any, scope: Scope) -> Document:
+def checked(found: Any, scope: StateScope) -> Document:
     """The document, which is well formed and of this scope. Raises `UsageError`."""
     hint = "Create it with `reconciler state pull --out FILE`, and do not change it."
     if not isinstance(found, dict) or found.get("format") != FORMAT:
@@ -60,14 +60,14 @@ def checked(found: Any, scope: Scope) -> Document:
         raise UsageError(
             "the document of the state is damaged: the rules of the project cannot be read", id="RC-state-document-damaged", hint=hint
         ) from error
-    of = Scope(found["project"], found["environment"] or None, found["service"])
+    of = StateScope(found["project"], found["environment"] or None, found["service"])
     if of != scope:
         wrong = f"it is the state of {_named(of)}, and this is {_named(scope)}"
         raise UsageError(wrong, id="RC-state-of-another", hint="Ids are only valid for one service and project.")
     return found
 
 
-def _named(scope: Scope) -> str:
+def _named(scope: StateScope) -> str:
     return f"{scope.project}{f' in {scope.environment}' if scope.environment else ''} on {scope.service}"
 
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from reconciler.fleet.model import Approval, Change, Mode
+from reconciler.fleet.model import Approval, ChangeClass, Mode
 from reconciler.fleet.pages import readers, render
 from reconciler.fleet.pages import views as v
 from reconciler.fleet.pages.query import PAGE_SIZE, AuditQuery, Query
-from reconciler.fleet.status import Word
+from reconciler.fleet.status import StatusWord
 
 NOW = datetime(2026, 11, 23, 14, 2, 11, tzinfo=UTC)
 MARKUP = "\"><script src=//evil.example/x.js></script><img src=x onerror=alert(1)>'{{ 7*7 }}{% raw %}"
@@ -85,18 +85,18 @@ def ago(**words: float) -> datetime:
 def rows(number: int = PAGE_SIZE) -> list[v.RowView]:
     """Rows with every status, health and state among them."""
     made = [
-        v.RowView("acme-handbook", "acme", Mode.APPLY, Word.UNKNOWN, ("the last reading is 3 h old", "the last run failed: the service answered 503 to GET /v1/orgs/org_acme/sites, six times in 40 s"), timedelta(hours=3), 0.91, v.HealthView(), recovering=True),
-        v.RowView("acme-api", "acme", Mode.APPLY, Word.UNKNOWN, ("it was never read",), None, None, v.HealthView()),
-        v.RowView("globex-docs", "globex", Mode.APPLY, Word.OUT_OF_SYNC, CAUSES, timedelta(seconds=41), 0.999, v.HealthView(v.Health.BROKEN, ("12 links are broken", "the certificate of acme/saml/okta expires in 3 d")), waits="approval is missing: exposure (2 people), delete (1 person)", running=ago(seconds=12)),
-        v.RowView("initech-de", "initech", Mode.PLAN, Word.OUT_OF_SYNC, CAUSES[:1], timedelta(minutes=4), 0.5, v.HealthView(v.Health.WARNING, ("a share link of docs expires in 9 d",)), paused=v.PauseView("grace@initech.example", "the migration of Tuesday", NOW + timedelta(hours=2)), wave=1),
-        v.RowView("umbrella-old", "umbrella", Mode.WATCH, Word.SYNCED, (), timedelta(days=12), 1.0, v.HealthView(v.Health.UNKNOWN), orphaned=True),
+        v.RowView("acme-handbook", "acme", Mode.APPLY, StatusWord.UNKNOWN, ("the last reading is 3 h old", "the last run failed: the service answered 503 to GET /v1/orgs/org_acme/sites, six times in 40 s"), timedelta(hours=3), 0.91, v.HealthView(), recovering=True),
+        v.RowView("acme-api", "acme", Mode.APPLY, StatusWord.UNKNOWN, ("it was never read",), None, None, v.HealthView()),
+        v.RowView("globex-docs", "globex", Mode.APPLY, StatusWord.OUT_OF_SYNC, CAUSES, timedelta(seconds=41), 0.999, v.HealthView(v.Health.BROKEN, ("12 links are broken", "the certificate of acme/saml/okta expires in 3 d")), waits="approval is missing: exposure (2 people), delete (1 person)", running=ago(seconds=12)),
+        v.RowView("initech-de", "initech", Mode.PLAN, StatusWord.OUT_OF_SYNC, CAUSES[:1], timedelta(minutes=4), 0.5, v.HealthView(v.Health.WARNING, ("a share link of docs expires in 9 d",)), paused=v.PauseView("grace@initech.example", "the migration of Tuesday", NOW + timedelta(hours=2)), wave=1),
+        v.RowView("umbrella-old", "umbrella", Mode.WATCH, StatusWord.SYNCED, (), timedelta(days=12), 1.0, v.HealthView(v.Health.UNKNOWN), orphaned=True),
     ]  # fmt: skip
     while len(made) < number:
         index = len(made)
         synced = index % 6 != 0
         made.append(
             v.RowView(
-                f"team-{index:04}", ("acme", "globex", "initech")[index % 3], Mode.APPLY, Word.SYNCED if synced else Word.OUT_OF_SYNC,
+                f"team-{index:04}", ("acme", "globex", "initech")[index % 3], Mode.APPLY, StatusWord.SYNCED if synced else StatusWord.OUT_OF_SYNC,
                 () if synced else CAUSES[1:2], timedelta(seconds=index * 17 % 600), 1.0 if index % 4 else 0.87,
                 v.HealthView(v.Health.HEALTHY),
             )
@@ -119,7 +119,7 @@ def empty_list() -> v.ListView:
 
 def hostile_list() -> v.ListView:
     made = [
-        v.RowView(text, text, Mode.APPLY, Word.OUT_OF_SYNC, (text, text), timedelta(1), 0.5, v.HealthView(v.Health.BROKEN, (text,)), waits=text, paused=v.PauseView(text, text, NOW))
+        v.RowView(text, text, Mode.APPLY, StatusWord.OUT_OF_SYNC, (text, text), timedelta(1), 0.5, v.HealthView(v.Health.BROKEN, (text,)), waits=text, paused=v.PauseView(text, text, NOW))
         for text in HOSTILE
     ]  # fmt: skip
     query = Query(text=MARKUP, tenant=MARKUP, status="OutOfSync")
@@ -134,7 +134,7 @@ def samples(days: int = 14) -> list[v.SampleView]:
         ahead = 0 if dice.random() < 0.3 else ahead + (dice.random() < 0.04) * dice.randint(1, 9)
         unmanaged += (dice.random() < 0.03) * dice.randint(-2, 3)
         lost = 150 < number < 160
-        word = Word.UNKNOWN if lost else Word.OUT_OF_SYNC if drift or ahead else Word.SYNCED
+        word = StatusWord.UNKNOWN if lost else StatusWord.OUT_OF_SYNC if drift or ahead else StatusWord.SYNCED
         made.append(v.SampleView(NOW - timedelta(days=days) + timedelta(hours=number), word, ahead, drift, unmanaged, 0.93))
     return made
 
@@ -143,19 +143,21 @@ def project(**changes: Any) -> v.ProjectView:
     """A project with all that a page can show."""
     digest = "9f2c1e7ab04d5566" * 4
     rejected = v.DecisionView("grace@globex.example", False, (), "00" * 32, ago(days=2), "the legacy guides are still linked", False)
-    approved = v.DecisionView("ada@acme.example", True, (Change.CREATE, Change.DELETE), digest, ago(minutes=12), "agreed in the call")
+    approved = v.DecisionView(
+        "ada@acme.example", True, (ChangeClass.CREATE, ChangeClass.DELETE), digest, ago(minutes=12), "agreed in the call"
+    )
     author = v.DecisionView(
-        "lin@globex.example", True, (Change.EXPOSURE,), digest, ago(minutes=9), "", False, "they are an author of the commit"
+        "lin@globex.example", True, (ChangeClass.EXPOSURE,), digest, ago(minutes=9), "", False, "they are an author of the commit"
     )
     plan = v.PlanView(
         digest, "4c1d9e0f2ab3445566778899aabbccddeeff0011", ago(minutes=14), PLAN, ("lin@globex.example",), readers.gained(DOCUMENT),
         readers.lost(DOCUMENT), 5,
     )  # fmt: skip
     rules = (
-        v.RuleView(Change.CREATE, Approval.ONE, 0, ("ada@acme.example",)),
-        v.RuleView(Change.DELETE, Approval.TWO, 1, ("ada@acme.example",)),
-        v.RuleView(Change.EXPOSURE, Approval.TWO, 2, ()),
-        v.RuleView(Change.TITLES, Approval.AUTO, 0, ()),
+        v.RuleView(ChangeClass.CREATE, Approval.ONE, 0, ("ada@acme.example",)),
+        v.RuleView(ChangeClass.DELETE, Approval.TWO, 1, ("ada@acme.example",)),
+        v.RuleView(ChangeClass.EXPOSURE, Approval.TWO, 2, ()),
+        v.RuleView(ChangeClass.TITLES, Approval.AUTO, 0, ()),
     )
     runs = [
         v.RunView(4_812, ago(seconds=12), ago(seconds=11)),
@@ -176,7 +178,7 @@ def project(**changes: Any) -> v.ProjectView:
 
 def bare_project() -> v.ProjectView:
     """A project that was just declared, for a viewer who may only look."""
-    row = v.RowView("new-project", "acme", Mode.WATCH, Word.UNKNOWN, ("it was never read",))
+    row = v.RowView("new-project", "acme", Mode.WATCH, StatusWord.UNKNOWN, ("it was never read",))
     source = v.SourceView("git@git.example.com:acme/docs.git", "HEAD", ".", "https://api.example.com", timedelta(seconds=600))
     return v.ProjectView(FRAME, row, source, next_due=NOW)
 
@@ -184,11 +186,11 @@ def bare_project() -> v.ProjectView:
 def hostile_project() -> v.ProjectView:
     """Hostile texts wherever a text can be."""
     text = " ".join(HOSTILE)
-    row = v.RowView(text, text, Mode.APPLY, Word.OUT_OF_SYNC, HOSTILE, timedelta(1), 0.5, v.HealthView(v.Health.BROKEN, HOSTILE), text, 0, NOW, True, False, v.PauseView(text, text))  # fmt: skip
+    row = v.RowView(text, text, Mode.APPLY, StatusWord.OUT_OF_SYNC, HOSTILE, timedelta(1), 0.5, v.HealthView(v.Health.BROKEN, HOSTILE), text, 0, NOW, True, False, v.PauseView(text, text))  # fmt: skip
     entry = v.ReadersView(text, text, HOSTILE, HOSTILE, HOSTILE, text)
     plan = v.PlanView(text, text, NOW, "\n".join(HOSTILE) + "\n  - " + MARKUP, HOSTILE, (entry,), (entry,))
-    decision = v.DecisionView(text, True, (Change.DELETE,), text, NOW, text, False, text)
-    approvals = v.ApprovalsView((v.RuleView(Change.DELETE, Approval.TWO, 1, HOSTILE),), (decision,), decision, text)
+    decision = v.DecisionView(text, True, (ChangeClass.DELETE,), text, NOW, text, False, text)
+    approvals = v.ApprovalsView((v.RuleView(ChangeClass.DELETE, Approval.TWO, 1, HOSTILE),), (decision,), decision, text)
     source = v.SourceView(text, text, text, text, timedelta(1), text, text, text, HOSTILE, text)
     run = v.RunView(1, NOW, NOW, NOW, text, text, text, 1, text)
     quarantine = v.QuarantineView(text, HOSTILE, text, NOW)
@@ -203,9 +205,13 @@ def cells(number: int, tenants: int = 40) -> list[v.CellView]:
         chance = dice.random()
         bad = tenant == 3 and dice.random() < 0.6
         word = (
-            Word.UNKNOWN if chance < 0.02 or (tenant == 7 and chance < 0.7) else Word.OUT_OF_SYNC if chance < 0.08 or bad else Word.SYNCED
+            StatusWord.UNKNOWN
+            if chance < 0.02 or (tenant == 7 and chance < 0.7)
+            else StatusWord.OUT_OF_SYNC
+            if chance < 0.08 or bad
+            else StatusWord.SYNCED
         )
-        age = int(dice.expovariate(1 / 400)) if word is not Word.UNKNOWN else None if chance < 0.004 else dice.randint(1_900, 200_000)
+        age = int(dice.expovariate(1 / 400)) if word is not StatusWord.UNKNOWN else None if chance < 0.004 else dice.randint(1_900, 200_000)
         made.append(
             v.CellView(
                 f"project-{index:05}", f"tenant-{tenant:02}", index % 3 if tenant < 5 else 0, word, age, 600, chance > 0.997, chance > 0.99
@@ -234,7 +240,7 @@ def empty_overview() -> v.OverviewView:
 
 
 def hostile_overview() -> v.OverviewView:
-    made = [v.CellView(text, text, index, word, 10, 600) for index, text in enumerate(HOSTILE) for word in Word]
+    made = [v.CellView(text, text, index, word, 10, 600) for index, text in enumerate(HOSTILE) for word in StatusWord]
     workers = [v.WorkerView(text, 1, 1, 1, text, NOW, NOW) for text in HOSTILE]
     budgets = [v.BudgetView(text, (v.LimitView(0, 0, NOW),)) for text in HOSTILE]
     return v.OverviewView(FRAME, made, v.QueueView(ended=dict.fromkeys(HOSTILE, 1)), workers, budgets)

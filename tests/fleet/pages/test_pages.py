@@ -21,7 +21,7 @@ from reconciler.fleet.model import Mode
 from reconciler.fleet.pages import assets, chart, heatmap, marks, months, query, readers, render
 from reconciler.fleet.pages import views as v
 from reconciler.fleet.pages.query import AuditQuery, Query
-from reconciler.fleet.status import Word
+from reconciler.fleet.status import StatusWord
 from reconciler.report.documents import plan_document
 from reconciler.report.layout import plain
 from reconciler.report.text import plan_text
@@ -147,13 +147,13 @@ def test_who_may_only_look_gets_no_form() -> None:
 
 def test_a_status_is_a_word_and_a_shape_of_its_own() -> None:
     shapes = set()
-    for word in Word:
+    for word in StatusWord:
         row = v.RowView("a", "b", Mode.APPLY, word)
         page = Document(render.render_table(samples.listing(rows=[row], counts={})))
         start = next(index for index, (_, attributes) in enumerate(page.tags) if attributes.get("class") == f"status s-{word.lower()}")
         shapes.add(page.tags[start + 2][1]["href"])
         assert word in page.text
-    assert len(shapes) == len(Word)
+    assert len(shapes) == len(StatusWord)
 
 
 def test_the_list_says_how_much_there_is_and_leads_to_the_next_page_with_the_same_filter() -> None:
@@ -221,11 +221,11 @@ def test_what_the_command_line_prints_can_be_marked_and_its_document_has_the_rea
 
 @settings(max_examples=25)
 @given(
-    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), st.sampled_from(Word)), min_size=2, max_size=30),
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), st.sampled_from(StatusWord)), min_size=2, max_size=30),
     st.timedeltas(timedelta(), timedelta(days=9)),
 )
 def test_a_chart_covers_the_whole_time_and_leaves_out_only_what_did_not_change(
-    numbers: list[tuple[int, int, int, Word]], pause: timedelta
+    numbers: list[tuple[int, int, int, StatusWord]], pause: timedelta
 ) -> None:
     start = samples.ago(days=40)
     made = [

@@ -17,8 +17,8 @@ from sqlalchemy import func, insert, update
 
 from reconciler.fleet import status
 from reconciler.fleet.changes import changes
-from reconciler.fleet.model import Project, Reference, Repository
-from reconciler.fleet.store import Database, projects
+from reconciler.fleet.model import FleetProject, Repository, SecretReference
+from reconciler.fleet.store import FleetDatabase, projects
 from reconciler.fleet.store import schema as tables
 
 PERSON = "ada@desk"
@@ -29,7 +29,7 @@ SECONDS = 20.0
 class Served:
     """`url`: of the dashboard. `shown`: what the terminal shows; `said`: what the log has."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: FleetDatabase) -> None:
         self.database, self.url = database, ""
         self.shown: queue.Queue[str] = queue.Queue()
         self.said: list[str] = []
@@ -64,7 +64,7 @@ def csrf(page: str) -> str:
 
 
 @contextlib.contextmanager
-def served(database: Database, *, host: str = "127.0.0.1", port: int = 0, token: str | None = TOKEN) -> Iterator[Served]:
+def served(database: FleetDatabase, *, host: str = "127.0.0.1", port: int = 0, token: str | None = TOKEN) -> Iterator[Served]:
     """A dashboard that ends with the block."""
     from reconciler.fleet.serve.run import Listening, serve
 
@@ -105,12 +105,12 @@ def served(database: Database, *, host: str = "127.0.0.1", port: int = 0, token:
         thread.join()
 
 
-def project(name: str, **words: Any) -> Project:
+def project(name: str, **words: Any) -> FleetProject:
     source = words.pop("source", None) or Repository("https://git.example.com/x.git")
-    return Project(name, source, "https://api.example.com", Reference("env", "TOKEN"), **words)
+    return FleetProject(name, source, "https://api.example.com", SecretReference("env", "TOKEN"), **words)
 
 
-def declare(database: Database, *declared: Project, settings: Mapping[str, Any] | None = None) -> None:
+def declare(database: FleetDatabase, *declared: FleetProject, settings: Mapping[str, Any] | None = None) -> None:
     """Make these projects and settings the fleet."""
     named = {one.name: one for one in declared}
     with database.transaction() as connection:
@@ -118,19 +118,19 @@ def declare(database: Database, *declared: Project, settings: Mapping[str, Any] 
         projects.revise(connection, projects.Revision("fleet.yaml", "", 0, "ada", settings or {}))
 
 
-def read(database: Database, name: str, reading: status.Reading, *, at: datetime | None = None, **more: Any) -> None:
+def read(database: FleetDatabase, name: str, reading: status.Reading, *, at: datetime | None = None, **more: Any) -> None:
     """Write a reading of a project, and other columns."""
     values = {"reading": status.as_data(reading), "read_at": at or func.now(), **more}
     with database.transaction() as connection:
         connection.execute(update(tables.projects).where(tables.projects.c.name == name).values(values))
 
 
-def add(database: Database, table: Any, *rows: Mapping[str, Any]) -> None:
+def add(database: FleetDatabase, table: Any, *rows: Mapping[str, Any]) -> None:
     with database.transaction() as connection:
         connection.execute(insert(table), list(rows))
 
 
-def rows_of(database: Database, table: Any) -> Sequence[Mapping[str, Any]]:
+def rows_of(database: FleetDatabase, table: Any) -> Sequence[Mapping[str, Any]]:
     with database.transaction() as connection:
         return [dict(row) for row in connection.execute(table.select()).mappings()]
 

@@ -19,7 +19,7 @@ from sqlalchemy import update
 from reconciler.fleet.model import Mode
 from reconciler.fleet.reports import status_document
 from reconciler.fleet.status import Reading
-from reconciler.fleet.store import Database, approvals, projects
+from reconciler.fleet.store import FleetDatabase, approvals, projects
 from reconciler.fleet.store import schema as tables
 from reconciler.fleet.store.database import MIGRATIONS
 from tests.fleet.serve.served import TOKEN, Served, declare, project, read, served
@@ -31,11 +31,11 @@ PLAN: dict[str, Any] = {"changes": [], "exposures": [], "broken": [], "summary":
 
 
 @pytest.fixture
-def site(database: Database) -> Iterator[Served]:
+def site(database: FleetDatabase) -> Iterator[Served]:
     declare(database, project("acme", mode=Mode.APPLY), project("beta"))
     read(database, "acme", GOOD)
     with database.transaction() as connection:
-        approvals.keep_plan(connection, 1, approvals.Plan("c0ffee", PLAN, "digest", text="a plan"))
+        approvals.keep_plan(connection, 1, approvals.StoredPlan("c0ffee", PLAN, "digest", text="a plan"))
     with served(database) as made:
         yield made
 
@@ -69,7 +69,7 @@ def test_the_document_of_the_api_says_what_it_does(site: Served) -> None:
     assert {200, 422} <= seen
 
 
-def test_documents_are_those_of_the_commands_and_probes_say_whether_it_is_ready(site: Served, database: Database) -> None:
+def test_documents_are_those_of_the_commands_and_probes_say_whether_it_is_ready(site: Served, database: FleetDatabase) -> None:
     with site.program() as program, site.program("wrong") as stranger, site.browser() as anybody:
         with database.transaction() as connection:
             rows = projects.read(connection)

@@ -15,10 +15,10 @@ from reconciler.fleet.model import as_data
 from reconciler.fleet.reports import status_of
 from reconciler.fleet.status import Reading
 from reconciler.fleet.status import as_data as reading_data
-from reconciler.fleet.store import Database, projects
+from reconciler.fleet.store import FleetDatabase, projects
 from reconciler.fleet.store import schema as tables
 from reconciler.fleet.store.dashboard import listing
-from reconciler.fleet.store.dashboard.listing import Selection
+from reconciler.fleet.store.dashboard.listing import ProjectSelection
 from tests.fleet.serve.served import declare, project
 from tests.proofs import tries
 
@@ -44,7 +44,7 @@ def health(dice: random.Random, today: Any) -> dict[str, Any] | None:
     return {"concerns": concerns, "unread": dice.choice(([], [], ["site"])), "more": 0}
 
 
-def fill(database: Database, number: int, dice: random.Random) -> None:
+def fill(database: FleetDatabase, number: int, dice: random.Random) -> None:
     """Projects in every condition."""
     declare(database, settings={"expiresSoon": 10 * 86_400 + 80_000})
     with database.transaction() as connection:
@@ -63,7 +63,7 @@ def fill(database: Database, number: int, dice: random.Random) -> None:
             connection.execute(insert(tables.projects).values(row))
 
 
-def test_the_status_and_the_health_in_sql_are_those_of_the_pure_functions(database: Database) -> None:
+def test_the_status_and_the_health_in_sql_are_those_of_the_pure_functions(database: FleetDatabase) -> None:
     dice = random.Random(20)
     fill(database, tries(3_000, 250), dice)
     with database.transaction() as connection:
@@ -80,12 +80,12 @@ def test_the_status_and_the_health_in_sql_are_those_of_the_pure_functions(databa
         }
         assert said == expected
         assert len(Counter(said.values())) > 10
-        everything = listing.listed(connection, Selection(limit=10_000), None)
+        everything = listing.listed(connection, ProjectSelection(limit=10_000), None)
         assert everything.counts == Counter(shown for _, shown, _ in expected.values())
         assert [cell.status for cell in listing.cells(connection, None)] == [said[row.project.name][0] for row in rows]
         for _ in range(tries(60, 15)):
             tenants = dice.choice((None, (), ("a",), ("b", "c")))
-            chosen = Selection(
+            chosen = ProjectSelection(
                 text=dice.choice(("", "", "", "P00", "100 % _", "refused")), tenant=dice.choice(("", "", "a")),
                 status=dice.choice(("", "Synced", "OutOfSync", "Unknown", "orphaned")), mode=dice.choice(("", "watch", "apply")),
                 health=dice.choice(("", "", "Broken", "Warning", "Unknown", "Healthy")), sort=dice.choice(list(listing.SORTS)),
@@ -102,16 +102,16 @@ def test_the_status_and_the_health_in_sql_are_those_of_the_pure_functions(databa
                 assert names == sorted(names, reverse=chosen.descending)
 
 
-def _words(row: projects.Row) -> tuple[str, str, str]:
+def _words(row: projects.ProjectRow) -> tuple[str, str, str]:
     word = status_of(row).word.value
     return word, "orphaned" if row.orphaned else word, health_of(row).word.value
 
 
-def _paged(chosen: Selection, offset: int, limit: int) -> Selection:
-    return Selection(**{**vars(chosen), "offset": offset, "limit": limit})
+def _paged(chosen: ProjectSelection, offset: int, limit: int) -> ProjectSelection:
+    return ProjectSelection(**{**vars(chosen), "offset": offset, "limit": limit})
 
 
-def _matches(row: projects.Row, words: tuple[str, str, str], chosen: Selection, tenants: tuple[str, ...] | None) -> bool:
+def _matches(row: projects.ProjectRow, words: tuple[str, str, str], chosen: ProjectSelection, tenants: tuple[str, ...] | None) -> bool:
     texts = [row.project.name, row.project.tenant, row.project.source.git, row.error or "", *(row.reading or {}).get("unreadable", ())]
     return (
         (tenants is None or row.project.tenant in tenants)
@@ -123,7 +123,7 @@ def _matches(row: projects.Row, words: tuple[str, str, str], chosen: Selection, 
     )
 
 
-def test_a_page_of_ten_thousand_projects_takes_less_than_a_second(database: Database) -> None:
+def test_a_page_of_ten_thousand_projects_takes_less_than_a_second(database: FleetDatabase) -> None:
     fill(database, 100, random.Random(7))
     with database.transaction() as connection:
         table = tables.projects
@@ -136,7 +136,10 @@ def test_a_page_of_ten_thousand_projects_takes_less_than_a_second(database: Data
         assert connection.execute(select(func.count()).select_from(table)).scalar_one() == 10_000
         connection.execute(update(table).values(waits="the plan needs approvals: delete (2)"))
     took = []
-    for chosen in (Selection(), Selection(status="Unknown", health="Broken", text="p0", sort="coverage", descending=True, offset=500)):
+    for chosen in (
+        ProjectSelection(),
+        ProjectSelection(status="Unknown", health="Broken", text="p0", sort="coverage", descending=True, offset=500),
+    ):
         with database.transaction() as connection:
             begun = time.perf_counter()
             assert len(listing.listed(connection, chosen, ("a", "b")).rows) == 50

@@ -22,7 +22,7 @@ from reconciler.fleet.serve import oidc
 from reconciler.fleet.serve import site as site_module
 from reconciler.fleet.serve.routes import login
 from reconciler.fleet.status import Reading
-from reconciler.fleet.store import Database, approvals, audit
+from reconciler.fleet.store import FleetDatabase, approvals, audit
 from reconciler.fleet.store import schema as tables
 from tests.fleet.serve.provider import CLIENT, SECRET, Provider, provided
 from tests.fleet.serve.served import Served, add, csrf, declare, plain, project, read, rows_of, served
@@ -46,7 +46,7 @@ def provider() -> Iterator[Provider]:
 
 
 @pytest.fixture
-def site(database: Database, provider: Provider, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+def site(database: FleetDatabase, provider: Provider, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     monkeypatch.setenv("OIDC_SECRET", SECRET)
     monkeypatch.setenv("HOOK_SECRET", CANARY)
     with socket.socket() as free:
@@ -68,8 +68,10 @@ def site(database: Database, provider: Provider, monkeypatch: pytest.MonkeyPatch
     with database.transaction() as connection:
         for row in connection.execute(select(tables.projects.c.id, tables.projects.c.name, tables.projects.c.tenant)).all():
             document: dict[str, Any] = {"changes": [], "exposures": [], "broken": [], "summary": {}, "about": row.name}
-            approvals.keep_plan(connection, row.id, approvals.Plan("c0ffee", document, f"digest-of-{row.name}", text=f"plan of {row.name}"))
-            audit.write(connection, audit.Line("somebody", "sync", row.name, row.tenant))
+            approvals.keep_plan(
+                connection, row.id, approvals.StoredPlan("c0ffee", document, f"digest-of-{row.name}", text=f"plan of {row.name}")
+            )
+            audit.write(connection, audit.AuditRecord("somebody", "sync", row.name, row.tenant))
         paused = tables.projects.c.name.like("%-1")
         values = {"paused": True, "paused_until": func.now() + timedelta(hours=2), "paused_by": "x", "paused_reason": "y"}
         connection.execute(update(tables.projects).where(paused).values(values))
@@ -87,7 +89,7 @@ def log_in(site: Served, provider: Provider, email: str, *groups: str) -> Iterat
         yield browser
 
 
-def test_a_login_is_refused_unless_everything_about_it_is_right(site: Served, provider: Provider, database: Database) -> None:
+def test_a_login_is_refused_unless_everything_about_it_is_right(site: Served, provider: Provider, database: FleetDatabase) -> None:
     with log_in(site, provider, "ada@blue.example", "blue") as browser:
         assert provider.landed.url.path == "/projects/blue-0"
         assert "ada@blue.example" in browser.get("/").text
@@ -152,7 +154,7 @@ def crawl(browser: httpx.Client) -> dict[str, httpx.Response]:
     return found
 
 
-def test_a_tenant_crawls_every_link_and_never_sees_another(site: Served, provider: Provider, database: Database) -> None:
+def test_a_tenant_crawls_every_link_and_never_sees_another(site: Served, provider: Provider, database: FleetDatabase) -> None:
     with log_in(site, provider, "ada@blue.example", "blue-leads") as browser:
         pages = crawl(browser)
         assert {path for path, page in pages.items() if page.status_code >= 500} == set()
@@ -199,7 +201,7 @@ def test_a_tenant_crawls_every_link_and_never_sees_another(site: Served, provide
 
 
 def test_a_role_that_the_fleet_file_takes_away_is_gone_without_a_new_login(
-    site: Served, provider: Provider, database: Database, monkeypatch: pytest.MonkeyPatch
+    site: Served, provider: Provider, database: FleetDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with log_in(site, provider, "ada@blue.example", "blue") as browser:
         assert browser.get("/projects/blue-0").status_code == 200
@@ -211,7 +213,7 @@ def test_a_role_that_the_fleet_file_takes_away_is_gone_without_a_new_login(
         assert browser.get("/projects/blue-0").status_code == 404
 
 
-def test_without_a_provider_only_this_machine_is_listened_on(database: Database) -> None:
+def test_without_a_provider_only_this_machine_is_listened_on(database: FleetDatabase) -> None:
     declare(database, project("acme"))
     with pytest.raises(UsageError, match=r"0\.0\.0\.0 cannot be listened on") as refused, served(database, host="0.0.0.0"):
         pass

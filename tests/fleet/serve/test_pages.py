@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from reconciler.fleet.status import Reading
-from reconciler.fleet.store import Database
+from reconciler.fleet.store import FleetDatabase
 from reconciler.fleet.store import schema as tables
 from tests.fleet.serve.served import PERSON, csrf, declare, project, read, rows_of, served
 
 GOOD = Reading("c0ffee" * 6 + "c0ff", managed=10, coverage=1.0)
 
 
-def test_the_link_logs_in_once_and_forms_work_with_the_token_of_their_session_only(database: Database) -> None:
+def test_the_link_logs_in_once_and_forms_work_with_the_token_of_their_session_only(database: FleetDatabase) -> None:
     declare(database, project("acme"), project("beta"))
     read(database, "acme", GOOD)
     with served(database) as site, site.browser() as stranger:

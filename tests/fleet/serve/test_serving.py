@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from reconciler.fleet.serve import run
-from reconciler.fleet.store import Database
+from reconciler.fleet.store import FleetDatabase
 from tests.fleet.serve.provider import CLIENT, provided
 from tests.fleet.serve.served import SECONDS, declare, project, served
 
 
-def test_a_dashboard_that_pages_follow_ends_at_once(database: Database) -> None:
+def test_a_dashboard_that_pages_follow_ends_at_once(database: FleetDatabase) -> None:
     declare(database, project("acme"))
     ends: list[list[str]] = []
     ready = threading.Barrier(3)
@@ -44,7 +44,7 @@ def test_a_dashboard_that_pages_follow_ends_at_once(database: Database) -> None:
 
 
 def test_a_fleet_file_that_names_a_provider_is_followed_unless_it_cannot_be(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    database: FleetDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     monkeypatch.setattr(run, "LOOK_SECONDS", 0.02)
     monkeypatch.delenv("OIDC_SECRET", raising=False)

@@ -14,7 +14,7 @@ from sqlalchemy import func, update
 
 from reconciler.fleet.model import Repository
 from reconciler.fleet.serve.pushes import repository
-from reconciler.fleet.store import Database, runs
+from reconciler.fleet.store import FleetDatabase, runs
 from reconciler.fleet.store import schema as tables
 from tests.fleet.serve.served import declare, project, rows_of, served
 
@@ -56,7 +56,7 @@ def gitlab(body: bytes, *, at: float | None = None, key: bytes = b"k" * 32) -> d
     return {"webhook-id": "id", "webhook-timestamp": moment, "webhook-signature": "v1," + base64.b64encode(signature).decode()}
 
 
-def test_a_signed_push_makes_projects_due_and_nothing_else_does(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signed_push_makes_projects_due_and_nothing_else_does(database: FleetDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("HUB", HUB), ("LAB", LAB), ("SIGNING", SIGNING)):
         monkeypatch.setenv(name, value)
     forms = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from reconciler.report.comment.content import Content
-from reconciler.report.comment.part import Origin, Part, part
-from reconciler.report.entries import Entry, Line
+from reconciler.report.comment.part import CommentPart, PartOrigin, part
+from reconciler.report.entries import ReportEntry, ReportLine
 from reconciler.report.layout import Style
 
 EVIL = (
@@ -26,12 +26,14 @@ EVIL = (
 STYLES = (Style.CREATE, Style.DELETE, Style.UPDATE, Style.BLOCKED, Style.DIM)
 
 
-def entry(random: Random, longest: int = 300) -> Entry:
+def entry(random: Random, longest: int = 300) -> ReportEntry:
     lines = [
-        Line(random.choice(STYLES), random.choice("+-~!> "), random.choice(EVIL), random.choice(EVIL) * random.randint(0, longest // 40))
+        ReportLine(
+            random.choice(STYLES), random.choice("+-~!> "), random.choice(EVIL), random.choice(EVIL) * random.randint(0, longest // 40)
+        )
         for _ in range(random.randint(0, 4))
     ]
-    return Entry(random.choice(EVIL), random.choice(["", *EVIL]), lines)
+    return ReportEntry(random.choice(EVIL), random.choice(["", *EVIL]), lines)
 
 
 def content(random: Random, *, urgent: int = 5, others: int = 20, kind: str | None = None) -> Content:
@@ -43,7 +45,7 @@ def content(random: Random, *, urgent: int = 5, others: int = 20, kind: str | No
     return Content(kind or random.choice(kinds), "p", None, f"{random.randint(0, 9)} to create.", *made, quiet=not any(made), notes=notes)
 
 
-def drawn(random: Random, name: str, *, run: int = 1, kind: str | None = None, others: int = 20) -> Part:
+def drawn(random: Random, name: str, *, run: int = 1, kind: str | None = None, others: int = 20) -> CommentPart:
     """A part; of an equal seed an equal one."""
     commit = f"{random.getrandbits(160):040x}"
-    return part(content(random, kind=kind, others=others), name, Origin((run, 1), commit, (("run", f"https://ci.example/{run}"),)))
+    return part(content(random, kind=kind, others=others), name, PartOrigin((run, 1), commit, (("run", f"https://ci.example/{run}"),)))

@@ -8,10 +8,10 @@ from random import Random
 import pytest
 from markdown_it import MarkdownIt
 
-from reconciler.report.comment.body import Comment, TooLong, body, comment_of, size
+from reconciler.report.comment.body import CommentText, TooLong, body, comment_of, size
 from reconciler.report.comment.content import failed
-from reconciler.report.comment.part import Dialect, Origin, Part, code, is_link, part, text
-from reconciler.report.entries import Entry, Line
+from reconciler.report.comment.part import CommentPart, Dialect, PartOrigin, code, is_link, part, text
+from reconciler.report.entries import ReportEntry, ReportLine
 from reconciler.report.layout import Style
 from tests.forges.gitlab import quick_actions
 from tests.proofs import sampled, tries
@@ -21,13 +21,13 @@ DIALECTS = [Dialect(65_500), Dialect(32_700, html=False)]
 both = pytest.mark.parametrize("dialect", DIALECTS, ids=["html", "no html"])
 
 
-def some(random: Random, most: int = 5) -> list[Part]:
+def some(random: Random, most: int = 5) -> list[CommentPart]:
     """Parts of different names, some of which nobody would choose."""
     names = [f"{random.choice(['acme', 'a b', *EVIL])}{number}" for number in range(random.randint(1, most))]
     return [drawn(random, name, run=random.randint(1, 9)) for name in names]
 
 
-def versions(parts: tuple[Part, ...] | list[Part]) -> dict[tuple[str, str], object]:
+def versions(parts: tuple[CommentPart, ...] | list[CommentPart]) -> dict[tuple[str, str], object]:
     return {made.key: made.version for made in parts}
 
 
@@ -38,7 +38,7 @@ def test_a_comment_that_is_read_is_written_again_byte_for_byte(dialect: Dialect)
     for seed in range(tries(1_000, 25)):
         random = Random(seed)
         parts = some(random)
-        written = body(Comment(random.choice(["", "acme/prod", EVIL[1]]), tuple(parts)), dialect)
+        written = body(CommentText(random.choice(["", "acme/prod", EVIL[1]]), tuple(parts)), dialect)
         read = comment_of(written.text.replace("\n", random.choice(["\n", "\r\n"])))
         assert read is not None
         assert versions(read.parts) == versions(parts)
@@ -55,7 +55,7 @@ def test_a_comment_fits_and_serious_entries_are_whole_or_counted(dialect: Dialec
         parts = [drawn(random, f"p{number}", others=random.choice([3, 40])) for number in range(random.randint(1, 6))]
         small = replace(dialect, limit=random.randint(500, 20_000))
         try:
-            written = body(Comment("", tuple(parts)), small)
+            written = body(CommentText("", tuple(parts)), small)
         except TooLong:
             assert small.limit < 1_000 * len(parts)
             continue
@@ -84,7 +84,7 @@ def test_texts_of_anybody_are_neither_markup_nor_mentions_nor_markers(dialect: D
     for seed in range(tries(600, 20)):
         random = Random(seed)
         parts = some(random)
-        written = body(Comment("", tuple(parts)), replace(dialect, limit=random.choice([4_000, 60_000]))).text
+        written = body(CommentText("", tuple(parts)), replace(dialect, limit=random.choice([4_000, 60_000]))).text
         read = comment_of(written)
         assert read is not None
         assert set(versions(read.parts)) == set(versions(parts))
@@ -101,8 +101,8 @@ def test_texts_of_anybody_are_neither_markup_nor_mentions_nor_markers(dialect: D
 
 
 def test_serious_parts_are_first_and_calm_ones_last() -> None:
-    gone = Entry("acme/space/old", "", [Line(Style.DELETE, "-", "delete", "no longer declared")])
-    calm = Entry("acme/space/new", "", [Line(Style.CREATE, "+", "create", "")])
+    gone = ReportEntry("acme/space/old", "", [ReportLine(Style.DELETE, "-", "delete", "no longer declared")])
+    calm = ReportEntry("acme/space/new", "", [ReportLine(Style.CREATE, "+", "create", "")])
     base = content(Random(0), urgent=0, others=0, kind="plan")
     contents = {
         "a-quiet": replace(base, urgent=(), others=(), quiet=True),
@@ -110,8 +110,8 @@ def test_serious_parts_are_first_and_calm_ones_last() -> None:
         "c-serious": replace(base, urgent=(gone,), others=(calm,), quiet=False),
         "d-failed": failed("plan"),
     }
-    parts = [part(made, name, Origin((1, 1))) for name, made in contents.items()]
-    written = body(Comment("", tuple(parts)), DIALECTS[0]).text
+    parts = [part(made, name, PartOrigin((1, 1))) for name, made in contents.items()]
+    written = body(CommentText("", tuple(parts)), DIALECTS[0]).text
     order = sorted(contents, key=lambda name: written.index(f"Plan of `{name}`"))
     assert order == ["c-serious", "d-failed", "b-calm", "a-quiet"]
     assert written.index("@@ acme/space/old @@") < written.index("<details>") < written.index("@@ acme/space/new @@")
@@ -121,23 +121,23 @@ def test_serious_parts_are_first_and_calm_ones_last() -> None:
 def test_parts_of_an_older_commit_are_named() -> None:
     old, new = "a" * 40, "b" * 40
     parts = [
-        part(content(Random(1), kind="plan"), name, Origin((run, 1), commit))
+        part(content(Random(1), kind="plan"), name, PartOrigin((run, 1), commit))
         for name, run, commit in (("acme/prod", 5, old), ("acme/staging", 6, new))
     ]
-    written = body(Comment("", tuple(parts)), DIALECTS[0]).text
+    written = body(CommentText("", tuple(parts)), DIALECTS[0]).text
     assert "> Not of the newest commit `bbbbbbbbbb`: `acme/prod`." in written
-    assert "> Not of" not in body(Comment("", tuple(replace(made, commit=new, raw="") for made in parts)), DIALECTS[0]).text
+    assert "> Not of" not in body(CommentText("", tuple(replace(made, commit=new, raw="") for made in parts)), DIALECTS[0]).text
 
 
 def test_a_comment_of_somebody_else_is_none_of_ours() -> None:
     for other in ("", "hello", "<!-- reconciler:plan:acme -->\n### Plan", " <!-- reconciler:comment -->", "<!-- reconciler:end -->"):
         assert comment_of(other) is None
-    assert comment_of("<!-- reconciler:comment -->\n<!-- reconciler:part kind=plan -->\n") == Comment("", ())
+    assert comment_of("<!-- reconciler:comment -->\n<!-- reconciler:part kind=plan -->\n") == CommentText("", ())
 
 
 def test_a_part_whose_end_was_deleted_is_kept() -> None:
     made = drawn(Random(3), "acme", kind="plan")
-    written = body(Comment("", (made,)), DIALECTS[0]).text.replace("<!-- reconciler:end -->", "")
+    written = body(CommentText("", (made,)), DIALECTS[0]).text.replace("<!-- reconciler:end -->", "")
     read = comment_of(written)
     assert read is not None
     assert versions(read.parts) == versions([made])
@@ -148,7 +148,7 @@ def test_a_part_whose_end_was_deleted_is_kept() -> None:
 )
 def test_only_plain_web_addresses_are_linked(wrong: str) -> None:
     assert not is_link(wrong)
-    made = part(failed("plan"), "acme", Origin((1, 1), "not a commit", (("run", wrong),)))
+    made = part(failed("plan"), "acme", PartOrigin((1, 1), "not a commit", (("run", wrong),)))
     assert "](" not in text(made, DIALECTS[0])
     assert "commit" not in made.head[-1]
 

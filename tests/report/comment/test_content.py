@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.report.comment.body import Comment, body, comment_of
+from reconciler.report.comment.body import CommentText, body, comment_of
 from reconciler.report.comment.content import FORMATS, Content, content
-from reconciler.report.comment.part import Dialect, Origin, part
+from reconciler.report.comment.part import Dialect, PartOrigin, part
 from reconciler.report.markdown import entry_text
 from reconciler.report.schemas.check import problem
 from reconciler.report.schemas.documents import DOCUMENTS, schemas
@@ -207,8 +207,8 @@ def test_every_document_that_is_valid_is_shown_and_read_again(name: str) -> None
     for seed in range(tries(1_000, 12)):
         document = value(schema, Random(seed), schema.get("$defs", {}))
         assert problem(DOCUMENTS[name][1], document) is None
-        made = part(content(document), "acme", Origin((seed, 1)))
-        written = comment_of(body(Comment("", (made,)), Dialect(65_500)).text)
+        made = part(content(document), "acme", PartOrigin((seed, 1)))
+        written = comment_of(body(CommentText("", (made,)), Dialect(65_500)).text)
         assert written is not None
         assert [again.version for again in written.parts] == [made.version]
 

@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 
 from reconciler.errors import UsageError
 from reconciler.fleet import acts
-from reconciler.fleet.model import Change
+from reconciler.fleet.model import ChangeClass
 from reconciler.fleet.pages import links
 from reconciler.fleet.serve.callers import Acting, Caller, Fields
 from reconciler.fleet.serve.site import site_of
@@ -63,7 +63,7 @@ def resume(request: Request, name: str, caller: Acting) -> Response:
 
 @router.post("/projects/{name}/approve")
 def approve(request: Request, name: str, caller: Acting, fields: Fields) -> Response:
-    chosen = [change for change in Change if change.value in fields.getlist("change")]
+    chosen = [change for change in ChangeClass if change.value in fields.getlist("change")]
     if not chosen:
         raise UsageError("nothing is chosen", id="RC-option-value", hint="Choose what you approve in the plan.")
     digest = fields.get("digest", "")

@@ -20,7 +20,7 @@ from reconciler.fleet.serve.site import site_of
 from reconciler.fleet.store import audit, runs
 from reconciler.fleet.store.dashboard import listing
 from reconciler.fleet.store.dashboard import views as store
-from reconciler.fleet.store.projects import Row
+from reconciler.fleet.store.projects import ProjectRow
 from reconciler.fleet.verdicts import of_projects
 from reconciler.report.schemas.fleet import FleetStatusDocument
 
@@ -75,7 +75,7 @@ def project(request: Request, name: Name, caller: Known) -> FleetStatusDocument:
         return status_document([row], runs.living(connection), row.now, of_projects(connection, [row]))
 
 
-def _seen(request: Request, connection: Connection, name: str, caller: Caller) -> Row:
+def _seen(request: Request, connection: Connection, name: str, caller: Caller) -> ProjectRow:
     row = found(connection, name, caller)
     saw(site_of(request), connection, caller, name, row.project.tenant)
     return row

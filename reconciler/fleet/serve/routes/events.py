@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from reconciler.fleet.pages import links
 from reconciler.fleet.serve.callers import Known, find
 from reconciler.fleet.serve.feed import CLIENTS_MAX, Changed
-from reconciler.fleet.serve.site import Site, site_of
+from reconciler.fleet.serve.site import Dashboard, site_of
 
 CHECK_SECONDS: Final = 15.0  # after which it is asked again whether the session is still one
 QUIET_SECONDS: Final = 5.0  # between two events
@@ -34,7 +34,7 @@ async def events(request: Request, caller: Known, project: Annotated[str, Query(
     return EventSourceResponse(_events(site, request, project), ping=CHECK_SECONDS, send_timeout=CHECK_SECONDS)
 
 
-async def _events(site: Site, request: Request, project: str) -> AsyncIterator[dict[str, Any]]:
+async def _events(site: Dashboard, request: Request, project: str) -> AsyncIterator[dict[str, Any]]:
     loop = asyncio.get_running_loop()
     async with site.feed.follow() as queue:
         yield {"event": "ready", "data": "", "retry": AGAIN_MILLISECONDS}

@@ -16,10 +16,10 @@ from reconciler import __version__
 from reconciler.fleet.pages import links, render
 from reconciler.fleet.pages.views import Frame, LoginView
 from reconciler.fleet.serve.callers import Acting, Fields, find
-from reconciler.fleet.serve.errors import Wrong, shown
-from reconciler.fleet.serve.oidc import Begun, LoginFailed, Provider
+from reconciler.fleet.serve.errors import PageError, shown
+from reconciler.fleet.serve.oidc import BegunLogin, LoginFailed, Provider
 from reconciler.fleet.serve.single import WAY as SINGLE
-from reconciler.fleet.serve.site import Site, site_of
+from reconciler.fleet.serve.site import Dashboard, site_of
 from reconciler.fleet.store import audit
 from reconciler.fleet.store.dashboard import sessions
 
@@ -40,7 +40,7 @@ def login(request: Request, token: str = "", back: str = "/") -> Response:
         return RedirectResponse(_inside(back), 303)
     oidc = site.settings().oidc if site.single is None else None
     if site.single is None and oidc is None:
-        return shown(request, Wrong(503, "Nobody can log in: the fleet file no longer names a provider.", NO_PROVIDER))
+        return shown(request, PageError(503, "Nobody can log in: the fleet file no longer names a provider.", NO_PROVIDER))
     name = urlsplit(oidc.issuer).hostname or "" if oidc is not None else ""
     view = LoginView(Frame(datetime.now(UTC), version=__version__), name, _inside(back))
     return HTMLResponse(render.render_login(view))
@@ -52,21 +52,21 @@ async def login_with_token(request: Request, fields: Fields) -> Response:
     return await run_in_threadpool(_exchanged, request, site_of(request), fields.get("token", ""), fields.get("back", "/"))
 
 
-def _exchanged(request: Request, site: Site, token: str, back: str) -> Response:
+def _exchanged(request: Request, site: Dashboard, token: str, back: str) -> Response:
     if site.single is None or not site.single.exchange(token.strip()):
         remedy = (
             "Open the newest link that `fleet serve` printed: each works once." if site.single is not None else "Log in with the provider."
         )
-        return shown(request, Wrong(401, "This token logs nobody in.", remedy))
+        return shown(request, PageError(401, "This token logs nobody in.", remedy))
     site.show(f"Somebody logged in. To log in elsewhere: {site.single.link(site.url)}")
     return _begin(site, {"way": SINGLE, "name": site.single.name}, _inside(back))
 
 
-def _begin(site: Site, person: dict[str, object], back: str) -> Response:
+def _begin(site: Dashboard, person: dict[str, object], back: str) -> Response:
     """Begin a session."""
     with site.database.transaction() as connection:
         cookie = sessions.begin(connection, person)
-        audit.write(connection, audit.Line(str(person["name"]), "login"))
+        audit.write(connection, audit.AuditRecord(str(person["name"]), "login"))
     response = RedirectResponse(back, 303)
     lasts = int(sessions.LASTS.total_seconds())
     # a link in a message must find the session of a site that others link to; nobody links to a loopback address
@@ -109,7 +109,7 @@ def callback(request: Request, state: str = "", code: str = "") -> Response:
         or not hmac.compare_digest(state.encode(), kept["state"].encode())
     ):
         return _failed(request, LoginFailed("this login was not begun here, or took too long", id="RC-fleet-login", hint="Log in again."))
-    begun = Begun("", kept["state"], kept["nonce"], kept["verifier"])
+    begun = BegunLogin("", kept["state"], kept["nonce"], kept["verifier"])
     try:
         person = provider.finish(oidc, site.url + CALLBACK, begun, code=code)
     except LoginFailed as error:
@@ -126,14 +126,14 @@ def logout(request: Request, caller: Acting) -> Response:
     site = site_of(request)
     with site.database.transaction() as connection:
         sessions.end(connection, caller.session)
-        audit.write(connection, audit.Line(caller.person.name, "logout"))
+        audit.write(connection, audit.AuditRecord(caller.person.name, "logout"))
     response = RedirectResponse(links.LOGIN, 303)
     response.delete_cookie(site.cookie, path="/", secure=site.is_secure, httponly=True)
     return response
 
 
 def _failed(request: Request, error: LoginFailed) -> Response:
-    return shown(request, Wrong(401, f"{error.message[:1].upper()}{error.message[1:]}.", error.hint or "", error.id))
+    return shown(request, PageError(401, f"{error.message[:1].upper()}{error.message[1:]}.", error.hint or "", error.id))
 
 
 def _kept(cookie: str) -> dict[str, str] | None:

@@ -20,11 +20,11 @@ from reconciler.fleet.pages.assets import assets
 from reconciler.fleet.pages.query import PAGE_SIZE, AuditQuery, Query
 from reconciler.fleet.serve import filled
 from reconciler.fleet.serve.callers import Caller, Known, saw
-from reconciler.fleet.serve.site import Site, site_of
+from reconciler.fleet.serve.site import Dashboard, site_of
 from reconciler.fleet.store import audit, quarantines, runs, samples
 from reconciler.fleet.store.dashboard import listing
 from reconciler.fleet.store.dashboard import views as store
-from reconciler.fleet.store.projects import Row
+from reconciler.fleet.store.projects import ProjectRow
 from reconciler.report.times import utc_text
 
 DRIFT_SINCE: Final = timedelta(days=30)
@@ -59,8 +59,8 @@ def _page(text: str) -> Response:
     return HTMLResponse(text, headers={"Vary": "HX-Request, Cookie"})
 
 
-def selection(query: Query) -> listing.Selection:
-    return listing.Selection(
+def selection(query: Query) -> listing.ProjectSelection:
+    return listing.ProjectSelection(
         query.text, query.status, query.health, query.tenant, query.mode, query.sort, query.order == "down", query.offset, PAGE_SIZE
     )
 
@@ -78,7 +78,7 @@ def projects(request: Request, caller: Known) -> Response:
     return _page(render.render_table(view) if _is_part(request) else render.render_list(view))
 
 
-def found(connection: Connection, name: str, caller: Caller) -> Row:
+def found(connection: Connection, name: str, caller: Caller) -> ProjectRow:
     """A project that the caller sees; for anybody else there is none."""
     row = listing.find(connection, name, caller.tenants)
     if row is None:
@@ -117,7 +117,7 @@ def _project(connection: Connection, name: str, caller: Caller, done: str) -> vi
     )
 
 
-def _approvals(connection: Connection, row: Row, caller: Caller) -> views.ApprovalsView | None:
+def _approvals(connection: Connection, row: ProjectRow, caller: Caller) -> views.ApprovalsView | None:
     try:
         judged = acts.plan(connection, caller.person, row.project.name)
     except UsageError:  # its mode applies nothing
@@ -206,7 +206,7 @@ def audit_export(request: Request, caller: Known, after: int = 0) -> Response:
     )
 
 
-def _exported(site: Site, caller: Caller, after: int) -> Iterator[str]:
+def _exported(site: Dashboard, caller: Caller, after: int) -> Iterator[str]:
     with site.database.transaction() as connection:
         for line in audit.read(connection, after=after, tenants=caller.audited, settled=True):
             data = {**vars(line), "at": utc_text(line.at) if line.at is not None else None}

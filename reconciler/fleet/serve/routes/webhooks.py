@@ -14,9 +14,9 @@ from starlette.responses import JSONResponse, Response
 from reconciler.fleet.refresh import generation
 from reconciler.fleet.runs.secrets import MissingSecret, resolved
 from reconciler.fleet.serve import pushes
-from reconciler.fleet.serve.errors import Wrong, shown
+from reconciler.fleet.serve.errors import PageError, shown
 from reconciler.fleet.serve.pushes import Push
-from reconciler.fleet.serve.site import Site, site_of
+from reconciler.fleet.serve.site import Dashboard, site_of
 from reconciler.fleet.store import audit
 from reconciler.fleet.store.dashboard import due
 
@@ -53,7 +53,9 @@ async def _received(request: Request, forge: str, signed: Signed, reader: Reader
     site, body = site_of(request), await request.body()
     secret = await run_in_threadpool(_secret, site, forge)
     if secret is None or not signed(body, request.headers, secret):
-        return shown(request, Wrong(401, "The signature is wrong, or no secret is known.", f"Compare the secret with webhooks.{forge}."))
+        return shown(
+            request, PageError(401, "The signature is wrong, or no secret is known.", f"Compare the secret with webhooks.{forge}.")
+        )
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):
@@ -63,7 +65,7 @@ async def _received(request: Request, forge: str, signed: Signed, reader: Reader
     return JSONResponse({"due": number}, 202)
 
 
-def _secret(site: Site, forge: str) -> str | None:
+def _secret(site: Dashboard, forge: str) -> str | None:
     """The secret of a forge; None where there is none."""
     reference = site.settings().webhooks.get(forge)
     if reference is None:
@@ -75,12 +77,12 @@ def _secret(site: Site, forge: str) -> str | None:
         return None
 
 
-def _made_due(site: Site, forge: str, push: Push) -> int:
+def _made_due(site: Dashboard, forge: str, push: Push) -> int:
     """Make the projects of a push due, and say so in the audit log, once for each tenant."""
     with site.database.transaction() as connection:
         names = due.by_source(connection, push.repositories, push.concerns)
         generation.hurry(connection, push.concerns)
         for tenant, projects in names.items():
             details = {"ref": push.ref, "projects": len(projects), "first": sorted(projects)[:20]}
-            audit.write(connection, audit.Line(f"webhook:{forge}", "push", None, tenant, details))
+            audit.write(connection, audit.AuditRecord(f"webhook:{forge}", "push", None, tenant, details))
     return sum(len(projects) for projects in names.values())

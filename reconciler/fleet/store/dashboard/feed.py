@@ -15,7 +15,7 @@ SEEN_ONLY: Final = ("view", "login", "logout")
 """Lines of the audit log that change nothing."""
 
 
-class Change(NamedTuple):
+class FeedChange(NamedTuple):
     """`key`: of the row that says it."""
 
     key: str
@@ -23,7 +23,7 @@ class Change(NamedTuple):
     tenant: str
 
 
-def recent(connection: Connection) -> Sequence[Change]:
+def recent(connection: Connection) -> Sequence[FeedChange]:
     """What changed in the last seconds, oldest rows included that were passed on before."""
     since = func.now() - cast(literal(RECENT), Interval)
     moment = func.coalesce(runs.c.ended_at, runs.c.started_at)
@@ -38,4 +38,4 @@ def recent(connection: Connection) -> Sequence[Change]:
         select((literal("audit ") + cast(audit.c.id, Text)).label("key"), audit.c.project, audit.c.tenant)
         .where(audit.c.at > since, audit.c.project.is_not(None), audit.c.tenant.is_not(None), audit.c.action.not_in(SEEN_ONLY))
     )  # fmt: skip
-    return [Change(*row) for row in connection.execute(union_all(ran, decided))]
+    return [FeedChange(*row) for row in connection.execute(union_all(ran, decided))]

@@ -16,9 +16,9 @@ from sqlalchemy.dialects.postgresql import JSONB
 from reconciler.fleet.health import SOON_DEFAULT, HealthWord
 from reconciler.fleet.model import Mode
 from reconciler.fleet.schedule import STALE_MIN, STALE_TIMES
-from reconciler.fleet.status import Word
+from reconciler.fleet.status import StatusWord
 from reconciler.fleet.store import projects as rows
-from reconciler.fleet.store.projects import Row
+from reconciler.fleet.store.projects import ProjectRow
 from reconciler.fleet.store.schema import projects, revisions
 
 ORPHANED: Final = "orphaned"
@@ -37,18 +37,18 @@ def _number(key: str) -> ColumnElement[int]:
 
 
 STATUS: Final[ColumnElement[str]] = case(
-    (or_(func.jsonb_typeof(_READING).is_distinct_from("object"), projects.c.read_at.is_(None)), Word.UNKNOWN.value),
-    (func.make_interval(0, 0, 0, 0, 0, 0, func.greatest(STALE_MIN, STALE_TIMES * _EVERY)) < _AGE, Word.UNKNOWN.value),
+    (or_(func.jsonb_typeof(_READING).is_distinct_from("object"), projects.c.read_at.is_(None)), StatusWord.UNKNOWN.value),
+    (func.make_interval(0, 0, 0, 0, 0, 0, func.greatest(STALE_MIN, STALE_TIMES * _EVERY)) < _AGE, StatusWord.UNKNOWN.value),
     (
         or_(
             _READING["unreadable"] != func.jsonb_build_array(),
             _number("in_doubt") != 0,
             func.coalesce(_READING["new_state"].astext, "") != "",
         ),
-        Word.UNKNOWN.value,
+        StatusWord.UNKNOWN.value,
     ),
-    (or_(*(_number(key) != 0 for key in ("ahead", "drift", "both", "unmanaged"))), Word.OUT_OF_SYNC.value),
-    else_=Word.SYNCED.value,
+    (or_(*(_number(key) != 0 for key in ("ahead", "drift", "both", "unmanaged"))), StatusWord.OUT_OF_SYNC.value),
+    else_=StatusWord.SYNCED.value,
 )
 """The status of a project now."""
 
@@ -87,7 +87,7 @@ def _ranked(column: ColumnElement[str], order: Sequence[str]) -> ColumnElement[i
 SORTS: Final[Mapping[str, ColumnElement[Any]]] = {
     "name": projects.c.name,
     "tenant": projects.c.tenant,
-    "status": _ranked(SHOWN, (*Word, ORPHANED)),
+    "status": _ranked(SHOWN, (*StatusWord, ORPHANED)),
     "health": _ranked(HEALTH, tuple(HealthWord)),
     "age": projects.c.read_at,
     "coverage": cast(_READING["coverage"].astext, Float),
@@ -97,7 +97,7 @@ SORTS: Final[Mapping[str, ColumnElement[Any]]] = {
 
 
 @dataclass(frozen=True)
-class Selection:
+class ProjectSelection:
     """Which projects, in which order. "" is every one. `status`: a status, or `orphaned`. `text`: a part of the name, of the tenant, of the
     repository's URL or of what is wrong, in any case."""
 
@@ -113,11 +113,11 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedProjects:
     """One page of a list. `matching`: all that match; `counts`: what matches without the status, by status; `total`: all that the viewer
     sees."""
 
-    rows: Sequence[Row]
+    rows: Sequence[ProjectRow]
     matching: int
     total: int
     counts: Mapping[str, int]
@@ -128,7 +128,7 @@ def visible(tenants: Tenants) -> ColumnElement[bool]:
     return projects.c.tenant.in_(list(tenants)) if tenants is not None else literal(True)
 
 
-def listed(connection: Connection, selection: Selection, tenants: Tenants) -> Listed:
+def listed(connection: Connection, selection: ProjectSelection, tenants: Tenants) -> ListedProjects:
     """The page that was asked for."""
     matches = and_(visible(tenants), *_filters(selection))
     counted = select(SHOWN.label("word"), func.count().label("number")).where(matches).group_by("word")
@@ -140,10 +140,10 @@ def listed(connection: Connection, selection: Selection, tenants: Tenants) -> Li
     names = list(connection.execute(query.offset(selection.offset).limit(selection.limit)).scalars())
     by_name = {row.project.name: row for row in rows.read(connection, names)} if names else {}
     matching = counts.get(selection.status, 0) if selection.status else sum(counts.values())
-    return Listed([by_name[name] for name in names if name in by_name], matching, total, counts)
+    return ListedProjects([by_name[name] for name in names if name in by_name], matching, total, counts)
 
 
-def _filters(selection: Selection) -> Sequence[ColumnElement[bool]]:
+def _filters(selection: ProjectSelection) -> Sequence[ColumnElement[bool]]:
     filters: list[ColumnElement[bool]] = []
     if selection.text:
         spec, part = projects.c.spec["source"]["git"].astext, selection.text
@@ -158,7 +158,7 @@ def _filters(selection: Selection) -> Sequence[ColumnElement[bool]]:
     return filters
 
 
-def find(connection: Connection, name: str, tenants: Tenants) -> Row | None:
+def find(connection: Connection, name: str, tenants: Tenants) -> ProjectRow | None:
     """A project that the viewer sees."""
     if connection.execute(select(projects.c.id).where(projects.c.name == name, visible(tenants))).first() is None:
         return None

@@ -17,7 +17,7 @@ LASTS: Final = timedelta(hours=12)
 
 
 @dataclass(frozen=True)
-class Session:
+class Login:
     """A login. `person`: what the login said of the person, as JSON; `csrf`: what each form of it contains."""
 
     id: str
@@ -40,10 +40,10 @@ def begin(connection: Connection, person: Mapping[str, Any]) -> str:
     return cookie
 
 
-def find(connection: Connection, id: str) -> Session | None:
+def find(connection: Connection, id: str) -> Login | None:
     """The session with the digest of a cookie, unless it expired."""
     row = connection.execute(select(sessions).where(sessions.c.id == id, sessions.c.expires_at > func.now())).mappings().first()
-    return Session(**row) if row is not None else None
+    return Login(**row) if row is not None else None
 
 
 def end(connection: Connection, id: str) -> None:
