@@ -85,7 +85,7 @@ def applied(root: Path, tree: Tree, connections: int = 16) -> tuple[int, int, in
     org.connections = connections
     org.write(tree)
     outcome = org.apply()
-    assert outcome.went_through, [result for result in outcome.results if result.message][:3]
+    assert outcome.went_through, [result for result in outcome.results if result.error][:3]
     assert not outcome.leftover
     sent = [method for method, _ in org.requests[org.planned :]]
     return len(sent) - sent.count("GET"), sent.count("GET"), (root / "state.db").stat().st_size

@@ -150,7 +150,7 @@ def with_people(members: Tree) -> Tree:
 
 
 def done(outcome: Outcome) -> None:
-    assert [(str(result.step.address), result.message) for result in outcome.results if result.status is not StepStatus.DONE][:3] == []
+    assert [(str(result.step.address), result.error) for result in outcome.results if result.status is not StepStatus.DONE][:3] == []
 
 
 def grows(small: Work, large: Work, times: int) -> None:
