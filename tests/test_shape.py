@@ -1,4 +1,4 @@
-"""The shape of the code: few parameters, small modules, small folders."""
+"""The shape of the code: few parameters, small modules, small folders, one meaning a class name."""
 
 from __future__ import annotations
 
@@ -47,3 +47,15 @@ def test_no_folder_has_more_than_fifteen_modules() -> None:
     folders = {path.parent for path in modules()}
     full = {str(folder.relative_to(ROOT)): len([*folder.glob("*.py")]) for folder in folders}
     assert {name: count for name, count in full.items() if count > FILES and name not in ONE_FILE_A_THING} == {}
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    """Outside the sandbox, which speaks the service's language, and the documents of the fleet's API, whose classes are its schemas."""
+    named: dict[str, list[str]] = {}
+    for path in modules():
+        if path.parts[-2:] == ("serve", "documents.py"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                named.setdefault(node.name, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert {name: places for name, places in named.items() if len(places) > 1} == {}

@@ -33,14 +33,14 @@ from reconciler.resource import (
 from reconciler.resource.audience import ANYONE, MEMBERS
 
 
-class Source(TypedDict):
+class DocumentSource(TypedDict):
     """Where the document is fetched from, or the document itself."""
 
     url: NotRequired[Uri]
     text: NotRequired[Annotated[str, Len(1)]]
 
 
-def _either(source: Source) -> Source:
+def _either(source: DocumentSource) -> DocumentSource:
     if len(source) != 1:
         raise PydanticCustomError("source", "expected either {{url: https://…}} or {{text: …}}, the document itself")
     return source
@@ -78,7 +78,7 @@ class OpenApi(
 
     organization = within("organization")
     slug: Annotated[str, Len(1, 100)] = field(on=(), key=True)
-    source: Annotated[Source, AfterValidator(_either), _EITHER] = field(
+    source: Annotated[DocumentSource, AfterValidator(_either), _EITHER] = field(
         "The URL of the document, or the document itself.", on=("create", "refresh"), read=_source, required=True
     )
     visibility: Literal["private", "public"] = field(

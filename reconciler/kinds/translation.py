@@ -27,7 +27,7 @@ from reconciler.resource import (
 )
 
 
-class Source(TypedDict):
+class TranslationSource(TypedDict):
     """The space that is translated, and its language."""
 
     space: Annotated[Address, To("space")]
@@ -53,7 +53,9 @@ class Translation(
     )
 
     organization = within("organization")
-    source: Source = field("The space to translate, and its language.", on="create", on_change="replace", key=True, required=True)
+    source: TranslationSource = field(
+        "The space to translate, and its language.", on="create", on_change="replace", key=True, required=True
+    )
     language: Language = field("The language to translate into.", on="create", on_change="replace", key=True, required=True)
     instructions: RichText = field("Instructions for the translation: a text, or a rich document.", read=written_instructions, lossy=True)
     status = output()

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
         Exposure,
         ForbiddenRequest,
         Forecast,
-        Memory,
         Plan,
         SiblingSpot,
+        StateUpdate,
         Step,
         Unmanaged,
         waiting,
@@ -73,7 +73,6 @@ __all__ = [
     "Intent",
     "JournalEntry",
     "LintRule",
-    "Memory",
     "Moved",
     "NamedReader",
     "Observed",
@@ -95,6 +94,7 @@ __all__ = [
     "Source",
     "State",
     "StateChange",
+    "StateUpdate",
     "Step",
     "StepResult",
     "StepStatus",
@@ -119,8 +119,8 @@ if not TYPE_CHECKING:
             "history": "JournalEntry RecordedRun RunStatus StateChange What",
             "outcome": "Edited Outcome StepResult StepStatus Withheld",
             "plan": (
-                "Action Allowance Blocked BrokenUrl Cause Change Delta Exposure ForbiddenRequest Forecast Memory Plan SiblingSpot Step "
-                "Unmanaged waiting"
+                "Action Allowance Blocked BrokenUrl Cause Change Delta Exposure ForbiddenRequest Forecast Plan SiblingSpot "
+                "StateUpdate Step Unmanaged waiting"
             ),
             "policy": "Exemption Policies Policy",
             "source": "Source",

@@ -232,7 +232,7 @@ class Unmanaged:
 
 
 @dataclass(frozen=True)
-class Memory:
+class StateUpdate:
     """What apply writes to the state without a request: the whole binding as it shall be, before any step runs.
 
     `rename`: every tracked address that changes, with its new one; `bind` and `forget` use the new ones. `fulfilled`: the renames of the
@@ -274,7 +274,7 @@ class Plan:
     blocked: tuple[Blocked, ...] = ()
     deferred: Mapping[Address, str] = field(default_factory=dict)
     places: Mapping[Address, SiblingPlace] = field(default_factory=dict)
-    memory: Memory = Memory()
+    memory: StateUpdate = StateUpdate()
     exposures: tuple[Exposure, ...] = ()
     consents: tuple[Consent, ...] = ()
     broken: tuple[BrokenUrl, ...] = ()

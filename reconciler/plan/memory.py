@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Binding, Desired, Memory, Origin
+from reconciler.model import Binding, Desired, Origin, StateUpdate
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.drafts.declared import parents
 from reconciler.plan.matching.matches import Matches
@@ -23,7 +23,7 @@ def memory(
     *,
     whole: bool,
     waiting: Collection[Address] = (),
-) -> Memory:
+) -> StateUpdate:
     """What the state shall hold before the first request: adoptions, renames, protection, and readings that agree.
 
     `whole`: the run is about everything, so that what the YAML no longer says is forgotten. `waiting`: tracked addresses that change with
@@ -51,10 +51,12 @@ def memory(
     rename = found.former.moves if whole else _touched(desired, found.former, mine, gone)
     rename = {old: new for old, new in rename.items() if old not in waiting} if waiting else rename
     fulfilled = _fulfilled(found, rename, mine, whole=whole, waiting=waiting)
-    return Memory(bind, frozenset(forget), rename, None if fulfilled == found.former.before.fulfilled else fulfilled, carried=carried_later)
+    return StateUpdate(
+        bind, frozenset(forget), rename, None if fulfilled == found.former.before.fulfilled else fulfilled, carried=carried_later
+    )
 
 
-def remembered(memory: Memory) -> dict[str, Any]:
+def remembered(memory: StateUpdate) -> dict[str, Any]:
     """What a journal is told of it. A journal forgets before it renames, so that it needs the old addresses of what is forgotten."""
     before = {new: old for old, new in memory.rename.items()}
     forget = [before.get(address, address) for address in memory.forget if address in before or address not in memory.rename]

@@ -7,13 +7,13 @@ from itertools import permutations
 import pytest
 
 from reconciler.cli import exits
-from reconciler.model import Action, Binding, Blocked, Edited, Memory, Origin, Outcome, Plan, StepStatus, Unknown
+from reconciler.model import Action, Binding, Blocked, Edited, Origin, Outcome, Plan, StateUpdate, StepStatus, Unknown
 from tests.report.made import at, change, outcome, plan, result
 
 CHANGED = change("acme/team/x", Action.CREATE)
 BLOCKED = Blocked(at("acme/team/x"), "r", "m", id="RC-waits")
 UNKNOWN = Unknown("team", None, "503")
-BOUND = Memory(bind={at("acme"): Binding(at("acme"), "organization", "org_acme", Origin.ADOPTED)})
+BOUND = StateUpdate(bind={at("acme"): Binding(at("acme"), "organization", "org_acme", Origin.ADOPTED)})
 
 
 def test_of_several_codes_the_one_named_first_wins() -> None:

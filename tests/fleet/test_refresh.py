@@ -57,7 +57,7 @@ class Generated:
             return {name for name, stored in projects.stored(connection).items() if not stored.orphaned}
 
     @property
-    def state(self) -> generation.Generation:
+    def state(self) -> generation.GeneratorReading:
         with self.database.transaction() as connection:
             return generation.state(connection)
 

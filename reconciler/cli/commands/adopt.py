@@ -77,7 +77,7 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
         async def look() -> run.Planned:
             async with Reader(service.settings, listener=narration) as reader:
                 selection = Selection((Glob.parse(str(address)),))
-                return await run.make_plan(reader, sealed, desired, calm, run.Extent(selection))
+                return await run.make_plan(reader, sealed, desired, calm, run.PlanScope(selection))
 
         with narration.phase(f"Reading {name}", where=service.where):
             binding = _bound(asyncio.run(look()).plan, calm, address, id)

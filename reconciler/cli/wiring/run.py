@@ -48,7 +48,7 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Extent:
+class PlanScope:
     """What a plan is about: `allow_replace`: patterns of what may be recreated. `everything`: read all that exists."""
 
     selection: Selection
@@ -67,7 +67,7 @@ def _judged(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan) -> Plan:
 
 
 async def make_plan(
-    reader: Reader, kinds: Kinds, desired: Desired, state: State, extent: Extent, *, stage: Callable[[str], None] = lambda what: None
+    reader: Reader, kinds: Kinds, desired: Desired, state: State, extent: PlanScope, *, stage: Callable[[str], None] = lambda what: None
 ) -> Planned:
     """Observe, plan, prove. `stage`: called with what begins after the reading.
 
@@ -140,7 +140,7 @@ def read_only(
         from reconciler.client import Reader
 
         async with Reader(service.settings, listener=narration, heard=service.heard) as reader:
-            extent = Extent(selected(options), replaceable(options), everything)
+            extent = PlanScope(selected(options), replaceable(options), everything)
             return await make_plan(reader, kinds, desired, state, extent, stage=narration.stage)
 
     with narration.phase(f"Reading {desired.project}", where=service.where):
@@ -234,7 +234,7 @@ class ApplySession:
 
     def plan(self) -> Planned:
         with self.narration.phase(f"Reading {self.desired.project}", where=self.service.where):
-            extent, stage = Extent(self.selection, replaceable(self.options)), self.narration.stage
+            extent, stage = PlanScope(self.selection, replaceable(self.options)), self.narration.stage
             planned = self._runner.run(make_plan(self.writer, self.kinds, self.desired, self._state(), extent, stage=stage))
         return _believed(planned, self.kinds, self.desired, self.options)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Integer, RowMapping, cast, func, select, text
 
 from reconciler.fleet.refresh import generation
-from reconciler.fleet.refresh.generation import Generation
+from reconciler.fleet.refresh.generation import GeneratorReading
 from reconciler.fleet.store.admission import ALIVE
 from reconciler.fleet.store.dashboard.listing import HEALTH, STATUS
 from reconciler.fleet.store.dashboard.views import queue
@@ -55,7 +55,7 @@ class Numbers:
     budgets: Mapping[str, Any] | RowMapping = field(default_factory=dict)
     notices: Mapping[str, Any] | RowMapping = field(default_factory=dict)
     admitted: int = 0
-    generators: Generation | None = None
+    generators: GeneratorReading | None = None
 
 
 def numbers(connection: Connection, *, per_project: bool) -> Numbers:

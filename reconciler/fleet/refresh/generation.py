@@ -29,7 +29,7 @@ class Claimed:
 
 
 @dataclass(frozen=True)
-class Generation:
+class GeneratorReading:
     """How reading the generators went. `read_at`: when they were last read as a whole. `error`: why they cannot be; `held`: why what they
     list now does not take effect."""
 
@@ -84,7 +84,7 @@ def hurry(connection: Connection, concerns: Callable[[str, str], bool]) -> bool:
     return True
 
 
-def state(connection: Connection) -> Generation:
+def state(connection: Connection) -> GeneratorReading:
     """How reading the generators went last time."""
     row = connection.execute(select(generation)).first()
-    return Generation(row.read_at, row.error, row.held) if row is not None else Generation(None, None, None)
+    return GeneratorReading(row.read_at, row.error, row.held) if row is not None else GeneratorReading(None, None, None)
