@@ -104,3 +104,6 @@ def _change(ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
                 return
             reason = (error.strerror or "no reason given").lower()
             raise click.BadParameter(f"{value!r} cannot be entered: {reason}", ctx=ctx, param=param) from None
+    screen = ctx.find_object(Screen)
+    if screen is not None:
+        screen.directories = values

@@ -19,6 +19,7 @@ SHORT: Final = 9  # characters of a commit id that people read
 LINK: Final = "120000"
 FILES: Final = frozenset({"100644", "100755", LINK})  # modes; a submodule is no file
 CALM: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never", "--no-pager")
+DIFF: Final = ("diff", "-z", "--no-ext-diff", "--no-textconv")
 
 
 class Blob(NamedTuple):
@@ -37,8 +38,11 @@ class NamedCommit:
     id: str
 
     def __str__(self) -> str:
-        short = self.id[:SHORT]
-        return short if self.id.startswith(self.name) else f"{self.name} ({short})"
+        return self.short if self.id.startswith(self.name) else f"{self.name} ({self.short})"
+
+    @property
+    def short(self) -> str:
+        return self.id[:SHORT]
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class WorkingRepository:
         done = _git(self.folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         if done.returncode != 0:
             wrong = f"{name!r} is not a commit of this repository"
-            raise UsageError(wrong, id="RC-unknown-commit", hint=f"If it is a branch elsewhere: git fetch origin {name}")
+            raise UsageError(wrong, id="RC-unknown-commit", hint=_remedy(name))
         return NamedCommit(name, done.stdout.decode().strip())
 
     def shared(self, one: NamedCommit, other: NamedCommit) -> NamedCommit:
@@ -75,14 +79,14 @@ class WorkingRepository:
                 hint="A shallow clone lacks older commits: git fetch --unshallow (in a pipeline: fetch the whole history).",
             )
         id = done.stdout.decode().split()[0]
-        return one if id == one.id else NamedCommit(f"where it left {one.name}", id)
+        return one if id == one.id else NamedCommit(f"the commit where the branch left {one.name}", id)
 
     def differs(self, commit: NamedCommit, names: Iterable[str]) -> bool:
         """Whether a file below the folder differs from the commit, or one of `names`, which are relative to the folder, is not in it.
 
         Raises `ReconcilerError` where git cannot compare.
         """
-        changed = _git(self.folder, "diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "--no-renames", commit.id, "--", ".")
+        changed = _git(self.folder, *DIFF, "--name-only", "--no-renames", commit.id, "--", ".")
         listed = _git(self.folder, "ls-tree", "-r", "-z", "--name-only", commit.id, ".")
         for done in (changed, listed):
             if done.returncode != 0:
@@ -90,16 +94,28 @@ class WorkingRepository:
         tracked = {os.fsdecode(name) for name in listed.stdout.split(b"\0")}
         return bool(changed.stdout) or any(name not in tracked for name in names if not name.startswith(("/", "../")))
 
+    def before_renames(self, start: NamedCommit, end: NamedCommit | None, name: str) -> PurePosixPath:
+        """Where the folder was at `start`, judged by a file in it that exists now, or at `end`; `inside` if it was not renamed."""
+        file = self.inside / name
+        if _git(self.folder, "cat-file", "-e", f"{start.id}:{file}").returncode == 0:
+            return self.inside
+        ends = [start.id] if end is None else [start.id, end.id]
+        done = _git(self.folder, *DIFF, "--name-status", "--find-renames", "--diff-filter=R", *ends, "--")
+        words = [PurePosixPath(os.fsdecode(word)) for word in done.stdout.split(b"\0")[:-1]]
+        renamed = dict(zip(words[2::3], words[1::3], strict=True)) if done.returncode == 0 else {}
+        return renamed.get(file, file).parent
+
     @contextmanager
-    def files(self, commit: NamedCommit) -> Iterator[Path]:
-        """The folder as a commit has it. Its files vanish with the context. Raises `ReconcilerError` where git cannot read them."""
+    def files(self, commit: NamedCommit, inside: PurePosixPath | None = None) -> Iterator[Path]:
+        """A folder as a commit has it, this one or `inside`. Its files vanish with the context. Raises `ReconcilerError` where git cannot
+        read them."""
         with TemporaryDirectory(prefix="reconciler-diff-") as name:
             root = Path(name).resolve()
-            self._write(root, self._blobs(commit))
+            self._write(root, self._blobs(commit, self.inside if inside is None else inside))
             yield root
 
-    def _blobs(self, commit: NamedCommit) -> list[Blob]:
-        listed = _git(self.folder, "ls-tree", "-r", "-z", "-l", commit.id, ".")
+    def _blobs(self, commit: NamedCommit, inside: PurePosixPath) -> list[Blob]:
+        listed = _git(self.folder, "ls-tree", "--full-tree", "-r", "-z", "-l", commit.id, *((f"{inside}/",) if inside.name else ()))
         if listed.returncode != 0:
             raise ReconcilerError(f"git cannot list the files of {commit}: {_said(listed)}", id="RC-git-failed")
         blobs: list[Blob] = []
@@ -107,7 +123,7 @@ class WorkingRepository:
             words, _, path = entry.partition(b"\t")
             mode, _, id, size = words.decode().split()
             if mode in FILES and int(size) <= LARGEST:
-                blobs.append(Blob(PurePosixPath(os.fsdecode(path)), mode, id))
+                blobs.append(Blob(PurePosixPath(os.fsdecode(path)).relative_to(inside), mode, id))
         return blobs
 
     def _write(self, root: Path, blobs: list[Blob]) -> None:
@@ -157,6 +173,18 @@ def _git(folder: Path, *words: str, given: bytes | None = None) -> subprocess.Co
         ) from None
     except subprocess.TimeoutExpired:
         raise ReconcilerError(f"git did not answer within {SECONDS} seconds: git {words[0]}", id="RC-git-failed") from None
+
+
+def _remedy(name: str) -> str:
+    """What to do about a name that is not a commit."""
+    if ".." in name:
+        return "Pass one commit, not a range."
+    if name == "HEAD":
+        return "The repository has no commit yet."
+    if any(sign in name for sign in "~^@"):
+        return "A shallow clone lacks older commits: git fetch --unshallow (in a pipeline: fetch the whole history)."
+    branch = name.removeprefix("origin/")
+    return f"If it is a branch of the remote: git fetch origin {branch}, and pass origin/{branch}."
 
 
 def _said(done: subprocess.CompletedProcess[bytes]) -> str:

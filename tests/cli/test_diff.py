@@ -73,7 +73,7 @@ def test_what_others_did_since_the_branch_was_left_is_not_its_work(repository: C
     git(repository.root, "commit", "-q", "-am", "theirs")
     done = repository("diff", "docs", "--from", "main", "--to", "change")
     assert "Plan: 1 to update. 1 request." in done.stdout
-    assert "from where it left main (" in done.stdout
+    assert "from the commit where the branch left main (" in done.stdout
 
 
 def test_a_project_that_is_new_is_created(repository: Cli) -> None:
@@ -81,6 +81,21 @@ def test_a_project_that_is_new_is_created(repository: Cli) -> None:
     done = repository("diff", "more")
     assert done.exit_code == 0
     assert "to create" in done.stdout
+    assert "), which does not have this project, to the files as they are" in done.stdout
+    assert "= adopt       must exist on the service\n" in done.stdout
+    assert "unmanaged" not in done.stdout
+
+
+def test_a_project_whose_folder_was_renamed_is_compared_with_what_it_was(repository: Cli) -> None:
+    git(repository.root, "mv", "docs", "handbook")
+    repository.edit("handbook/sites/partners.yaml", "}} for partners", "}} for our partners")
+    for words in ((), ("--from", "main"), ("--from", "main", "--to", "change")):
+        if "--to" in words:
+            git(repository.root, "commit", "-q", "-am", "renamed")
+        done = repository("diff", "handbook", *words)
+        assert done.stdout.count(" ~ ") == 1, done.stdout
+        assert "), where it was docs, to " in done.stdout
+        assert "to create" not in done.stdout
 
 
 def test_a_project_that_was_wrong_names_the_commit_of_each_problem(repository: Cli) -> None:
@@ -92,11 +107,22 @@ def test_a_project_that_was_wrong_names_the_commit_of_each_problem(repository: C
     assert 'change:sites/partners.yaml:7:5  acme/site/partners: unknown field "visability"; did you mean "visibility"?' in done.stderr
 
 
-@pytest.mark.parametrize("name", ["nothing", "--upload-pack=x", "HEAD:docs", ""])
-def test_what_is_no_commit_is_said(repository: Cli, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("origin/nothing", "git fetch origin nothing, and pass origin/nothing."),
+        ("--upload-pack=x", ""),
+        ("HEAD:docs", ""),
+        ("", ""),
+        ("main..change", "Pass one commit, not a range."),
+        ("HEAD~7", "A shallow clone lacks older commits: git fetch --unshallow"),
+    ],
+)
+def test_what_is_no_commit_is_said_with_what_to_do(repository: Cli, name: str, remedy: str) -> None:
     done = repository("diff", "docs", f"--from={name}")
     assert done.exit_code == 3
     assert f"{name!r} is not a commit of this repository" in done.stderr
+    assert remedy in done.stderr
 
 
 def test_a_folder_without_a_repository_is_said(cli: Cli) -> None:

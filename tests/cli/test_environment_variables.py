@@ -145,6 +145,7 @@ def test_with_a_directory_it_runs_there_and_paths_are_relative_to_it(cli: Cli) -
     assert cli("-C", "p", "validate", "--log-file", "x.log").stdout.startswith("p is valid")
     assert (cli.root / "p" / "x.log").is_file()
     assert cli("-C", "p", "-C", "deep", "validate", "..").stdout.startswith("p is valid")
+    assert "\nApply it with: reconciler -C p apply\n" in cli("-C", "p", "plan").stdout
     missing = cli("-C", "nowhere", "validate")
     assert missing.exit_code == 3
     assert "'nowhere' cannot be entered: no such file or directory" in missing.stderr

@@ -101,6 +101,16 @@ def test_a_log_file_has_everything_for_its_owner_alone_and_no_secret(cli: Cli) -
     assert running.token not in text
 
 
+def test_a_log_file_called_dash_is_refused_because_messages_are_on_stderr_already(cli: Cli) -> None:
+    before, after = ["--log-file", "-", "plan", "p"], ["plan", "p", "--log-file", "-"]
+    for words, env in ((before, {}), (after, {}), (["plan", "p"], {"RECONCILER_LOG_FILE": "-"})):
+        refused = initialised(cli)(*words, env=env)
+        assert refused.exit_code == 3
+        assert "'-' is not the name of a file, and messages are on stderr already" in refused.stderr
+        assert "Pass -v to show every request there" in refused.stderr
+    assert not (cli.root / "-").exists()
+
+
 def test_a_log_file_that_cannot_be_written_is_refused_before_anything_is_done(cli: Cli) -> None:
     refused = initialised(cli)("apply", "p", "-y", "--log-file", "nowhere/run.log")
     assert refused.exit_code == 3

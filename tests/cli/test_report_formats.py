@@ -52,6 +52,13 @@ def test_a_plan_and_drift_write_them_too(cli: Cli) -> None:
     assert cli("drift", "docs", "--format", "sarif").exit_code == 0
 
 
+def test_two_reports_are_not_written_to_the_same_file(cli: Cli) -> None:
+    cli.write("reconciler.yaml", PROJECT)
+    done = cli("validate", "--report", "junit=a.xml", "--report", "sarif=./a.xml")
+    assert (done.exit_code, "two reports cannot be written to the same file" in done.stderr) == (3, True), done.stderr
+    assert not (cli.root / "a.xml").exists()
+
+
 @pytest.mark.parametrize("words", ["validate --report github=-", "plan --out -", "state pull --out -"])
 def test_no_file_is_called_a_dash(cli: Cli, words: str) -> None:
     cli.write("reconciler.yaml", PROJECT)

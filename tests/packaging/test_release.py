@@ -104,7 +104,7 @@ def test_the_actions_of_the_workflows_are_pinned() -> None:
 
 
 def built(folder: Path, *, seconds: int, repository: str = "") -> Path:
-    """A copy of this repository, as old as `seconds` says, and its distributions."""
+    """A copy of this repository, as old as `seconds` says, and its distributions. An odd number also has another umask and time zone."""
     if find_spec("build") is None:
         pytest.skip("build is not installed: install the extra release")
     ignored = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", ".reconciler", "dist", "*.egg-info")
@@ -112,15 +112,23 @@ def built(folder: Path, *, seconds: int, repository: str = "") -> Path:
     for path in folder.rglob("*"):
         os.utime(path, (seconds, seconds))
         path.chmod(path.stat().st_mode | (0o020 if seconds % 2 else 0))
-    environ = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000", "REPOSITORY_URL": repository}
-    done = subprocess.run([sys.executable, "-m", "build", "."], cwd=folder, env=environ, capture_output=True, text=True, timeout=240)
+    environ = {
+        **os.environ,
+        "SOURCE_DATE_EPOCH": "1700000000",
+        "REPOSITORY_URL": repository,
+        "TZ": ("UTC", "Pacific/Auckland")[seconds % 2],
+    }
+    words, umask = [sys.executable, "-m", "build", "."], (0o022, 0o077)[seconds % 2]
+    done = subprocess.run(words, cwd=folder, env=environ, umask=umask, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "dist"
 
 
 @pytest.mark.proof
 def test_two_builds_of_the_same_files_are_equal_to_the_byte_and_the_wheel_runs(tmp_path: Path) -> None:
-    first, second = (built(tmp_path / name, seconds=seconds) for name, seconds in (("one", 1_600_000_000), ("another", 1_700_000_001)))
+    first, second = (
+        built(tmp_path / name, seconds=seconds) for name, seconds in (("one", 1_600_000_000), ("deep/er/and another", 1_700_000_001))
+    )
     names = sorted(path.name for path in first.iterdir())
     assert names == [f"docs_reconciler-{__version__}-py3-none-any.whl", f"docs_reconciler-{__version__}.tar.gz"]
     assert [name for name in names if (first / name).read_bytes() != (second / name).read_bytes()] == []

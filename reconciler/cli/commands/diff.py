@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -20,6 +20,7 @@ from reconciler.errors import ConfigError, Problem
 if TYPE_CHECKING:
     from reconciler.cli.git import NamedCommit, WorkingRepository
     from reconciler.config import Project
+    from reconciler.model import Change
     from reconciler.resource import Kinds
 
 FILES: Final = "the files as they are"
@@ -72,15 +73,19 @@ def command(
     repository = WorkingRepository.around(options.project if options.project.is_dir() else options.project.parent)
     end = repository.commit(after or "HEAD")
     start = repository.shared(repository.commit(before), end)
+    inside = repository.before_renames(start, end if after else None, _file(options))
     with ExitStack() as opened:
         new = opened.enter_context(_side(screen, options, kinds, repository, end if after else None))
-        old = opened.enter_context(_side(screen, options, kinds, repository, start, beside=new))
+        earlier = opened.enter_context(_side(screen, options, kinds, repository, start, inside, optional=True))
+        assert new is not None
+        old = earlier or replace(new, desired=replace(new.desired, resources={}, moved=(), removed={}))
         state, actual = as_declared(kinds, old.desired, new.desired)
         plan = as_far_as_files_say(kinds, new.desired, actual, make_plan(kinds, new.desired, state, actual), today=now().date())
-    note = f"Compared: from {start} to {end if after else FILES}. {COVERS}"
+    where = ", which does not have this project," if earlier is None else f", where it was {inside}," if inside != repository.inside else ""
+    note = f"Compared: from {start}{where} to {end if after else FILES}. {COVERS}"
     names = ", ".join(f"vars.{name}" for name in sorted({*old.unset, *new.unset}))
     unset = [f"{names}: no value is known here. unknown.vars.NAME stands for it; what forEach makes of it is not shown."] if names else []
-    changes = tuple(replace(change, id=None) for change in plan.changes)  # nothing has an id here
+    changes = tuple(map(_without_id, plan.changes))
     plan = replace(plan, changes=changes, notes=(*plan.notes, note, *unset), unmanaged=(), files_only=True)
     shown, made_at = screen.masked_data(plan), now()
     document = plan_document(shown, created_at=made_at)
@@ -93,6 +98,24 @@ def command(
     return exits.PENDING if detailed_exitcode and plan.pending else exits.DONE
 
 
+def _file(options: Options) -> str:
+    """The name of the project file."""
+    from reconciler.config.project import PROJECT_FILE
+
+    return PROJECT_FILE if options.project.is_dir() else options.project.name
+
+
+def _without_id(change: Change) -> Change:
+    """The same where nothing has an id, and what no request creates is expected to exist."""
+    from reconciler.address import bare
+    from reconciler.model.plan import Action
+
+    if Action.ADOPT not in change.actions:
+        return replace(change, id=None)
+    title = None if change.id is None or change.title == bare(change.id) else change.title
+    return replace(change, id=None, title=title, reason="must exist on the service")
+
+
 @contextmanager
 def _side(
     screen: Screen,
@@ -100,28 +123,29 @@ def _side(
     kinds: Kinds,
     repository: WorkingRepository,
     commit: NamedCommit | None,
+    inside: PurePosixPath | None = None,
     *,
-    beside: Project | None = None,
-) -> Iterator[Project]:
-    """The project as a commit has it, or as its files are now. `beside`: the other side; where this one has no project, it declares
-    nothing of it yet."""
+    optional: bool = False,
+) -> Iterator[Project | None]:
+    """The project as a commit has it, or as its files are now. `inside`: the folder where the commit has it. `optional`: None where it
+    has no such project, which is an error otherwise."""
     from reconciler.cli.wiring.connect import load
-    from reconciler.config.project import PROJECT_FILE
     from reconciler.config.words import ENVIRONMENTS
 
     if commit is None:
         yield load(screen, options, kinds, decrypt=False, stand_ins=True)
         return
-    with repository.files(commit) as folder:
+    with repository.files(commit, inside) as folder:
         path = folder if options.project.is_dir() else folder / options.project.name
-        file = folder / PROJECT_FILE if path == folder else path
+        file = folder / _file(options)
         environment = options.env if (folder / ENVIRONMENTS).is_dir() else None
         unknown = environment is not None and not (folder / ENVIRONMENTS / f"{environment}.yaml").is_file()
-        if beside is not None and (not file.is_file() or unknown):
-            yield replace(beside, desired=replace(beside.desired, resources={}, moved=(), removed={}))
+        if optional and (not file.is_file() or unknown):
+            yield None
             return
         try:
             yield load(screen, replace(options, project=path, env=environment), kinds, decrypt=False, stand_ins=True)
         except ConfigError as error:
-            problems = [Problem(f"{commit.name}:{each.file}", each.line, each.column, each.message, id=each.id) for each in error.problems]
+            name = commit.short if " " in commit.name else commit.name
+            problems = [Problem(f"{name}:{each.file}", each.line, each.column, each.message, id=each.id) for each in error.problems]
             raise ConfigError(problems, more=error.more) from None

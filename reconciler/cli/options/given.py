@@ -40,13 +40,14 @@ class Options:
     accept_gone: int | None = None
     create_state: bool = False
     format: str = "text"
+    directories: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, screen: Screen, words: Mapping[str, Any]) -> Options:
         """The options among the words of a command; how to write goes to the screen."""
         screen.color = words.get("color", "auto")
         known = {name: value for name, value in words.items() if name in cls.__dataclass_fields__}
-        return cls(**known)
+        return cls(**known, directories=screen.directories)
 
     @property
     def var_files(self) -> tuple[VariableFile, ...]:
@@ -80,7 +81,7 @@ class Options:
         """The same options for another command, as they would be typed."""
         import shlex
 
-        words = ["reconciler", *command.split()]
+        words = ["reconciler", *(word for name in self.directories for word in ("-C", name)), *command.split()]
         if self.project != Path():
             words.append(str(self.project))
         words += [f"--env={self.env}"] if self.env else []

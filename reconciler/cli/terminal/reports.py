@@ -38,12 +38,15 @@ def option(formats: Sequence[str] = FORMATS) -> Decorator:
 def _pairs(formats: Sequence[str], ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, Path], ...]:
     from reconciler.cli.options.declare import OutputFile
 
-    found = []
+    found: list[tuple[str, Path]] = []
     for value in values:
         name, equals, file = value.partition("=")
         if not equals or not file or name not in formats:
             raise click.BadParameter(f"{value!r} is not FORMAT=FILE with {', '.join(formats)}", ctx=ctx, param=param)
-        found.append((name, OutputFile().convert(file, param, ctx)))
+        path = OutputFile().convert(file, param, ctx)
+        if any(path == other for _, other in found):
+            raise click.BadParameter(f"two reports cannot be written to the same file, {file}", ctx=ctx, param=param)
+        found.append((name, path))
     return tuple(found)
 
 

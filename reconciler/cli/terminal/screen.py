@@ -48,12 +48,14 @@ class Screen:
     """The two streams of one run. `lost`: why results could not be written; `acted`: something was applied.
 
     `log_format`: how narration is written, and lines of the log file. `command`: what runs, without its options.
-    `began`: when it was started, in nanoseconds since 1970. `about` and `service`: what traces say of the run and of requests.
+    `directories`: those of `-C`. `began`: when it was started, in nanoseconds since 1970.
+    `about` and `service`: what traces say of the run and of requests.
     """
 
     def __init__(self) -> None:
         self.color, self.quiet, self.verbose, self.log_format = "auto", False, False, "text"
         self.command, self.began = "", time.time_ns()
+        self.directories: tuple[str, ...] = ()
         self.about: dict[str, str | int] = {}
         self.service: dict[str, str | int] = {}
         self._traces: Traces | None = None
@@ -222,6 +224,10 @@ class Screen:
         from reconciler.cli.terminal.log import LogFile
         from reconciler.errors import UsageError
 
+        if path == "-":  # which would become a file of that name
+            hint = "Pass -v to show every request there, --log-format json for JSON lines, or --log-file FILE to keep them in a file."
+            wrong = "--log-file: '-' is not the name of a file, and messages are on stderr already"
+            raise UsageError(wrong, id="RC-option-value", hint=hint)
         try:
             opened = LogFile(path)
         except OSError as error:
