@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from reconciler.address import Address
+
 ATTEMPTS = 3
 
 T = TypeVar("T")
@@ -41,6 +43,15 @@ def within(seconds: float, work: Callable[[], T], clock: Callable[[], float] = t
 def calls(work: Callable[[], object]) -> int:
     """How many functions `work` calls, those of C included: the same on any machine, however busy it is."""
     return counted(work)[0]
+
+
+def operations(work: Callable[[], object]) -> int:
+    """How many functions `work` calls, and how many addresses it compares: looking one up in a list compares it with each before it."""
+    Address.__eq__ = lambda self, other: self is other  # type: ignore[method-assign]
+    try:
+        return calls(work)
+    finally:
+        del Address.__eq__
 
 
 def counted(work: Callable[[], object]) -> tuple[int, float]:

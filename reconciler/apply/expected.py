@@ -137,7 +137,7 @@ class Expectations:
         self._read[key] = at
 
 
-def _elsewhere(now: Siblings, known: Siblings) -> Iterator[str]:
+def _elsewhere(now: Siblings[str], known: Siblings[str]) -> Iterator[str]:
     """The siblings in both lists before which not the same ones stand in both."""
     ahead: set[str] = set()  # those that only one of the lists has shown so far
     for left, right in zip((id for id in now if id in known), (id for id in known if id in now), strict=True):

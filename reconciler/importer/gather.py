@@ -16,7 +16,7 @@ from reconciler.config.resources.shapes import KindShape, shapes
 from reconciler.config.source.nodes import lifted
 from reconciler.config.values import INVALID, FieldReader
 from reconciler.importer.excluded import removed_by
-from reconciler.importer.keys import free
+from reconciler.importer.keys import TakenKeys
 from reconciler.importer.values import Unwritable, spelled, written
 from reconciler.model import Actual, Observed, Source
 from reconciler.model.codec import comparable, title
@@ -77,10 +77,11 @@ class Gathered:
         self.shapes: Mapping[str, KindShape] = shapes(kinds)
         self.things: dict[Ref, GatheredObject] = {}
         self.roots: list[GatheredObject] = []
-        self._taken: dict[tuple[Address | None, str], set[str]] = defaultdict(set)
+        self._taken: dict[tuple[Address | None, str], TakenKeys] = defaultdict(TakenKeys)
         for address in keys:
             self._taken[(address.container, kinds.of(address).name)].add(address.key)
         self._order: dict[Ref, int] = {}
+        self._hosted: dict[GatheredObject, list[GatheredObject]] = defaultdict(list)  # those that are written elsewhere now included
         self._meet()
         self._alone()
         self._names()
@@ -133,7 +134,8 @@ class Gathered:
             for one in sorted(found, key=self._age):
                 container = self.things.get((kind.within, one.within.get(kind.within, ""))) if kind.within is not None else None
                 if kind.within is None or container is not None:
-                    self.things[(kind.name, one.id)] = GatheredObject(kind, one, container, kind.place.section_in(kind.within))
+                    thing = self.things[(kind.name, one.id)] = GatheredObject(kind, one, None, "")
+                    self._stand(thing, container, kind.place.section_in(kind.within))
         for thing in list(self.things.values()):
             self._host(thing)
         for thing in list(self.things.values()):
@@ -153,7 +155,13 @@ class Gathered:
         if node is None or node is thing:
             self._leave(thing, f"the {inside.to} {stands} that contains it could not be read")
         else:
-            thing.host, thing.section = node, thing.kind.place.section_in(node.kind.name)
+            self._stand(thing, node, thing.kind.place.section_in(node.kind.name))
+
+    def _stand(self, thing: GatheredObject, host: GatheredObject | None, section: str) -> None:
+        """Note what an object is written in, and the name of that map or list."""
+        thing.host, thing.section = host, section
+        if host is not None:
+            self._hosted[host].append(thing)
 
     def _possible(self, thing: GatheredObject) -> None:
         """Leave out what lacks something that must be written."""
@@ -184,9 +192,9 @@ class Gathered:
         del self.things[thing.ref]
         if thing.host is not None:
             thing.host.missed[thing.section].append(f"not written: {thing.name}: {why}")
-        for other in [one for one in self.things.values() if one.host is thing]:
+        for other in [one for one in self._hosted.pop(thing, ()) if one.host is thing]:
             if thing.host is not None:
-                other.section, other.host = thing.section, thing.host
+                self._stand(other, thing.host, thing.section)
             self._leave(other, f"it is in {thing.name}, which was not written")
 
     def _alone(self) -> None:
@@ -196,8 +204,9 @@ class Gathered:
             if thing.host is not None and thing.kind.place.in_list:
                 lists[(thing.host.ref, thing.section)].append(thing)
         for some in lists.values():
-            for thing in some:
-                if thing.kind.place.alone and any(other.kind is not thing.kind for other in some):
+            mixed = any(thing.kind is not some[0].kind for thing in some)
+            for thing in some if mixed else ():
+                if thing.kind.place.alone:
                     self._leave(thing, "its siblings are of other kinds")
 
     # -- what they are called ------------------------------------------------------------------------------------------------------
@@ -252,15 +261,15 @@ class Gathered:
         read = reader.read(lifted(value, Source("", 0)), lambda at, message, *, id: None) if isinstance(value, str) else INVALID
         return read if isinstance(read, str) else None
 
-    def _new(self, thing: GatheredObject, container: GatheredObject | None, taken: set[str]) -> str:
+    def _new(self, thing: GatheredObject, container: GatheredObject | None, taken: TakenKeys) -> str:
         host = thing.host if thing.host is not None and thing.host is not container else None
         around = title(thing.host.one) if thing.host is not None and host is not None else ""
         first = tag(thing.kind)
         if first is not None:
             id = thing.one.values.get(first.name)
             shown = self.address(refers_to(first) or "", id) if isinstance(id, str) else None
-            return free(shown.key if shown is not None else "", thing.kind.name, around, taken)
-        return free(_called(thing.one), thing.kind.name, around, taken)
+            return taken.free(shown.key if shown is not None else "", thing.kind.name, around)
+        return taken.free(_called(thing.one), thing.kind.name, around)
 
     # -- where they stand ----------------------------------------------------------------------------------------------------------
 

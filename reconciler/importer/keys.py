@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
 from typing import Final
 
 LENGTH_MAX: Final = 40  # characters of a key made from a title; a number may follow
@@ -41,20 +40,32 @@ def slug(text: str) -> str:
     return (found[: LENGTH_MAX + 1].rpartition("-")[0] or found[:LENGTH_MAX]).strip("-")
 
 
-def free(title: str, kind: str, around: str, taken: Collection[str]) -> str:
-    """A key that nobody has: of the title, of what it stands in and the title, or numbered.
+class TakenKeys:
+    """The keys that siblings of one kind have."""
 
-    `around`: the title of what it stands in, "" where that is no help. `kind`: the word for what has no title.
-    """
-    return next(key for key in _candidates(slug(title), kind, slug(around)) if key not in taken)
+    def __init__(self) -> None:
+        self._keys: set[str] = set()
+        self._next: dict[str, int] = {}  # by the word that is numbered, the number after those that are known to be taken
 
+    def __contains__(self, key: str) -> bool:
+        return key in self._keys
 
-def _candidates(name: str, kind: str, around: str) -> Iterator[str]:
-    if name:
-        yield name
-        if around:
-            yield f"{around}-{name}"
-    number = 2 if name else 1
-    while True:
-        yield f"{name or kind}-{number}"
-        number += 1
+    def add(self, key: str) -> None:
+        """Note that a key is taken."""
+        self._keys.add(key)
+
+    def free(self, title: str, kind: str, around: str) -> str:
+        """A key that nobody has: of the title, of what it stands in and the title, or numbered.
+
+        `around`: the title of what it stands in, "" where that is no help. `kind`: the word for what has no title.
+        """
+        name, outer = slug(title), slug(around)
+        for key in (name, f"{outer}-{name}") if name and outer else (name,) if name else ():
+            if key not in self._keys:
+                return key
+        word = name or kind
+        number = self._next.get(word, 2 if name else 1)
+        while f"{word}-{number}" in self._keys:
+            number += 1
+        self._next[word] = number
+        return f"{word}-{number}"

@@ -102,7 +102,7 @@ class Draft:
     `deferred`: why it waits for a second run. `behind`: what must be created before it; before a transfer, what must leave it, or stop
     showing it. `moves_into`: where the service moves it in this run. `until`: when the deleted object that the reason is about can no
     longer be restored. `with_transfers`: the addresses that are transferred before anything is done here, in their order; the state gets
-    this address with the last of them.
+    this address with the last of them. `after_transfer`: where it is one of them, the one before it.
     """
 
     address: Address
@@ -124,6 +124,7 @@ class Draft:
     behind: tuple[Address, ...] = ()
     moves_into: Address | None = None
     with_transfers: tuple[Address, ...] = ()
+    after_transfer: Address | None = None
 
     @property
     def decision(self) -> Decision:

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 from reconciler.address import Address
 from reconciler.model import Exposure, Forecast, Plan, Severity, Source
 from reconciler.report.layout import ReportPage, Style
+from reconciler.report.nested import difference_lines
 from reconciler.report.values import shown
 from reconciler.report.words import count, listed
 from reconciler.resource import UNSET
@@ -92,7 +93,9 @@ def _details(exposure: Exposure) -> Iterable[str]:
 
 
 def _change(exposure: Exposure) -> str:
-    return " ".join([exposure.field, *([shown(exposure.before), "->"] if exposure.before is not UNSET else []), shown(exposure.after)])
+    if exposure.before is UNSET:
+        return f"{exposure.field} {shown(exposure.after)}"
+    return "; ".join(" ".join(line) for line in difference_lines(exposure.field, exposure.before, exposure.after))
 
 
 def _alike(warnings: Iterable[T], likeness: Callable[[T], object], full: bool) -> list[list[T]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Action, Change, Declared, Desired, Plan, Source, StateChange, What
+from reconciler.model import Action, Declared, Desired, Moved, Plan, Source, StateChange, What
 from reconciler.model.codec import wanted
 from reconciler.resource import UNSET, Kinds
 from reconciler.undo.snapshot import NOWHERE
@@ -28,10 +30,14 @@ def wants_again(
     """What the project says against the plan that takes a run back. `undone`: the Desired of that plan; `turns`: what changes of the
     bindings after it; `ids`: of what is there. In the order of the files; what has no line comes last."""
     lines: list[YamlLine] = []
+    orders = _SiblingOrders(project, undone)
+    moved: dict[Address, list[Moved]] = defaultdict(list)
+    for move in project.moved:
+        moved[move.old].append(move)
     for change in plan.changes:
         declared = project.resources.get(change.address)
         if Action.TRANSFER in change.actions:
-            lines += [YamlLine(move.new, move.source, "transfers it again") for move in project.moved if move.old == change.address]
+            lines += [YamlLine(move.new, move.source, "transfers it again") for move in moved[change.address]]
         elif declared is None or declared.implied:
             if Action.RESTORE in change.actions or Action.ADOPT in change.actions:
                 lines.append(
@@ -41,10 +47,10 @@ def wants_again(
             lines.append(YamlLine(change.address, declared.source, "creates it again"))
         else:
             lines += _of_fields(kinds, declared, undone.resources[change.address], ids)
-            if Action.MOVE in change.actions and _orders(project, undone, change):
+            if Action.MOVE in change.actions and orders.differ(change.address):
                 lines.append(YamlLine(change.address, declared.source, "moves it again"))
     for turn in turns:
-        lines += _of_turn(kinds, project, turn)
+        lines += _of_turn(kinds, project, turn, moved)
     return tuple(sorted(set(lines), key=lambda line: (line.source is None, line.source or NOWHERE, line.address, line.what)))
 
 
@@ -60,14 +66,14 @@ def _leaving(kinds: Kinds, project: Desired, address: Address, *, again: str = "
     return YamlLine(address, None if removed is None else removed.source, f"is not declared, so the next apply would delete it{again}")
 
 
-def _of_turn(kinds: Kinds, project: Desired, turn: StateChange) -> list[YamlLine]:
+def _of_turn(kinds: Kinds, project: Desired, turn: StateChange, moved: Mapping[Address, Sequence[Moved]]) -> list[YamlLine]:
     declared = project.resources.get(turn.address)
     is_declared = declared is not None and not declared.implied
     match turn.what:
         case What.FORGET if declared is not None and is_declared:
             return [YamlLine(turn.address, declared.source, "adopts it again")] if declared.adopt or declared.id else []
         case What.RENAME if turn.old is not None:
-            return _of_rename(kinds, project, turn.address, turn.old, there=is_declared)
+            return _of_rename(kinds, project, turn.address, turn.old, moved, there=is_declared)
         case What.PROTECT | What.UNPROTECT if declared is not None and is_declared:
             wanted = declared.protect if declared.protect is not None else declared.kind in project.protect
             if wanted != (turn.what is What.PROTECT):
@@ -75,14 +81,19 @@ def _of_turn(kinds: Kinds, project: Desired, turn: StateChange) -> list[YamlLine
     return []
 
 
-def _of_rename(kinds: Kinds, project: Desired, back: Address, now: Address, *, there: bool) -> list[YamlLine]:
-    """What the YAML says of an object that is called `back` again and no longer `now`. `there`: something is declared at `back`."""
+def _of_rename(
+    kinds: Kinds, project: Desired, back: Address, now: Address, moved: Mapping[Address, Sequence[Moved]], *, there: bool
+) -> list[YamlLine]:
+    """What the YAML says of an object that is called `back` again and no longer `now`. `there`: something is declared at `back`.
+
+    `moved`: the lines of `moved` by their former address.
+    """
     declared = project.resources.get(now)
     if declared is None or declared.implied:
         return [] if there else [_leaving(kinds, project, back)]
-    for moved in project.moved:
-        if (back == moved.old and now == moved.new) or (back.is_within(moved.old) and now.is_within(moved.new)):
-            return [YamlLine(moved.new, moved.source, f"renames it from {moved.old} again")]
+    for line in (line for old in (back, *back.containers) for line in moved.get(old, ())):
+        if now == line.new if back == line.old else now.is_within(line.new):
+            return [YamlLine(line.new, line.source, f"renames it from {line.old} again")]
     if back in declared.previously:
         return [YamlLine(now, declared.source, f"renames it from {back} again")]
     if there:
@@ -103,25 +114,35 @@ def _of_fields(kinds: Kinds, declared: Declared, undone: Declared, ids: Mapping[
     ]
 
 
-def _orders(project: Desired, undone: Desired, change: Change) -> bool:
-    """Whether the YAML has it below another parent, or behind another of the siblings both know."""
-    ours, theirs = project.resources[change.address], undone.resources[change.address]
-    if ours.parent != theirs.parent:
-        return True
-    return _before(project, ours, undone) != _before(undone, theirs, project)
+class _SiblingOrders:
+    """The order of siblings in the YAML and in what an undo wants."""
+
+    def __init__(self, project: Desired, undone: Desired) -> None:
+        self._project, self._undone = project, undone
+
+    def differ(self, address: Address) -> bool:
+        """Whether the YAML has it below another parent, or behind another of the siblings both know."""
+        if self._project.resources[address].parent != self._undone.resources[address].parent:
+            return True
+        return self._ours[address] != self._theirs[address]
+
+    @cached_property
+    def _ours(self) -> dict[Address, Address | None]:
+        return _before(self._project, self._undone)
+
+    @cached_property
+    def _theirs(self) -> dict[Address, Address | None]:
+        return _before(self._undone, self._project)
 
 
-def _before(desired: Desired, resource: Declared, other: Desired) -> Address | None:
-    """The previous of its siblings that the other has below the same parent too."""
-    previous = None
-    for sibling in desired.resources.values():
-        if sibling.address == resource.address:
-            return previous
-        counterpart = other.resources.get(sibling.address)
-        if (
-            (sibling.parent, sibling.section) == (resource.parent, resource.section)
-            and counterpart is not None
-            and counterpart.parent == resource.parent
-        ):
-            previous = sibling.address
-    return previous
+def _before(desired: Desired, other: Desired) -> dict[Address, Address | None]:
+    """By address the previous of its siblings that the other has below the same parent too."""
+    before: dict[Address, Address | None] = {}
+    last: dict[tuple[Address | None, str], Address] = {}
+    for resource in desired.resources.values():
+        siblings = (resource.parent, resource.section)
+        before[resource.address] = last.get(siblings)
+        counterpart = other.resources.get(resource.address)
+        if counterpart is not None and counterpart.parent == resource.parent:
+            last[siblings] = resource.address
+    return before

@@ -68,6 +68,7 @@ class _Undoing:
         restored = self._restored(known)
         self.removed = {address for address, item in self.done.items() if self._removable(item, known.get(address))}
         self.names = Names((item.id, address) for address, item in {**known, **restored}.items() if address not in self.removed)
+        self.ids = {address: id for id, address in reversed(self.names.items())}
         self.alive |= {bare(item.id) for item in restored.values()}
         for address, item in self.done.items():
             self._doubts(item)
@@ -272,7 +273,7 @@ class _Undoing:
         held = change.fields.get(inside.name) if inside is not None else None
         if isinstance(held, str):  # by its id, because another object may have that address now
             stood = replace(stood, parent=self.names.get(held, stood.parent))
-        if stood.parent not in self.names.values() or (isinstance(held, str) and held not in self.names):
+        if stood.parent not in self.ids or (isinstance(held, str) and held not in self.names):
             self._say(
                 change.address,
                 f"was in {stood.parent}, which was deleted; it was {'not moved' if change.deleted is None else 'moved to the top level'}",
@@ -291,8 +292,7 @@ class _Undoing:
 
     def _id_of(self, parent: Address, inside: Field) -> str | None:
         """The id a container field has below that parent: None directly below the fixed container."""
-        id = next(id for id, address in self.names.items() if address == parent)
-        return id if self.kinds.of(parent).name == inside.to else None
+        return self.ids[parent] if self.kinds.of(parent).name == inside.to else None
 
     # -- together ---------------------------------------------------------------------------------------------------------------------
 
@@ -314,7 +314,8 @@ class _Undoing:
         removed = {
             address: Removed(address, "delete", NOWHERE, f"{self.done[address].born} by the run that is undone") for address in self.removed
         }
-        siblings = {sibling for stood in self.places.values() for sibling in rows[stood.parent] if sibling not in among}
+        parents = {stood.parent for stood in self.places.values()}
+        siblings = {sibling for parent in parents for sibling in rows[parent] if sibling not in among}
         about = {*siblings, *restored, *again, *self.back, *(address for address, some in self.values.items() if some)}
         about = {self.back.get(address, address) for address in about}
         desired = under_former_addresses(desired, self.back)

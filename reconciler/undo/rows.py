@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from reconciler.address import Address
 from reconciler.model import Actual, Stood
 from reconciler.plan.siblings.positions import lists, parent_of, strangers, woven
+from reconciler.plan.siblings.sequence import Siblings
 from reconciler.resource import Kinds
 from reconciler.undo.snapshot import ObservedObject
 
@@ -32,26 +33,57 @@ def beside(
 
 def put_back(rows: dict[Address, list[Address]], places: Mapping[Address, Stood], stood: Mapping[Address, Stood]) -> None:
     """Insert each behind the one it stood behind, or behind the next before that which is still there."""
+    changing = {place.parent: _ChangingRow(rows.get(place.parent, ())) for place in places.values()}
     for address, place in sorted(places.items(), key=lambda pair: (pair[1].parent, pair[1].index)):
-        row = rows.setdefault(place.parent, [])
+        row = changing[place.parent]
         previous, seen = place.previous, {address}
-        while previous is not None and previous not in row:
+        while previous is not None and previous not in row.siblings:
             if previous in seen or previous not in stood or stood[previous].parent != place.parent:
                 break
             seen.add(previous)
             previous = stood[previous].previous
-        at = 0 if previous is None else row.index(previous) + 1 if previous in row else min(place.index, len(row))
-        row.insert(at, address)
+        if previous is None or previous in row.siblings:
+            row.put_behind(previous, address)
+        else:
+            row.put_at(place.index, address)
+    rows |= {parent: list(row.siblings) for parent, row in changing.items()}
+
+
+class _ChangingRow:
+    """Siblings while others are put between them, those at an index in ascending order: it takes as long as there are siblings, in all."""
+
+    def __init__(self, siblings: Iterable[Address]) -> None:
+        self.siblings = Siblings(siblings)
+        self._at: Address | None = None  # the last of those that come before the index
+        self._passed: set[Address] = set()
+
+    def put_behind(self, previous: Address | None, address: Address) -> None:
+        """Insert behind a sibling; behind None, first."""
+        if previous != self._at and (previous is None or previous in self._passed):
+            self._passed.add(address)
+        self.siblings.insert(address, previous, after=True)
+
+    def put_at(self, index: int, address: Address) -> None:
+        """Insert where so many siblings come before it, or at the end."""
+        while len(self._passed) > index and self._at is not None:
+            self._passed.remove(self._at)
+            self._at = self.siblings.preceding(self._at)
+        while len(self._passed) < index and (following := self.siblings.following(self._at)) is not None:
+            self._passed.add(following)
+            self._at = following
+        self.siblings.insert(address, self._at, after=True)
 
 
 def uncircled(places: dict[Address, Stood], rows: Mapping[Address, Collection[Address]]) -> Iterator[tuple[Address, Address]]:
     """Take out of the places what would then stand within itself; each with the parent it would have had. `rows`: how all stands now."""
     now = {address: parent for parent, row in rows.items() for address in row}
+    parents = now | {moved: stood.parent for moved, stood in places.items()}
     for address in sorted(places):
-        parents = now | {moved: stood.parent for moved, stood in places.items()}
         above, seen = parents[address], {address}
         while above in parents and above not in seen:
             seen.add(above)
             above = parents[above]
         if above == address:
             yield address, places.pop(address).parent
+            parents.pop(address)
+            parents |= {address: now[address]} if address in now else {}

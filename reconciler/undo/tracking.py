@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 from reconciler.address import Address
 from reconciler.model import Actual, State, StateChange, What
@@ -12,9 +14,7 @@ from reconciler.undo.effects import Cannot
 from reconciler.undo.snapshot import ObservedObject
 
 
-def bound_again(
-    kinds: Kinds, turns: Iterable[StateChange], state: State, actual: Actual
-) -> tuple[dict[Address, ObservedObject], list[Cannot]]:
+def bound_again(kinds: Kinds, turns: Iterable[StateChange], state: State, actual: Actual) -> tuple[dict[Address, ObservedObject], list[Cannot]]:
     """What the run let go of and nobody has taken since, to be adopted again; and what cannot be."""
     again: dict[Address, ObservedObject] = {}
     cannot: list[Cannot] = []
@@ -86,11 +86,15 @@ class _Back:
         for address in list(adopted):
             if address in self.removed:
                 adopted.pop(address)
+        first: dict[Address, Address] = {}  # by container, the first in it that stays tracked
+        for kept in sorted(self.staying - adopted.keys()):
+            first |= {container: kept for container in kept.containers if container not in first}
         for address in sorted(adopted, key=lambda address: -len(address.parts)):
-            below = next((kept for kept in sorted(self.staying) if kept.is_within(address) and kept not in adopted), None)
-            if below is not None:
-                self.cannot.append(Cannot(address, f"was adopted; {below} below it is still tracked, so it is still tracked too"))
+            if address in first:
+                self.cannot.append(Cannot(address, f"was adopted; {first[address]} below it is still tracked, so it is still tracked too"))
                 adopted.pop(address)
+                if address in self.staying:
+                    first |= {container: min(address, first.get(container, address)) for container in address.containers}
         return [StateChange(What.FORGET, turn.address, turn.kind, turn.id) for turn in adopted.values()]
 
     def _renames(self) -> list[StateChange]:
@@ -108,9 +112,7 @@ class _Back:
             above = _nearest(address, names)
             if above is not None:
                 names[address] = Address(names[above].parts + address.parts[len(above.parts) :])
-        while (wrong := self._misplaced(names)) is not None:
-            old = names.pop(wrong[0])
-            self.cannot.append(Cannot(wrong[0], f"was {old}, and {wrong[1]}; it keeps its address"))
+        self._drop_misplaced(names)
         renames = []
         for now, old in sorted(names.items()):
             binding = self.state.bindings.get(now)
@@ -118,14 +120,34 @@ class _Back:
                 renames.append(StateChange(What.RENAME, old, binding.kind, binding.id, now))
         return renames
 
-    def _misplaced(self, names: Mapping[Address, Address]) -> tuple[Address, str] | None:
-        """One that cannot be called as before, and why."""
-        later = {names.get(address, address) for address in self.staying}
-        for now, old in sorted(names.items()):
-            if old in self.staying and old not in names:
-                return now, "something else is tracked there now"
-            if old.container is not None and old.container not in later:
-                return now, f"{old.container} is not tracked"
+    def _drop_misplaced(self, names: dict[Address, Address]) -> None:
+        """Take out what cannot be called as before, the first address first, and say why."""
+        later = Counter(names.get(address, address) for address in self.staying)
+        by_old: dict[Address, list[Address]] = defaultdict(list)
+        inside: dict[Address, list[Address]] = defaultdict(list)
+        for now, old in names.items():
+            by_old[old].append(now)
+            if old.container is not None:
+                inside[old.container].append(now)
+        suspects = sorted(names)
+        while suspects:
+            now = heappop(suspects)
+            reason = self._misplaced(names[now], names, later) if now in names else None
+            if reason is None:
+                continue
+            old = names.pop(now)
+            self.cannot.append(Cannot(now, f"was {old}, and {reason}; it keeps its address"))
+            later[old] -= 1
+            later[now] += 1
+            for other in (*by_old[now], *inside[old]):  # which another tracked address is in the way of, or which lack their container
+                heappush(suspects, other)
+
+    def _misplaced(self, old: Address, names: Mapping[Address, Address], later: Mapping[Address, int]) -> str | None:
+        """Why something cannot be called as before; None where it can. `later`: the addresses that are tracked then."""
+        if old in self.staying and old not in names:
+            return "something else is tracked there now"
+        if old.container is not None and not later.get(old.container):
+            return f"{old.container} is not tracked"
         return None
 
     def _protection(self, names: Mapping[Address | None, Address]) -> list[StateChange]:

@@ -25,18 +25,23 @@ def given_back(
     roots = {turn.old: turn.address for turn in turns if turn.old is not None and turn.old.container is None}
     across = {turn for turn in turns if turn.old is not None and roots.get(turn.old.root, turn.old.root) != turn.address.root}
     back: dict[Address, Address] = {}
+    holders = {(binding.kind, binding.id): at for at, binding in state.bindings.items()}
     for change in done.values():
         if change.left is None:
             continue
-        if _is_back(kinds, change, state, actual):
+        if _is_back(change, state, actual, holders):
             continue
-        reason = _why_not(kinds, change, state, actual)
+        reason = _why_not(kinds, change, state, actual, holders)
         if reason is None:
             back |= {new: old for old, new in change.carried.items() if new in state.bindings}
         else:
             cannot.append(Cannot(change.address, f"was transferred, and {reason}; it was not transferred back"))
-    while taken := [new for new, old in back.items() if old in state.bindings and old not in back]:
-        cannot += [Cannot(new, f"was {back.pop(new)}, where something else is tracked now; it was not transferred back") for new in taken]
+    today = {old: new for new, old in back.items()}
+    taken = [new for new, old in back.items() if old in state.bindings and old not in back]
+    while taken:
+        new = taken.pop()
+        cannot.append(Cannot(new, f"was {back.pop(new)}, where something else is tracked now; it was not transferred back"))
+        taken += [today[new]] if new in today else []  # what has that address now stays there
     for turn in sorted(across, key=lambda turn: turn.address):
         if turn.address not in back and turn.address not in done and turn.address in state.bindings:
             cannot.append(Cannot(turn.address, f"was {turn.old}, and was not transferred by this run; it keeps its address"))
@@ -44,9 +49,12 @@ def given_back(
     return back, tuple(turn for turn in turns if turn not in across and (turn.old, turn.address) not in given), cannot
 
 
-def _tracked(change: RunEffect, state: State) -> Address | None:
-    """The address at which the object is tracked today."""
-    return next((at for at, binding in state.bindings.items() if (binding.kind, binding.id) == (change.kind.name, change.id)), None)
+Holders = Mapping[tuple[str, str], Address]
+"""The address at which an object is tracked today, by its kind and id."""
+
+
+def _tracked(change: RunEffect, holders: Holders) -> Address | None:
+    return holders.get((change.kind.name, str(change.id)))
 
 
 def _within(change: RunEffect, actual: Actual) -> str | None:
@@ -60,26 +68,27 @@ def _root(state: State, address: Address | None) -> str | None:
     return binding.id if binding is not None else None
 
 
-def _is_back(kinds: Kinds, change: RunEffect, state: State, actual: Actual) -> bool:
+def _is_back(change: RunEffect, state: State, actual: Actual, holders: Holders) -> bool:
     """Whether another undo gave it back, with its address."""
-    at = _tracked(change, state)
+    at = _tracked(change, holders)
     return at is not None and at != change.address and change.left == _root(state, at) == _within(change, actual)
 
 
-def _why_not(kinds: Kinds, change: RunEffect, state: State, actual: Actual) -> str | None:
+def _why_not(kinds: Kinds, change: RunEffect, state: State, actual: Actual, holders: Holders) -> str | None:
     """Why an object cannot be given back; None where it can."""
     binding, owner = state.bindings.get(change.address), change.kind.transferable
     now = actual.find(change.kind.name, change.id or "")
     if now is None or now.deleted_at is not None:
         return "no longer exists"
     if binding is None or binding.id != change.id:
-        at = _tracked(change, state)
+        at = _tracked(change, holders)
         if change.left == _root(state, at):
             return f"is still tracked as {at}, because the run ended between two transfers: run reconciler apply first, then undo that run"
         return "is no longer tracked"
     if owner is None or _within(change, actual) not in (_root(state, change.address), change.left):
         return f"belongs to another {change.kind.within} now"
-    if not any(at.container is None and kinds.of(at).name == owner.to and one.id == change.left for at, one in state.bindings.items()):
+    former = holders.get((str(owner.to), str(change.left)))
+    if former is None or former.container is not None:
         return f"{change.left}, which it was in, is no longer tracked"
     return None
 
@@ -88,7 +97,7 @@ def to_their_roots(rows: dict[Address, list[Address]], back: Mapping[Address, Ad
     """Put what is given back, and has no place in its former root, at the end of that."""
     for parent in [*rows]:
         root = back.get(parent, parent).root
-        leaving = [address for address in rows[parent] if address in back and back[address].root != root]
+        leaving = dict.fromkeys(address for address in rows[parent] if address in back and back[address].root != root)
         rows[parent] = [address for address in rows[parent] if address not in leaving]
         for address in leaving:
             rows.setdefault(back[address].root, []).append(address)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
@@ -53,3 +54,8 @@ def index(text: str, line: int, column: int) -> int:
     for _ in range(line - 1):
         at = text.index("\n", at) + 1
     return at + column - 1
+
+
+def line_starts(text: str) -> list[int]:
+    """The index at which each line begins."""
+    return [0, *(found.end() for found in re.finditer("\n", text))]

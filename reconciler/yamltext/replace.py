@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from reconciler.yamltext.cursor import index
+from reconciler.yamltext.cursor import line_starts
 from reconciler.yamltext.entries import Edits, Spelling, ends
 from reconciler.yamltext.errors import Untouchable
 from reconciler.yamltext.trail import entry, node, resource
-from reconciler.yamltext.tree import Child, parse
+from reconciler.yamltext.tree import Child, Node, parse
 
 DROP: Final = object()
 """Instead of a value: the key goes."""
@@ -34,34 +34,74 @@ class ResourcePlace:
     whole: str | None = None
 
 
+class EditedYaml:
+    """A text in which resources get other values, the last resource of the text first: what is before it stays where it is.
+
+    The text is parsed again only where something is edited that contains what was edited before.
+    """
+
+    def __init__(self, text: str, spelling: Spelling) -> None:
+        self.text, self._spelling = text, spelling
+        self._lines = line_starts(text)  # right wherever the tree is
+        self._root = parse(text).root
+        self._right = len(text) + 1  # the tree is right up to this index
+
+    def raw(self, place: ResourcePlace, name: str) -> str | None:
+        """What is written behind a key of a resource, None where the key is not there."""
+        return self._edit(place).raw(name)
+
+    def put(self, place: ResourcePlace, values: Mapping[str, Any]) -> None:
+        """Give a resource these values by key; `DROP` takes a key out. A key that is not there yet stands behind the first one."""
+        edit = self._edit(place)
+        if place.whole is not None:
+            self._take(edit.whole(values[place.whole]), edit)
+        elif edit.node.shape == "scalar":
+            self._take(edit.bare(values), edit)
+        else:
+            for name, value in values.items():  # one by one: a map begins where it began whatever stands in it
+                edit = self._edit(place)
+                self._take(edit.set(name, value), edit)
+
+    def _edit(self, place: ResourcePlace) -> _Edit:
+        if place.line > len(self._lines):
+            raise ValueError(f"there is nothing at {place.line}:{place.column}")
+        at = self._lines[place.line - 1] + place.column - 1
+        edit = _Edit(self.text, self._root, place, at, self._spelling)
+        if edit.end <= self._right:
+            return edit
+        self._root, self._right = parse(self.text).root, len(self.text) + 1
+        return _Edit(self.text, self._root, place, at, self._spelling)
+
+    def _take(self, text: str, edit: _Edit) -> None:
+        self.text, self._right = text, edit.start
+
+
 def put(text: str, place: ResourcePlace, values: Mapping[str, Any], spelling: Spelling) -> str:
-    """The text with these values by key; `DROP` takes a key out. A key that is not there yet stands behind the first one."""
-    edit = _Edit(text, place, spelling)
-    if place.whole is not None:
-        return edit.whole(values[place.whole])
-    if edit.node.shape == "scalar":
-        return edit.bare(values)
-    for name, value in values.items():  # one by one: a map begins where it began whatever stands in it
-        text = _Edit(text, place, spelling).set(name, value)
-    return text
-
-
-def raw(text: str, place: ResourcePlace, name: str) -> str | None:
-    """What is written behind a key of the resource, None where the key is not there."""
-    return _Edit(text, place, None).raw(name)
+    """The text with these values by key."""
+    page = EditedYaml(text, spelling)
+    page.put(place, values)
+    return page.text
 
 
 class _Edit:
     """One change of one key."""
 
-    def __init__(self, text: str, place: ResourcePlace, spelling: Spelling | None) -> None:
+    def __init__(self, text: str, root: Node, place: ResourcePlace, at: int, spelling: Spelling) -> None:
         self.text, self.place, self.spelling = text, place, spelling
-        root = parse(text).root
         try:
-            at = index(text, place.line, place.column)
             self.steps, self.node = (node if place.tag is not None else resource)(root, at)
         except ValueError:
             raise ValueError(f"there is nothing at {place.line}:{place.column}") from None
+
+    @property
+    def start(self) -> int:
+        """Where the resource begins, its key included."""
+        return self.steps[-1].child.start if self.steps else self.node.start
+
+    @property
+    def end(self) -> int:
+        """Where the resource ends, with what separates it from the next one."""
+        return max(self.node.end, self.steps[-1].child.value.end if self.steps else 0)
 
     def raw(self, name: str) -> str | None:
         if self.place.whole is not None:
@@ -76,7 +116,6 @@ class _Edit:
         return self.text[value.start : ends(self.text, value)]
 
     def set(self, name: str, value: Any) -> str:
-        assert self.spelling is not None
         if self.node.shape == "alias":
             raise Untouchable.at("it is written elsewhere, and repeated here by an alias", self.text, self.node.start)
         edits = Edits(self.text, self.spelling)
@@ -91,14 +130,12 @@ class _Edit:
 
     def whole(self, value: Any) -> str:
         """Another value behind the key of the resource."""
-        assert self.spelling is not None
         edits = Edits(self.text, self.spelling)
         edits.replace(self.steps[-1].holder, self.steps[-1].child, value)
         return edits.done()
 
     def bare(self, values: Mapping[str, Any]) -> str:
         """A bare value becomes a map where another key comes to it."""
-        assert self.spelling is not None
         flow = self.spelling.flow
         first = self.place.bare or self.place.tag or ""
         head = flow(values[first]) if first in values else self._span(None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 from reconciler.yamltext.errors import Untouchable
@@ -32,14 +33,19 @@ def trail(root: Node, index: int) -> tuple[TrailStep, ...]:
     steps: list[TrailStep] = []
     node = root
     while node.children:
-        child = next((one for one in reversed(node.children) if one.start <= index), None)
-        if child is None:
+        at = bisect_right(node.children, index, key=_start) - 1
+        if at < 0:
             break
+        child = node.children[at]
         steps.append(TrailStep(node, child))
         if index == (child.key.start if child.key is not None else child.value.start) and (child.key or not child.value.children):
             return tuple(steps)
         node = child.value
     raise ValueError(f"nothing begins at {index}")
+
+
+def _start(child: Child) -> int:
+    return child.start
 
 
 def resource(root: Node, index: int) -> tuple[tuple[TrailStep, ...], Node]:

@@ -82,6 +82,13 @@ def test_a_wrong_base_path_is_said_once(cli: Cli, served: Embedded, command: str
     assert "blocked" not in refused.stdout
 
 
+def test_doctor_does_not_say_that_a_token_was_accepted_where_nothing_asked_for_it(cli: Cli, served: Embedded) -> None:
+    project(cli, ACME)
+    checked = cli("doctor", "p", "--base-url", f"{served.base_url}/wrong", env=tokened(served))
+    assert "  skipped  token        not checked: the service answered 404 to GET /v1/orgs\n" in checked.stdout
+    assert "is not the URL of the service" in checked.stdout
+
+
 @pytest.mark.parametrize("status", [200, 404])
 def test_a_web_site_is_not_taken_for_the_service(cli: Cli, status: int) -> None:
     project(cli, ACME)

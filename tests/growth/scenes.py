@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,9 +18,11 @@ from reconciler.model import Actual, Desired, Observed, Plan, State
 from reconciler.plan import Matches, match, plan
 from reconciler.plan.prove import carried_out
 from reconciler.resource import UNSET
-from tests.growth.edits import Edit, Tree, nothing
+from tests.growth.edits import ADA, BLANK, Edit, Tree, nothing
 
 ORGANIZATION = "org_acme"
+OTHER = "org_other"
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,9 @@ def desired(folder: Path, tree: Tree) -> Desired:
     return load(written(folder, tree), kinds()).desired
 
 
-def written(folder: Path, tree: Tree) -> Path:
-    """The folder with the project that declares one organization."""
+def written(folder: Path, tree: Tree, *, other: Tree | None = None, moved: Sequence[Mapping[str, str]] = ()) -> Path:
+    """The folder with the project that declares one organization, or two."""
+    second = {} if other is None else {"other": {"id": OTHER, **other}}
     document = {
         "version": 1,
         "project": "test",
@@ -52,17 +56,18 @@ def written(folder: Path, tree: Tree) -> Path:
         "prune": {"space": "owned", "collection": "owned", "site": "owned", "openapi": "owned"},
         "guards": {"maxDelete": {"percent": 100, "atLeast": 100000}},
         "defaults": {"space": {"duplicateOf": "blank"}},
-        "organizations": {"acme": {"id": ORGANIZATION, **tree}},
+        **({"moved": list(moved)} if moved else {}),
+        "organizations": {"acme": {"id": ORGANIZATION, **tree}, **second},
     }
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "reconciler.yaml").write_text(yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False), encoding="utf-8")
     return folder
 
 
-def _empty(people: Tree) -> Actual:
+def _empty(people: Tree, organization: str = ORGANIZATION, blank_space: str = "spc_blank") -> Actual:
     """An organization with its people and one space."""
     everything = kinds()
-    within = {"organization": ORGANIZATION}
+    within = {"organization": organization}
 
     def seen(kind: str, id: str, outer: dict[str, str], raw: dict[str, Any], **values: Any) -> Observed:
         blank = {name: None if field.clear or field.container else UNSET for name, field in everything[kind].fields.items()}
@@ -72,21 +77,21 @@ def _empty(people: Tree) -> Actual:
         mail: who for mail, who in people.items() if isinstance(who, dict)
     }
     objects = {
-        "organization": {ORGANIZATION: seen("organization", ORGANIZATION, {}, {"title": "Acme"}, title="Acme")},
+        "organization": {organization: seen("organization", organization, {}, {"title": "Acme"}, title="Acme")},
         "member": {
-            f"{ORGANIZATION}/{who['id']}": seen(
-                "member", f"{ORGANIZATION}/{who['id']}", within, {"email": mail}, email=mail, role=who["role"]
+            f"{organization}/{who['id']}": seen(
+                "member", f"{organization}/{who['id']}", within, {"email": mail}, email=mail, role=who["role"]
             )
             for mail, who in members.items()
         },
-        "space": {"spc_blank": seen("space", "spc_blank", within, {"title": "Blank"}, title="Blank", parent=None)},
+        "space": {blank_space: seen("space", blank_space, within, {"title": "Blank"}, title="Blank", parent=None)},
     }
-    complete = frozenset((name, ORGANIZATION) for name, kind in everything.items() if kind.within == "organization")
+    complete = frozenset((name, organization) for name, kind in everything.items() if kind.within == "organization")
     return Actual(objects, complete=complete)
 
 
 @lru_cache(maxsize=4)
-def _applied(first: Callable[[int], Tree], many: int) -> tuple[State, Actual]:
+def applied(first: Callable[[int], Tree], many: int) -> tuple[State, Actual]:
     """What there is where that has been applied. Edits that begin alike share it; nothing that plans changes it."""
     tree = first(many)
     with TemporaryDirectory() as folder:
@@ -99,5 +104,24 @@ def scene(folder: Path, edit: Edit, many: int) -> Scene:
     """What the plan of an edit is made from."""
     state, actual = State("lineage", 0), _empty(nothing(many)["members"])
     if edit.before is not None:
-        state, actual = _applied(edit.before, many)
+        state, actual = applied(edit.before, many)
     return Scene(desired(folder, edit.after(many)), State("lineage", 0) if edit.lost else state, actual)
+
+
+def ring(folder: Path, many: int) -> Scene:
+    """Two organizations exchange all their spaces, each of which gets the key that another one leaves: all go together."""
+    base = {"title": "Acme", "members": ADA}
+    content = lambda title, keys: [{"space": f"s{i}", "title": f"{title} {i}"} for i in keys]  # noqa: E731
+    there = BLANK | {"id": "spc_other"}
+    first = [{**base, "content": [blank, *content(title, range(many))]} for blank, title in ((BLANK, "Here"), (there, "There"))]
+    before = load(written(folder / "before", first[0], other=first[1]), kinds()).desired
+    state, actual = State("lineage", 0), _empty({})
+    more = _empty({}, OTHER, "spc_other")
+    objects = {name: {**some, **more.objects[name]} for name, some in actual.objects.items()}
+    actual = Actual(objects, complete=actual.complete | more.complete)
+    state, actual = carried_out(kinds(), before, state, actual, plan(kinds(), before, state, actual))
+    away = [{"from": f"acme/space/s{i}", "to": f"other/space/s{i}"} for i in range(many)]
+    back = [{"from": f"other/space/s{i}", "to": f"acme/space/s{i + 1}"} for i in range(many)]
+    here = {**base, "content": [BLANK, *({**node, "space": f"s{i + 1}"} for i, node in enumerate(content("There", range(many))))]}
+    last = written(folder / "after", here, other={**base, "content": [there, *content("Here", range(many))]}, moved=away + back)
+    return Scene(load(last, kinds()).desired, state, actual)

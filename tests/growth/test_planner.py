@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import reconciler
-from tests.effort import calls, counted, timed
-from tests.growth.edits import EDITS, Edit
+from tests.effort import calls, counted, operations, timed
+from tests.growth.edits import EDITS, Edit, organization
 from tests.growth.scenes import scene
 from tests.proofs import spread
 
@@ -28,8 +28,14 @@ def exponent(small: float, large: float, times: float) -> float:
 @pytest.mark.parametrize("edit", spread(EDITS, 3), ids=lambda edit: edit.name)
 def test_four_times_as_many_objects_take_four_times_the_calls(edit: Edit, tmp_path: Path) -> None:
     few, many = (scene(tmp_path, edit, number) for number in (100, 400))
-    assert exponent(calls(few.match), calls(many.match), 4) <= EXPONENT_MAX
-    assert exponent(calls(few.plan), calls(many.plan), 4) <= EXPONENT_MAX
+    assert exponent(operations(few.match), operations(many.match), 4) <= EXPONENT_MAX
+    assert exponent(operations(few.plan), operations(many.plan), 4) <= EXPONENT_MAX
+
+
+def test_four_times_as_many_new_siblings_with_one_title_take_four_times_the_operations(tmp_path: Path) -> None:
+    alike = Edit("teams: one title", None, lambda many: organization(teams={f"t{i}": {"title": "Team"} for i in range(many)}))
+    few, many = (scene(tmp_path, alike, number) for number in (50, 200))
+    assert exponent(operations(few.plan), operations(many.plan), 4) <= EXPONENT_MAX
 
 
 @pytest.mark.proof

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.importer.keys import free, slug
+from reconciler.importer.keys import TakenKeys, slug
 from tests.cli.conftest import Cli, prepared
 from tests.harness import Org
 from tests.importer.imported import everything, imported, written
@@ -120,11 +120,12 @@ def test_keys_are_short_plain_and_free() -> None:
         "uberblick-grosse", "privet-mir", "", "", "", "dont", "o-mega",
     ]  # fmt: skip
     assert slug("one two three four five six seven eight nine") == "one-two-three-four-five-six-seven-eight"
-    taken: set[str] = set()
-    for _ in range(4):
-        taken.add(free("Overview", "space", "Product", taken))
-    assert taken == {"overview", "product-overview", "overview-2", "overview-3"}
-    assert free("🚀", "space", "", {"space-1"}) == "space-2"
+    taken = TakenKeys()
+    keys = []
+    for title in ("Overview", "Overview", "Overview", "Overview", "🚀", "🚀"):
+        keys.append(taken.free(title, "space", "Product"))
+        taken.add(keys[-1])
+    assert keys == ["overview", "product-overview", "overview-2", "overview-3", "space-1", "space-2"]
 
 
 def test_whose_token_it_is_can_be_said_and_is_else_told(acme: Cli) -> None:

@@ -9,7 +9,7 @@ import pytest
 from reconciler.importer.accept import SPELLING
 from reconciler.yamltext.entries import Loose
 from reconciler.yamltext.errors import Untouchable
-from reconciler.yamltext.replace import DROP, ResourcePlace, put, raw
+from reconciler.yamltext.replace import DROP, EditedYaml, ResourcePlace, put
 
 TEXT = """\
 # top
@@ -84,9 +84,9 @@ def test_what_others_repeat_is_not_touched() -> None:
 
 
 def test_what_is_written_is_told_as_it_stands() -> None:
-    assert raw(TEXT, place("ed:"), "title") == '"A"'
-    assert raw(TEXT, place("writers:"), "rules") == "*two"
-    assert raw(TEXT, place("writers:"), "nothing") is None
+    assert EditedYaml(TEXT, SPELLING).raw(place("ed:"), "title") == '"A"'
+    assert EditedYaml(TEXT, SPELLING).raw(place("writers:"), "rules") == "*two"
+    assert EditedYaml(TEXT, SPELLING).raw(place("writers:"), "nothing") is None
 
 
 LISTS = """\

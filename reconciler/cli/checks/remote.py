@@ -53,7 +53,7 @@ async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Check], Mapping[str
                 )
             ], {}
         except NotFound:
-            return [Check("token", Level.OK, "accepted; the service does not list its organizations")], {}
+            return [Check("token", Level.SKIPPED, f"not checked: the service answered 404 to GET /v1{path.rpartition('/')[0]}")], {}
         except ServiceError as error:
             remedy = error.hint or "Check the URL, the network, the proxy (HTTPS_PROXY) and whether the service is running; then try again."
             return [Check("service", Level.PROBLEM, error.message, remedy, id=error.id)], None

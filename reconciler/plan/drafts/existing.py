@@ -24,8 +24,10 @@ def compared(facts: DraftFacts, draft: Draft) -> Draft:
     id = facts.matches.ids[address]
     now = actual.find(kind.name, id)
     assert now is not None
-    together = facts.world.batches[address].roots if address in facts.world.batches else ()
-    draft = replace(draft, deferred=facts.settled.get(address), id=id, observed=now, with_transfers=together)
+    draft = replace(draft, deferred=facts.settled.get(address), id=id, observed=now)
+    batch = facts.world.batches.get(address)
+    if batch is not None:
+        draft = replace(draft, with_transfers=batch.roots, after_transfer=batch.before.get(address))
     if now.deleted_at is not None:
         ago, left = window(kind, now.deleted_at, actual)
         if left <= timedelta(0):

@@ -21,13 +21,19 @@ def targets(world: World, decisions: Decisions) -> Decisions:
     selection, drafts = world.selection, dict(decisions.drafts)
     chosen = {address for address in drafts if selection.takes(address)}
     required: set[Address] = set()
+    refused: dict[Address, set[Address]] = {}  # of transfers that go together, by the last of them: those that the selection refuses
     brought = {draft.created_with: address for address, draft in drafts.items() if draft.created_with is not None}
     pending = [address for address in chosen if drafts[address].active and not isinstance(drafts[address].decision, Keep)]
     while pending:
         draft = drafts[pending.pop()]
         sources, child = set(pending_sources(drafts, draft)), brought.get(draft.address)
         wanted = needed(draft.declared) | sources | ({child} if child is not None else set())
-        wanted |= {root for address in (draft.address, *wanted) if address in drafts for root in drafts[address].with_transfers}
+        for together in [drafts[address].with_transfers for address in (draft.address, *wanted) if address in drafts]:
+            if together and together[-1] in refused:
+                wanted |= refused[together[-1]]
+            elif together:
+                wanted |= set(together)
+                refused[together[-1]] = {root for root in together if selection.refuses(root)}
         for address in sorted(wanted):
             other = drafts.get(address)
             if other is None or address in chosen or not (_comes(other) or address in sources):

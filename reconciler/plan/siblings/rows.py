@@ -94,8 +94,10 @@ def _turns(drafts: Mapping[Address, Draft]) -> dict[Address, int]:
         elif address not in started:
             started.add(address)
             draft = going[address]
-            together = draft.with_transfers
-            earlier = (*draft.behind, *together[: together.index(address) if address in together else None])
+            previous = draft.after_transfer
+            while previous is not None and previous not in going:
+                previous = drafts[previous].after_transfer
+            earlier = draft.behind if previous is None else (previous, *draft.behind)
             ahead += [(address, True), *((other, False) for other in reversed(earlier) if other in going)]
     return turns
 

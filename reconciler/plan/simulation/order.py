@@ -24,7 +24,7 @@ class Order:
     object comes that is put beside one of another kind."""
 
     def __init__(self, places: Mapping[Address, SiblingPlace]) -> None:
-        self.rows: dict[Row, Siblings] = defaultdict(Siblings)
+        self.rows: dict[Row, Siblings[str]] = defaultdict(Siblings)
         self._row: dict[Key, Row] = {}
         self._previous = _previous(places)
 

@@ -8,7 +8,6 @@ first.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from reconciler.address import Address
 from reconciler.plan.decisions import Draft
@@ -26,9 +25,8 @@ def before_transfer(whole: Sketches, draft: Draft) -> Iterator[int]:
         shower = whole.drafts.get(address)
         if shower is not None and shower.kind.transferable is None:
             yield from (step for step in whole.of.get(address, ()) if any(_refers(shower, name) for name in whole.sketches[step].writes))
-    for previous, address in pairwise(draft.with_transfers):
-        if address == draft.address and previous in whole.transfers:
-            yield whole.transfers[previous]
+    if draft.after_transfer in whole.transfers:
+        yield whole.transfers[draft.after_transfer]
 
 
 def _refers(draft: Draft, name: str) -> bool:

@@ -7,8 +7,10 @@ another (two spaces change places between organizations), both belong to it: at 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 from reconciler.address import Address
 
@@ -19,6 +21,11 @@ class Batch:
 
     roots: tuple[Address, ...]
     moves: Mapping[Address, Address]
+
+    @cached_property
+    def before(self) -> Mapping[Address, Address]:
+        """The root that is transferred before each; the first has none."""
+        return {second: first for first, second in pairwise(self.roots)}
 
 
 def batches(
@@ -64,17 +71,22 @@ def batches(
     return tuple(Batch(tuple(_inner_first(some, inner)), members[at]) for at, some in found.items())
 
 
+def each_once(by_address: Mapping[Address, Batch]) -> Iterable[Batch]:
+    """The batches of a table that has each of them at all its addresses."""
+    return {id(batch): batch for batch in by_address.values()}.values()
+
+
 def _inner_first(roots: Sequence[Address], inner: Mapping[Address, Collection[Address]]) -> list[Address]:
     """The roots, each after those that must leave it."""
-    ordered: list[Address] = []
+    place = {root: index for index, root in enumerate(roots)}
+    ordered: dict[Address, None] = {}
 
     def add(root: Address) -> None:
         if root not in ordered:
-            for other in roots:
-                if other in inner.get(root, ()) and other != root:
-                    add(other)
-            ordered.append(root)
+            for other in sorted((other for other in inner.get(root, ()) if other in place and other != root), key=place.__getitem__):
+                add(other)
+            ordered[root] = None
 
     for root in roots:
         add(root)
-    return ordered
+    return list(ordered)

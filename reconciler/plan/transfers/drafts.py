@@ -15,7 +15,7 @@ from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
 from reconciler.plan.siblings.positions import Sibling, stood, strangers
-from reconciler.plan.transfers.batches import Batch, batches
+from reconciler.plan.transfers.batches import Batch, batches, each_once
 from reconciler.plan.transfers.carried import carried
 from reconciler.plan.transfers.obstacles import outlook
 from reconciler.plan.world import Decisions, World
@@ -47,7 +47,7 @@ def _waiting(world: World, matches: Matches) -> frozenset[Address]:
     """The tracked addresses that do not change before a transfer has succeeded: also where it is not known yet whether one is needed."""
     former = matches.former
     stuck = [new for new in former.today.values() if (new in matches.blocked or new in matches.unknown) and former.origin(new) is not None]
-    found = [*_batches(world.kinds, world.actual, matches).values(), *batches(former.today, stuck, {}, {})]
+    found = [*each_once(_batches(world.kinds, world.actual, matches)), *batches(former.today, stuck, {}, {})]
     return frozenset(old for batch in found for old in batch.moves)
 
 

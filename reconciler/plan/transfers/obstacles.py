@@ -16,6 +16,7 @@ from reconciler.model import Actual, Blocked, Observed, waiting
 from reconciler.model.codec import ids_in, title
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.match import moved_line
+from reconciler.plan.transfers.batches import each_once
 from reconciler.plan.transfers.carried import Key, parent
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET, Kind
@@ -80,9 +81,11 @@ class _Looking:
         """Hold what comes along, and what waits for an address, with what is held."""
         while True:
             before = len(found.held)
-            for address, batch in self.world.batches.items():
+            for batch in each_once(self.world.batches):
                 cause = next((found.held[root] for root in batch.roots if root in found.held), None)
-                if cause is not None and address not in found.held:
+                if cause is None:
+                    continue
+                for address in (address for address in batch.moves.values() if address not in found.held):
                     declared = self.world.desired.resources.get(address)
                     found.held[address] = waiting(address, cause, declared.source if declared is not None else None)
             for root, behind in found.behind.items():

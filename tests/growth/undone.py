@@ -1,0 +1,72 @@
+"""What an undo, an import and an acceptance are made from, for an organization of any size, without a service and without a state file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from reconciler.address import Address
+from reconciler.kinds import load as kinds
+from reconciler.model import Desired, Entry, Intent, Plan, State, Step, Turn
+from reconciler.model.codec import told
+from reconciler.plan import Selection, match, plan
+from reconciler.plan.prove import carried_out
+from reconciler.plan.simulation.simulate import Simulation
+from reconciler.state.tables.turns import turned
+from reconciler.undo import inverse, living, past, wants_again
+from tests.growth.scenes import NOW, Scene
+
+
+def journal(scene: Scene, made: Plan) -> list[Entry]:
+    """What the journal has of the run that carried a plan out."""
+    found = match(kinds(), scene.desired, scene.state, scene.actual)
+    simulation = Simulation(kinds(), scene.actual, ids=found.ids, places=made.places)
+    entries = []
+    for step in made.steps:
+        target = step.source if step.source is not None else step.target
+        id = simulation.ids.get(target) if isinstance(target, Address) else target
+        simulation.run(step)
+        entries.append(_entry(simulation, step, id))
+    return entries
+
+
+def _entry(simulation: Simulation, step: Step, target: str | None) -> Entry:
+    writes = simulation.writes(step)
+    made = [step.address, *(address for _, _, address in step.brings)] if step.verb == "create" else []
+    gone = (step.address, *step.takes) if step.verb == "delete" else ()
+    before = replace(step.before, takes=step.takes)
+    intent = Intent(
+        0, "run", step.id, step.address, step.kind, step.verb, step.method, "/", target, writes, frozenset(), NOW, NOW, before=before
+    )
+    bound = {address: simulation.ids[address] for address in made}
+    return Entry(intent, NOW, "done", bound=bound, forgotten=gone, after={step.address: told(kinds()[step.kind], writes)})
+
+
+def turns(before: State, after: State) -> list[Turn]:
+    """What a run changed of the state without a request."""
+    rows = [
+        {(binding.kind, binding.id): (str(address), binding.protected) for address, binding in state.bindings.items()}
+        for state in (before, after)
+    ]
+    return list(turned(*rows))
+
+
+class Undoing:
+    """A run that was carried out, and what there is to take it back."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.project: Desired = scene.desired
+        made = scene.plan()
+        self.entries = journal(scene, made)
+        self.state, self.actual = carried_out(kinds(), scene.desired, scene.state, scene.actual, made)
+        by_request = {address for entry in self.entries for address in (*entry.bound, *entry.forgotten)}
+        self.turns = [turn for turn in turns(scene.state, self.state) if turn.address not in by_request]
+
+    def undo(self) -> Plan:
+        """All that `undo` works out: what to read, what to want, the plan, and the lines that would repeat the run."""
+        project, state, actual = self.project, self.state, self.actual
+        done = past(kinds(), self.entries)
+        living(kinds(), project, state, done, self.turns)
+        found = inverse(kinds(), project, state, actual, done, self.turns, ever=())
+        made = plan(kinds(), found.desired, state, actual, selection=Selection(only=found.only))
+        wants_again(kinds(), project, found.desired, made, found.turns, match(kinds(), project, state, actual).ids)
+        return made
