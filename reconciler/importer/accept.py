@@ -23,7 +23,7 @@ from reconciler.importer.values import Unwritable, written
 from reconciler.model import Actual, Delta, Desired, Source, State
 from reconciler.model.codec import path_ids
 from reconciler.plan.drift import Drift, Drifted, DriftWord
-from reconciler.resource import UNSET, Kinds, FieldRole
+from reconciler.resource import UNSET, FieldRole, Kinds
 from reconciler.yamltext.cursor import MarkedText, line_starts
 from reconciler.yamltext.emit import block, closed
 from reconciler.yamltext.entries import Loose, Spelling

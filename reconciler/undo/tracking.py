@@ -14,7 +14,9 @@ from reconciler.undo.effects import Cannot
 from reconciler.undo.snapshot import ObservedObject
 
 
-def bound_again(kinds: Kinds, turns: Iterable[StateChange], state: State, actual: Actual) -> tuple[dict[Address, ObservedObject], list[Cannot]]:
+def bound_again(
+    kinds: Kinds, turns: Iterable[StateChange], state: State, actual: Actual
+) -> tuple[dict[Address, ObservedObject], list[Cannot]]:
     """What the run let go of and nobody has taken since, to be adopted again; and what cannot be."""
     again: dict[Address, ObservedObject] = {}
     cannot: list[Cannot] = []

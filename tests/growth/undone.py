@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from reconciler.address import Address
 from reconciler.kinds import load as kinds
-from reconciler.model import Desired, Entry, Intent, Plan, State, Step, Turn
+from reconciler.model import Desired, Intent, JournalEntry, Plan, State, StateChange, Step
 from reconciler.model.codec import told
 from reconciler.plan import Selection, match, plan
 from reconciler.plan.prove import carried_out
@@ -16,7 +16,7 @@ from reconciler.undo import inverse, living, past, wants_again
 from tests.growth.scenes import NOW, Scene
 
 
-def journal(scene: Scene, made: Plan) -> list[Entry]:
+def journal(scene: Scene, made: Plan) -> list[JournalEntry]:
     """What the journal has of the run that carried a plan out."""
     found = match(kinds(), scene.desired, scene.state, scene.actual)
     simulation = Simulation(kinds(), scene.actual, ids=found.ids, places=made.places)
@@ -29,7 +29,7 @@ def journal(scene: Scene, made: Plan) -> list[Entry]:
     return entries
 
 
-def _entry(simulation: Simulation, step: Step, target: str | None) -> Entry:
+def _entry(simulation: Simulation, step: Step, target: str | None) -> JournalEntry:
     writes = simulation.writes(step)
     made = [step.address, *(address for _, _, address in step.brings)] if step.verb == "create" else []
     gone = (step.address, *step.takes) if step.verb == "delete" else ()
@@ -38,10 +38,10 @@ def _entry(simulation: Simulation, step: Step, target: str | None) -> Entry:
         0, "run", step.id, step.address, step.kind, step.verb, step.method, "/", target, writes, frozenset(), NOW, NOW, before=before
     )
     bound = {address: simulation.ids[address] for address in made}
-    return Entry(intent, NOW, "done", bound=bound, forgotten=gone, after={step.address: told(kinds()[step.kind], writes)})
+    return JournalEntry(intent, NOW, "done", bound=bound, forgotten=gone, after={step.address: told(kinds()[step.kind], writes)})
 
 
-def turns(before: State, after: State) -> list[Turn]:
+def turns(before: State, after: State) -> list[StateChange]:
     """What a run changed of the state without a request."""
     rows = [
         {(binding.kind, binding.id): (str(address), binding.protected) for address, binding in state.bindings.items()}

@@ -67,7 +67,7 @@ def command(
     from reconciler.cli.wiring.connect import connect, load, now, open_store
     from reconciler.cli.wiring.unseen import unseen
     from reconciler.kinds import load as load_kinds
-    from reconciler.plan.drift import Kept, drift, silence
+    from reconciler.plan.drift import DriftWord, drift, silence
     from reconciler.report.documents import drift_document
     from reconciler.report.drift import drift_text
     from reconciler.report.entries import drift_sheet
@@ -102,7 +102,7 @@ def command(
     reports.show(screen, options.format, document, sheet, text, created_at=made_at, folder=folder)
     if options.format == "text" and found.resources:
         screen.out(f"Restore it with: {options.command_line('apply')}\n")
-        if any(resource.status is not Kept.DELETED for resource in found.resources):
+        if any(resource.status is not DriftWord.DELETED for resource in found.resources):
             screen.out(f"Or accept it with: {options.command_line('drift')} --accept ADDRESS[.FIELD]\n")
         else:
             screen.out("Or accept it: remove its lines from the YAML.\n")
