@@ -56,7 +56,7 @@ def test_drift_exits_with_2_and_leaves_state_and_yaml_as_they_are(applied: Cli) 
 
 
 def test_accepting_is_offered_with_the_option_only_where_it_can_be_accepted_so(applied: Cli) -> None:
-    edit(applied, "DELETE", f"/spaces/{next(id for address, id in ids(applied).items() if address.endswith('space/api'))}")
+    edit(applied, "DELETE", f"/spaces/{next(id for address, id in ids(applied).items() if address.endswith('/space/api'))}")
     deleted = applied("drift", PROJECT).stdout
     assert "Or accept it: remove its lines from the YAML." in deleted
     assert "--accept" not in deleted
