@@ -60,7 +60,9 @@ def _with_referrers(desired: Desired, addresses: Collection[Address]) -> list[Ad
     if not addresses:
         return []
     return [
-        address for address, declared in desired.resources.items() if address in addresses or not needed(declared).isdisjoint(addresses)
+        address
+        for address, declared in desired.resources.items()
+        if address in addresses or any(other in addresses for other in needed(declared))
     ]
 
 

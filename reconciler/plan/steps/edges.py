@@ -300,8 +300,9 @@ def _creates_before_deletes(whole: Sketches, first: Collection[Address]) -> list
     for beside, indices in deleted.items():
         gone = set(indices)
         leader = min(indices, key=lambda index: (not gone.isdisjoint(whole.sketches[index].needs), index))
-        whole.sketches[leader].needs |= created[beside]
-        others += [(index, leader, frozenset(created[beside])) for index in indices if index != leader]
+        creates = frozenset(created[beside])
+        whole.sketches[leader].needs |= creates
+        others += [(index, leader, creates) for index in indices if index != leader]
     return others
 
 
