@@ -85,6 +85,9 @@ def test_three_hours_of_a_small_fleet(fleet_url: str) -> None:
 @pytest.mark.timeout(7_200)
 def test_a_day_of_a_thousand_organizations(fleet_url: str) -> None:
     fleet = day(fleet_url, THOUSAND, seed=2)
+    ages = {token: round(percentile(ages, 0.99)) for token, ages in sorted(fleet.ages.items())}
+    print(f"{fleet.ended} runs, {fleet.lost} lost with {fleet.deaths} workers, {fleet.service.requests} requests")
+    print(f"99 % of readings are younger than {ages} s; a quiet tenant waited {max(fleet.delays['quiet']):.1f} s at most")
     judged(fleet)
     assert fleet.ended > 24 * 1_000
     assert fleet.lost > 0

@@ -161,7 +161,7 @@ class Storm(Running):
         )
         for process in (self.dashboard, *self.workers):
             process.start()
-        self.until(lambda: {project["status"] for project in self.status().values()} == {"Synced"}, 120)
+        self.wait(lambda: not self._unsettled(), SETTLED, self._unsettled)
 
     def commit(self, names: Sequence[str]) -> None:
         """Commit a new space, a new collection or a new title for each of these projects."""
