@@ -149,13 +149,17 @@ class _Worker:
                 self.tasks.pop(run, None)
 
     async def _live(self) -> None:
-        """Say that this worker lives. A run that is no longer its own, or that it cannot vouch for, is ended."""
+        """Say that this worker lives. A run that is no longer its own, or that it cannot vouch for, is ended; one that is its own and that
+        it does not do, because nobody could write how it ended, is given up after a while, so that it is recovered."""
         loop = asyncio.get_running_loop()
-        said = loop.time()
+        said, idle = loop.time(), dict[int, float]()
         while True:
+            given_up = {run for run, since in idle.items() if loop.time() - since > self.settings.patience}
+            mine = set(self.tasks)  # before looking: a run that begins meanwhile is not among the rows yet
 
-            def alive() -> set[int]:
+            def alive(given_up: set[int] = given_up) -> set[int]:
                 with self.database.transaction() as connection:
+                    runs.give_up(connection, self.id, given_up)
                     return runs.alive(connection, self.id)
 
             try:
@@ -164,9 +168,11 @@ class _Worker:
             except ReconcilerError:
                 if loop.time() - said > self.settings.patience * 0.8:
                     raise
-                own = set(self.tasks)
-            for run in set(self.tasks) - own:
-                self.tasks[run].cancel()
+                own = mine
+            for run in mine - own:
+                if run in self.tasks:
+                    self.tasks[run].cancel()
+            idle = {run: idle.get(run, loop.time()) for run in own - set(self.tasks)}
             await asyncio.sleep(self.settings.patience / 6)
 
     async def _admit(self, engine: Engine) -> None:

@@ -61,6 +61,8 @@ async def work(place: Workplace, begun: runs.BegunRun, worker: int, trace: Mappi
         result.error = _sentence(error)
     except OSError as error:
         result.error = f"this worker cannot do it: {(error.strerror or type(error).__name__).lower()}"
+    except Exception as error:  # whatever it is, the run ends, and its row says so
+        result.error = f"this worker failed: {type(error).__name__}"
     finally:
         await asyncio.to_thread(shutil.rmtree, folder, True)
         await asyncio.to_thread(shutil.rmtree, door, True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -54,6 +54,13 @@ def alive(connection: Connection, worker: int) -> set[int]:
     """Say that a worker lives; the runs that are still its own."""
     connection.execute(update(workers).where(workers.c.id == worker).values(seen_at=func.now()))
     return set(connection.execute(select(runs.c.id).where(runs.c.worker == worker, runs.c.ended_at.is_(None))).scalars())
+
+
+def give_up(connection: Connection, worker: int, lost: Collection[int]) -> None:
+    """Say that a worker does not do these runs, although it lives: they are recovered."""
+    if lost:
+        mine = runs.c.id.in_(list(lost)) & (runs.c.worker == worker) & runs.c.ended_at.is_(None)
+        connection.execute(update(runs).where(mine).values(worker=None))
 
 
 def leave(connection: Connection, worker: int) -> None:
