@@ -15,6 +15,7 @@ MOVED: Final = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "
 SHOWN: Final = ("examples/", "schemas/")
 """Folders whose files are part of the site if a page links to them."""
 
+SEARCH: Final = 'data-md-component="search" role="dialog"'
 LINK: Final = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 FENCE: Final = re.compile(r"^( *)```.*?^\1```$", re.DOTALL | re.MULTILINE)
 
@@ -69,6 +70,20 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         return f"[{text}]({repository}/blob/main/{target}{hash_sign}{fragment})" if repository else text
 
     return LINK.sub(rewritten, markdown)
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Name the search for screen readers, which the theme does not."""
+    return _with_named_search(output)
+
+
+def on_post_template(output: str, template_name: str, config: Any) -> str:
+    """The same on the page of what is not found."""
+    return _with_named_search(output)
+
+
+def _with_named_search(output: str) -> str:
+    return output.replace(SEARCH, f'{SEARCH} aria-label="Search"')
 
 
 def _text(source: str) -> str:
