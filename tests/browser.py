@@ -6,14 +6,19 @@ import asyncio
 import os
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 REQUIRE = "RECONCILER_TEST_REQUIRE"
 QUIET = [
@@ -31,6 +36,25 @@ def program() -> str:
             pytest.fail(f"{REQUIRE} asks for a browser, but there is {reason}")
         pytest.skip(reason)
     return found
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser of Playwright's on this machine's Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    path = program()
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield started
+        started.close()
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that no program uses now."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 def run(address: str, *options: str) -> subprocess.CompletedProcess[str]:

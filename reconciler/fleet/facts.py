@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from reconciler.fleet import health as healths
 from reconciler.fleet.health import ProjectHealth
+from reconciler.fleet.model import Mode
 from reconciler.fleet.status import Follower, ProjectFacts, of_data, status
 from reconciler.fleet.store.projects import ProjectRow
 
@@ -24,3 +25,11 @@ def health_of(row: ProjectRow) -> ProjectHealth:
 def facts_of(row: ProjectRow) -> ProjectFacts:
     reading = of_data(row.reading) if row.reading is not None else None
     return ProjectFacts(row.project.every, reading, row.read_at, row.error)
+
+
+def is_unverified(row: ProjectRow) -> bool:
+    """Whether the last run applied all that it had read, so that only the next one, which is due at once, says how it is now."""
+    reading = facts_of(row).reading
+    applies = row.project.mode is Mode.APPLY and not row.orphaned and not row.is_paused
+    done = applies and row.waits is None and row.error is None
+    return done and reading is not None and bool(reading.ahead) and row.applied == reading.commit

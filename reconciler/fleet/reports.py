@@ -9,7 +9,7 @@ from typing import Any
 
 from reconciler.fleet.acts import Decided
 from reconciler.fleet.changes import Changes
-from reconciler.fleet.facts import facts_of, health_of
+from reconciler.fleet.facts import facts_of, health_of, is_unverified
 from reconciler.fleet.health import HealthWord, ProjectHealth, shortened
 from reconciler.fleet.model import Approval
 from reconciler.fleet.status import ProjectStatus, StatusWord, lasting, status
@@ -32,6 +32,8 @@ from reconciler.report.words import count
 from reconciler.text.escape import terminal
 
 NAMED = 20
+APPLIED = "it was applied, and the next run verifies it"
+NO_WORKER = " Nothing is run until there is one: reconciler fleet worker."
 
 
 def plan_document(changes: Changes) -> FleetPlanDocument:
@@ -84,7 +86,7 @@ def _every(seconds: int) -> str:
 def _value(value: Any) -> str:
     from reconciler.text.escape import as_json
 
-    return "none" if value is None else value if isinstance(value, str) else as_json(value)
+    return "none" if value is None else value if isinstance(value, str) else as_json(value, indent=None)
 
 
 def status_of(row: ProjectRow) -> ProjectStatus:
@@ -219,7 +221,7 @@ def status_text(rows: Sequence[ProjectRow], workers: int, *, width: int) -> str:
     parts += [f"{orphaned} orphaned"] if orphaned else []
     healths = Counter(health_of(row).word for row in rows if not row.orphaned)
     parts += [f"{healths[word]} {word.value}" for word in (HealthWord.BROKEN, HealthWord.WARNING) if healths[word]]
-    return f"{table(lines, width=width)}\n{', '.join(parts)}. {count(workers, 'worker')} alive.\n"
+    return f"{table(lines, width=width)}\n{', '.join(parts)}. {count(workers, 'worker')} alive.{'' if workers else NO_WORKER}\n"
 
 
 def _why(row: ProjectRow, made: ProjectStatus, well: ProjectHealth) -> Iterator[str]:
@@ -232,6 +234,8 @@ def _why(row: ProjectRow, made: ProjectStatus, well: ProjectHealth) -> Iterator[
         yield from made.causes
         if row.waits:
             yield row.waits
+        if is_unverified(row):
+            yield APPLIED
         if made.word is not StatusWord.UNKNOWN or well.word is not HealthWord.UNKNOWN:  # else the same is said twice
             yield from shortened(well.sentences)
 

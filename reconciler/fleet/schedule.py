@@ -13,6 +13,7 @@ BACKOFF_FIRST: Final = 30  # seconds after the first failure; doubled by each th
 BACKOFF_MAX: Final = 1_800
 STALE_TIMES: Final = 3  # intervals after which a reading is too old
 STALE_MIN: Final = 300  # seconds; a short interval is a wish too
+AHEAD_MAX: Final = timedelta(minutes=1)  # by which a time of the database may be in the future
 
 
 def delay(every: int, failures: int) -> int:

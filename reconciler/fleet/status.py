@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from reconciler.fleet.health import PASSING, ProjectHealth
-from reconciler.fleet.schedule import stale_after
+from reconciler.fleet.schedule import AHEAD_MAX, stale_after
 
 
 class StatusWord(StrEnum):
@@ -110,6 +110,13 @@ def status(facts: ProjectFacts, now: datetime) -> ProjectStatus:
     reading, failed = facts.reading, (f"the last run failed: {facts.error}",) if facts.error else ()
     if reading is None or facts.read_at is None:
         return ProjectStatus(StatusWord.UNKNOWN, failed or ("it was never read",), None, None)
+    if facts.read_at - now > AHEAD_MAX:
+        return ProjectStatus(
+            StatusWord.UNKNOWN,
+            (f"the last reading is {lasting(facts.read_at - now)} in the future: the database's clock was set back", *failed),
+            None,
+            reading.coverage,
+        )
     age = max(timedelta(), now - facts.read_at)
     if age > stale_after(facts.every):
         return ProjectStatus(StatusWord.UNKNOWN, (f"the last reading is {lasting(age)} old", *failed), age, reading.coverage)

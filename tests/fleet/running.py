@@ -107,8 +107,10 @@ class Running:
             where = ("--base-url", self.service, "--state", self.url, "--create-state")
             self.call("apply", str(self.remote / name), *where, "--yes", "--quiet")
 
-    def declare(self, *projects: dict[str, Any], notifications: Sequence[Any] = (), **defaults: Any) -> None:
-        """Make these the fleet."""
+    def declare(
+        self, *projects: dict[str, Any], notifications: Sequence[Any] = (), more: dict[str, Any] | None = None, **defaults: Any
+    ) -> None:
+        """Make these the fleet. `more`: other parts of the fleet file."""
         shared = {
             "baseUrl": self.service,
             "token": {"env": "ACME_TOKEN"},
@@ -116,7 +118,7 @@ class Running:
             "every": "1h",
         } | defaults
         (self.folder / "fleet.yaml").write_text(
-            json.dumps({"version": 1, "defaults": shared, "projects": list(projects), "notifications": list(notifications)})
+            json.dumps({"version": 1, "defaults": shared, "projects": list(projects), "notifications": list(notifications)} | (more or {}))
         )
         self.call("fleet", "apply", "fleet.yaml", "--allow-vanish", "100")
 

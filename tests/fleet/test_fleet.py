@@ -167,6 +167,8 @@ def test_what_cannot_be_read_is_unknown_and_no_secret_is_anywhere(fleet: Running
     assert "b/reconciler.yaml is a link to something that is not a file" in why["b"]
     assert "the variable NO_TOKEN is not set in the environment of this worker" in why["gone"]
     assert "the token was refused" in why["bad"]
+    assert "Check the token in the variable BAD_TOKEN." in why["bad"]
+    fleet.call("fleet", "sync", "gone", "--wait", code=1)
     assert why["bad"].count("[RC-token-refused]") == why["bad"].count("[RC-") == 1
     (both,) = (text for text in (why["same"], why["a"]) if "has the same state" in text)
     assert "[RC-fleet-same-state]" in both

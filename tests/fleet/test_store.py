@@ -14,7 +14,10 @@ from sqlalchemy import func, select, update
 
 from reconciler.fleet.budget import BudgetReport
 from reconciler.fleet.changes import changes
-from reconciler.fleet.model import FleetProject, Repository, SecretReference
+from reconciler.fleet.facts import is_unverified
+from reconciler.fleet.model import FleetProject, Mode, Repository, SecretReference
+from reconciler.fleet.reports import status_of, status_text
+from reconciler.fleet.status import Reading, StatusWord, as_data
 from reconciler.fleet.store import FleetDatabase, admission, audit, budgets, projects, runs
 from reconciler.fleet.store import schema as tables
 
@@ -121,6 +124,8 @@ def test_a_run_whose_worker_is_silent_is_recovered_and_its_late_end_says_nothing
     silent = {"seen_at": func.now() - timedelta(seconds=31)}
     with database.transaction() as connection:
         connection.execute(update(tables.workers).values(silent))
+    with database.transaction() as connection:
+        assert projects.read(connection)[0].recovering, "it says so although no worker is there that could recover it"
     register(database)
     with ThreadPoolExecutor(4) as pool:
         assert sorted(run for lost in pool.map(lambda _: recover(database), range(4)) for run in lost) == [run]
@@ -162,6 +167,30 @@ def test_a_clock_of_the_database_that_is_set_back_delays_nothing(database: Fleet
     assert len(admit(database)) == 2
     with database.transaction() as connection:
         assert budgets.take(connection, "token", "GET", "9.1") == 0
+
+
+def test_a_project_whose_times_are_in_the_future_is_unknown_and_due(database: FleetDatabase) -> None:
+    declare(database, project("a"))
+    later = func.now() + timedelta(days=400)
+    with database.transaction() as connection:
+        connection.execute(update(tables.projects).values(next_due=later, read_at=later, reading=as_data(Reading("c0ffee"))))
+        (row,) = projects.read(connection)
+    assert status_of(row).word is StatusWord.UNKNOWN
+    assert status_of(row).causes[0].startswith("the last reading is 400 d in the future")
+    register(database)
+    assert len(admit(database)) == 1
+
+
+def test_what_was_applied_is_verified_by_the_next_run(database: FleetDatabase) -> None:
+    declare(database, project("a", mode=Mode.APPLY))
+    values = {"reading": as_data(Reading("c0ffee", ahead=1)), "read_at": func.now(), "applied": "c0ffee"}
+    for waits, unverified in ((None, True), ("its windows are closed", False)):
+        with database.transaction() as connection:
+            connection.execute(update(tables.projects).values(**values, waits=waits))
+            rows = projects.read(connection)
+        assert is_unverified(rows[0]) is unverified
+        assert ("it was applied, and the next run verifies it" in status_text(rows, 1, width=200)) is unverified
+    assert "Nothing is run until there is one: reconciler fleet worker." in status_text(rows, 0, width=200)
 
 
 def test_pauses_wishes_and_orphans_decide_what_is_due(database: FleetDatabase) -> None:

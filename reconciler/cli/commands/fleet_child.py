@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from reconciler.state import Store
 
 PR_SET_PDEATHSIG: Final = 1
+NEW_STATE: Final = "Apply it once with this --state and --create-state, or copy its state there: state pull, state push."
 
 
 @click.command("read")
@@ -62,7 +63,8 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
     with connect(screen, options, project, kinds) as service:
         with open_store(screen, options, project, service, create=False) as store:
             state, key = store.read(), store.digest_key()
-            new = unseen(options, project, service, store)
+            unknown = unseen(options, project, service, store)
+            new = f"{unknown.own} {NEW_STATE}" if unknown is not None else ""
             undone = [_undone(store, id) for id in store.undos()]
         kinds = kinds.sealed(key)
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True)
@@ -74,7 +76,7 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
     changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)
     made_at = now()
     given = HealthInputs(kinds, project.desired, state, planned.actual, planned.plan, changed, planned.actual.date or made_at)
-    checked = health(given, unseen=new.fact if new is not None else "")
+    checked = health(given, unseen=new)
     plan, outside = screen.masked_data(planned.plan), screen.masked_data(changed)
     made = plan_file.made_of(options, project, state, service.identity)
     digests = plan_file.digests_of(screen, state.lineage, key)
@@ -82,13 +84,13 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
         "project": project.settings.project,
         "environment": options.env,
         "service": service.identity,
-        "newState": new.fact if new is not None else "",
+        "newState": new,
         "refused": screen.masked(refused),
         "health": healths.as_data(healths.HealthReading(checked.concerns, checked.unread)),
         "digest": None,
         "undone": undone,
     }
-    if keep and new is None:
+    if keep and not new:
         whole = saved_plan(planned.plan, kinds, planned.actual, created_at=made_at, made=made, digests=digests)
         about["digest"] = sent_digest(whole)
     documents: dict[str, Any] = {
@@ -100,7 +102,7 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
         written(folder / f"{name}.json", screen.masked(as_json(document)))
     if keep:
         written(folder / "plan.txt", screen.masked(plain(plan_text(plan))))
-    if save and not refused and new is None:
+    if save and not refused and not new:
         plan_file.write(screen, folder / "saved.json", planned, kinds, made=made, digests=digests, created_at=made_at)
     return exits.DONE
 

@@ -84,7 +84,8 @@ def _show(screen: Screen, options: Options, rows: Sequence[ProjectRow], workers:
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def sync_command(screen: Screen, /, names: tuple[str, ...], wait: bool, database: str | None, **words: Any) -> int:
-    """Run projects now, before others of the same tenant. A worker must be running.
+    """Run projects now, before others of the same tenant. A worker must be running. With --wait, exits as `fleet status` does, and with 1
+    if a run failed.
 
     \b
     Example:
@@ -93,6 +94,7 @@ def sync_command(screen: Screen, /, names: tuple[str, ...], wait: bool, database
     from reconciler.cli import exits
     from reconciler.errors import ReconcilerError
     from reconciler.fleet import acts
+    from reconciler.fleet.facts import is_unverified
     from reconciler.fleet.store import projects, runs
 
     options = Options.of(screen, words)
@@ -106,7 +108,8 @@ def sync_command(screen: Screen, /, names: tuple[str, ...], wait: bool, database
         until = time.monotonic() + WAIT_SECONDS
         while True:
             with opened.transaction() as connection:
-                if runs.ended_since(connection, names, asked):
+                ended = runs.ended_since(connection, names, asked)
+                if ended and not any(is_unverified(row) for row in projects.read(connection, names)):
                     break
                 living = runs.living(connection)
             if not living and time.monotonic() > until - WAIT_SECONDS + START_SECONDS:
@@ -117,4 +120,5 @@ def sync_command(screen: Screen, /, names: tuple[str, ...], wait: bool, database
                 raise ReconcilerError("the runs did not end within an hour", id="RC-fleet-slow", hint="See reconciler fleet status.")
             time.sleep(LOOK_SECONDS)
         rows, workers, judged = _read(opened, names)
-    return _show(screen, options, rows, workers, judged)
+    shown = _show(screen, options, rows, workers, judged)
+    return exits.strongest([shown, exits.FAILED if any(row.error is not None for row in rows) else exits.DONE])

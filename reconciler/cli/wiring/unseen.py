@@ -46,8 +46,13 @@ class Unseen:
 
     @property
     def fact(self) -> str:
-        """One sentence."""
-        return f"{self.where[0].upper()}{self.where[1:]} has never seen {self.project}.{f' {self.tracks}' if self.tracks else ''}"
+        """What is so."""
+        return f"{self.own}{f' {self.tracks}' if self.tracks else ''}"
+
+    @property
+    def own(self) -> str:
+        """The same without what the database contains of other projects, which are not for everybody who sees this one."""
+        return f"{self.where[0].upper()}{self.where[1:]} has never seen {self.project}."
 
     @property
     def remedy(self) -> str:

@@ -383,7 +383,7 @@ class LoginView:
 
 @dataclass(frozen=True)
 class ErrorView:
-    """`title`: a few words. `says`: what is wrong. `remedy`: what to do. `id`: `RC-…`, "" for none."""
+    """`title`: a few words. `says`: what is wrong. `remedy`: what to do. `id`: `RC-…`, "" for none. `project`: that was acted on."""
 
     frame: Frame
     code: int
@@ -391,3 +391,4 @@ class ErrorView:
     says: str
     remedy: str = ""
     id: str = ""
+    project: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,8 @@ from typing import Final
 GRACE: Final = 10.0  # seconds from SIGTERM to SIGKILL: a request that is under way may still be answered
 SAID_MAX: Final = 64 * 2**10  # bytes kept of what it wrote to standard error
 ENTRY: Final = "reconciler.cli.commands.fleet_child"
+PROBLEM: Final = re.compile(r"\S+:[0-9]+:[0-9]+ ")  # a problem of the project, with its place
+NAMED: Final = 3  # problems
 _PASSED: Final = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "PYTHONPATH", "COVERAGE_PROCESS_START")
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
@@ -32,6 +35,19 @@ def environ(folder: Path, secrets: Mapping[str, str]) -> dict[str, str]:
     """The environment of a run: nothing of the worker's own but how to find programs and certificates."""
     kept = {name: value for name, value in os.environ.items() if name in _PASSED or name.lower() in _PROXIES}
     return {**kept, "HOME": str(folder), "TMPDIR": str(folder), "NO_COLOR": "1", "PYTHONUNBUFFERED": "1", **secrets}
+
+
+def database_access(*, own: bool) -> dict[str, str]:
+    """The variables with which libpq reaches the state's server as it does here, where the home directory is another one: the password
+    file, and for the fleet's `own` database everything else that its URL leaves out, and the certificates."""
+    names = [name for name in os.environ if re.fullmatch("PG[A-Z]+", name)] if own else ["PGPASSFILE"]
+    home = Path.home()
+    files = {"PGPASSFILE": home / ".pgpass"}
+    if own:
+        certificates = {"PGSSLCERT": "postgresql.crt", "PGSSLKEY": "postgresql.key", "PGSSLROOTCERT": "root.crt"}
+        files |= {name: home / ".postgresql" / file for name, file in certificates.items()}
+    usual = {name: str(file) for name, file in files.items() if file.is_file()}
+    return usual | {name: os.environ[name] for name in names if name in os.environ}
 
 
 async def execute(words: Sequence[str], *, folder: Path, secrets: Mapping[str, str], seconds: float) -> EndedProcess:
@@ -82,11 +98,18 @@ async def _said(reading: asyncio.Task[bytes]) -> str:
     """The error that a command printed, on one line."""
     try:
         async with asyncio.timeout(1.0):
-            text = (await reading).decode("utf-8", "replace")
+            return last_words((await reading).decode("utf-8", "replace"))
     except TimeoutError:
         return ""
+
+
+def last_words(text: str) -> str:
+    """The error of a command that printed a text, on one line, with the first problems of the project where it has some."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     first = next((index for index, line in enumerate(lines) if line.lower().startswith("error:")), None)
     chosen = lines[first:] if first is not None else lines[-3:]
     line = " ".join(chosen).removeprefix("error:").removeprefix("Error:").strip()
+    if problems := [" ".join(line.split()) for line in lines[:first] if PROBLEM.match(line)]:
+        more = f"; and {len(problems) - NAMED} more" if len(problems) > NAMED else ""
+        line = f"{line}: {'; '.join(problems[:NAMED])}{more}"
     return "".join(character if character.isprintable() else " " for character in line)[:1_000]

@@ -22,7 +22,7 @@ from reconciler.fleet.health import of_document
 from reconciler.fleet.model import Approval, FleetProject, Mode
 from reconciler.fleet.runs import end, holds
 from reconciler.fleet.runs.gate import VARIABLE, RunGate
-from reconciler.fleet.runs.process import execute
+from reconciler.fleet.runs.process import EndedProcess, database_access, execute
 from reconciler.fleet.runs.result import RunResult
 from reconciler.fleet.runs.secrets import digest, resolved
 from reconciler.fleet.sources import authors as git_authors
@@ -89,7 +89,13 @@ class _Run:
         files = self.folder / "files"
         files.mkdir(mode=0o700)
         root = await asyncio.to_thread(tree.write, commit, project.source, files)
-        secrets = {**trace, "RECONCILER_TOKEN": token, "RECONCILER_STATE": state, VARIABLE: str(self.gate)}
+        secrets = {
+            **trace,
+            **database_access(own=project.state is None),
+            "RECONCILER_TOKEN": token,
+            "RECONCILER_STATE": state,
+            VARIABLE: str(self.gate),
+        }
         secrets |= {f"{ENV_PREFIX}{key}": resolved(place, f"the variable {key}") for key, place in project.secret_vars.items()}
         secrets |= {key: resolved(place, f"{key} of sops") for key, place in project.sops.items()}
 
@@ -117,6 +123,11 @@ class _Run:
         words += ["--env", project.environment] if project.environment is not None else []
         return words + [word for key, value in project.vars.items() for word in ("--var", f"{key}={value}")]
 
+    def _words_of(self, ended: EndedProcess) -> str:
+        """What a process said last, with the place where the operator has the token in place of the variable that the process had."""
+        place = self.project.token
+        return ended.says.replace("RECONCILER_TOKEN", f"the {'variable' if place.kind == 'env' else 'file'} {place.name}")
+
     async def _read(self, root: Path, secrets: Mapping[str, str], *, exclude: tuple[str, ...] = ()) -> None:
         """Read the service, and take the plan of it. `exclude`: addresses that are left out of the plan; the reading stays as it was."""
         words = [*self._words("read", root), "--folder", str(self.folder)]
@@ -127,7 +138,7 @@ class _Run:
         if ended.late:
             raise Failed(f"it took longer than {READ_SECONDS:g} s", id="RC-fleet-run-late")
         if ended.code != 0:
-            raise Failed(ended.says or f"it ended with {ended.code}", id="RC-fleet-run-failed")
+            raise Failed(self._words_of(ended) or f"it ended with {ended.code}", id="RC-fleet-run-failed")
         document, about = _document(self.folder / "plan.json"), _document(self.folder / "reading.json")
         text = _text(self.folder / "plan.txt").decode("utf-8", "replace") if self._keeps else ""
         commit = self.commit.id
@@ -206,7 +217,7 @@ class _Run:
         if ended.code != 0 and gate.refused is not None:
             result.waits, result.stopped = f"applying was stopped: {gate.refused}", True
         elif ended.code != 0:
-            raise Failed(ended.says or f"apply ended with {ended.code}", id="RC-fleet-run-failed")
+            raise Failed(self._words_of(ended) or f"apply ended with {ended.code}", id="RC-fleet-run-failed")
         else:
             result.applied = True
 

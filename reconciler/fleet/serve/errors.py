@@ -56,7 +56,13 @@ def of_error(error: ReconcilerError) -> PageError:
     code = {UsageError: 422, Refused: 403, StalePlan: 409}.get(type(error), 500)
     if code == 500:
         return PageError(500, "This request failed.", "Try again.", error.id)
-    return PageError(code, f"{error.message[:1].upper()}{error.message[1:]}.", error.hint or "", error.id)
+    return PageError(code, sentence(error.message), error.hint or "", error.id)
+
+
+def sentence(message: str) -> str:
+    """A message as a sentence. What begins with a name, such as an e-mail address, is not changed."""
+    first = message.partition(" ")[0]
+    return f"{message[:1].upper() if first.isalpha() else message[:1]}{message[1:]}."
 
 
 def is_for_programs(request: Request) -> bool:
@@ -68,7 +74,8 @@ def shown(request: Request, wrong: PageError) -> Response:
     if is_for_programs(request):
         return JSONResponse(wrong.data, wrong.code, media_type="application/problem+json")
     frame = Frame(datetime.now(UTC), version=__version__)
-    page = render.render_error(ErrorView(frame, wrong.code, wrong.title, wrong.says, wrong.remedy, wrong.id))
+    acted = request.path_params.get("name", "") if request.method == "POST" and wrong.code != 404 else ""
+    page = render.render_error(ErrorView(frame, wrong.code, wrong.title, wrong.says, wrong.remedy, wrong.id, project=acted))
     return HTMLResponse(page, wrong.code)
 
 

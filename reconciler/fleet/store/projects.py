@@ -12,15 +12,17 @@ from sqlalchemy import Connection, Integer, RowMapping, func, insert, select, te
 from reconciler.fleet.changes import Changes, Stored
 from reconciler.fleet.health import SOON_DEFAULT
 from reconciler.fleet.model import FleetProject, as_data, of_data
-from reconciler.fleet.store.schema import projects, revisions, runs
+from reconciler.fleet.store.admission import ALIVE
+from reconciler.fleet.store.schema import projects, revisions, runs, workers
 
 APPLY_LOCK: Final = 0x666C6171
 
 
 @dataclass(frozen=True)
 class ProjectRow:
-    """A project and all that is known of it. `running`: since when a run of it is under way; `soon`: how many
-    seconds before the end of something people are warned; `now`: the database's time of the reading."""
+    """A project and all that is known of it. `running`: since when a run of it is under way; `recovering`: the worker of its last run is
+    dead, whether or not another one has noticed; `soon`: how many seconds before the end of something people are warned; `now`: the
+    database's time of the reading."""
 
     id: int
     project: FleetProject
@@ -56,7 +58,10 @@ def of_row(row: RowMapping) -> ProjectRow:
     names = ProjectRow.__dataclass_fields__.keys() - {"project", "orphaned", "recovering"}
     known = {name: row[name] for name in names}
     return ProjectRow(
-        project=of_data(row["spec"]), orphaned=row["orphaned_at"] is not None, recovering=row["last_ended"] == "lost", **known
+        project=of_data(row["spec"]),
+        orphaned=row["orphaned_at"] is not None,
+        recovering=row["last_ended"] == "lost" or row["silent"],
+        **known,
     )
 
 
@@ -70,8 +75,12 @@ def read(connection: Connection, names: Sequence[str] = ()) -> list[ProjectRow]:
         .limit(1)
         .scalar_subquery()
     )
+    alive = select(workers.c.id).where(workers.c.id == runs.c.worker, text(ALIVE)).exists()
+    silent = (
+        select(runs.c.id).where(runs.c.project == projects.c.id, runs.c.ended_at.is_(None), runs.c.started_at.is_not(None), ~alive).exists()
+    )
     soon = select(revisions.c.settings["expiresSoon"].astext.cast(Integer)).order_by(revisions.c.id.desc()).limit(1).scalar_subquery()
-    more = (func.coalesce(soon, SOON_DEFAULT).label("soon"), running.label("running"), last.label("last_ended"))
+    more = (func.coalesce(soon, SOON_DEFAULT).label("soon"), running.label("running"), last.label("last_ended"), silent.label("silent"))
     query = select(projects, func.now().label("now"), *more).order_by(projects.c.name)
     if names:
         query = query.where(projects.c.name.in_(names))

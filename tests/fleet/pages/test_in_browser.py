@@ -23,13 +23,8 @@ if "browser" not in os.environ.get(browser.REQUIRE, ""):
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    program = browser.program()
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"])
+    with browser.chromium() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

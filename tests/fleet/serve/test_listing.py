@@ -22,7 +22,7 @@ from reconciler.fleet.store.dashboard.listing import ProjectSelection
 from tests.fleet.serve.served import declare, project
 from tests.proofs import tries
 
-AGES = (0, 1, 299, 300, 301, 899, 900, 901, 1_799, 1_800, 1_801, -60)
+AGES = (0, 1, 299, 300, 301, 899, 900, 901, 1_799, 1_800, 1_801, -60, -900)
 NUMBERS = (0, 0, 0, 0, 1, 7)
 
 

@@ -13,11 +13,12 @@ from fastapi import APIRouter, Request
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
-from reconciler.errors import UsageError
+from reconciler.errors import StalePlan, UsageError
 from reconciler.fleet import acts
 from reconciler.fleet.model import ChangeClass
 from reconciler.fleet.pages import links
 from reconciler.fleet.serve.callers import Acting, Caller, Fields
+from reconciler.fleet.serve.routes.pages import MOVED
 from reconciler.fleet.serve.site import site_of
 from reconciler.fleet.store.dashboard import views as store
 
@@ -33,9 +34,12 @@ Act = Callable[[Connection], object]
 
 
 def _done(request: Request, name: str, action: str, act: Act) -> Response:
-    """Act in one transaction, and show the project again."""
-    with site_of(request).database.transaction() as connection:
-        act(connection)
+    """Act in one transaction, and show the project again; also where its plan moved meanwhile, which decided nothing."""
+    try:
+        with site_of(request).database.transaction() as connection:
+            act(connection)
+    except StalePlan:
+        action = MOVED
     return RedirectResponse(f"{links.project(name)}?done={action}", 303)
 
 

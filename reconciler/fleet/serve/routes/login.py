@@ -16,7 +16,7 @@ from reconciler import __version__
 from reconciler.fleet.pages import links, render
 from reconciler.fleet.pages.views import Frame, LoginView
 from reconciler.fleet.serve.callers import Acting, Fields, find
-from reconciler.fleet.serve.errors import PageError, shown
+from reconciler.fleet.serve.errors import PageError, sentence, shown
 from reconciler.fleet.serve.oidc import BegunLogin, LoginFailed, Provider
 from reconciler.fleet.serve.single import WAY as SINGLE
 from reconciler.fleet.serve.site import Dashboard, site_of
@@ -133,7 +133,7 @@ def logout(request: Request, caller: Acting) -> Response:
 
 
 def _failed(request: Request, error: LoginFailed) -> Response:
-    return shown(request, PageError(401, f"{error.message[:1].upper()}{error.message[1:]}.", error.hint or "", error.id))
+    return shown(request, PageError(401, sentence(error.message), error.hint or "", error.id))
 
 
 def _kept(cookie: str) -> dict[str, str] | None:

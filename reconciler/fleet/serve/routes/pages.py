@@ -28,7 +28,9 @@ from reconciler.fleet.store.projects import ProjectRow
 from reconciler.report.times import utc_text
 
 DRIFT_SINCE: Final = timedelta(days=30)
+MOVED: Final = "moved"
 DONE: Final = {
+    MOVED: "The plan changed before your decision arrived, so nothing was decided. Read the new plan, and decide on that one.",
     "sync": "The project is run as soon as a worker is free.",
     "pause": "The project is paused.",
     "resume": "The project is run again.",
@@ -46,7 +48,7 @@ router = APIRouter(include_in_schema=False)
 def _frame(connection: Connection, caller: Caller, done: str = "") -> views.Frame:
     viewer = views.Viewer(caller.person.name, caller.csrf, is_admin=caller.is_admin, can_log_out=bool(caller.session))
     now, workers = store.clock(connection), runs.living(connection)
-    return views.Frame(now, viewer, version=__version__, workers=workers, notice=DONE.get(done, ""))
+    return views.Frame(now, viewer, version=__version__, workers=workers, notice=DONE.get(done, ""), failed=done == MOVED)
 
 
 def _is_part(request: Request) -> bool:

@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from reconciler.fleet.health import SOON_DEFAULT, HealthWord
 from reconciler.fleet.model import Mode
-from reconciler.fleet.schedule import STALE_MIN, STALE_TIMES
+from reconciler.fleet.schedule import AHEAD_MAX, STALE_MIN, STALE_TIMES
 from reconciler.fleet.status import StatusWord
 from reconciler.fleet.store import projects as rows
 from reconciler.fleet.store.projects import ProjectRow
@@ -38,6 +38,7 @@ def _number(key: str) -> ColumnElement[int]:
 
 STATUS: Final[ColumnElement[str]] = case(
     (or_(func.jsonb_typeof(_READING).is_distinct_from("object"), projects.c.read_at.is_(None)), StatusWord.UNKNOWN.value),
+    (projects.c.read_at - func.now() > AHEAD_MAX, StatusWord.UNKNOWN.value),
     (func.make_interval(0, 0, 0, 0, 0, 0, func.greatest(STALE_MIN, STALE_TIMES * _EVERY)) < _AGE, StatusWord.UNKNOWN.value),
     (
         or_(

@@ -1,0 +1,54 @@
+"""What a run that failed says, where people read it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from reconciler.fleet.changes import Changes, ProjectDifference
+from reconciler.fleet.reports import plan_text
+from reconciler.fleet.runs.process import database_access, last_words
+
+PROBLEM = 'docs/reconciler.yaml:9:{}  acme/space/docs: unknown field "titel"; did you mean "title"? [RC-unknown-field]'
+ERROR = "1 problem in the project; nothing was sent"
+ONE = " ".join(PROBLEM.format(1).split())
+
+
+@pytest.mark.parametrize(
+    ("printed", "says"),
+    [
+        ("Reading …\nerror: 503 [RC-x]\n       Try again.\n", "503 [RC-x] Try again."),
+        (f"warning: old\n{PROBLEM.format(1)}\nerror: {ERROR}\n", f"{ERROR}: {ONE}"),
+        ("Killed\n", "Killed"),
+        ("", ""),
+    ],
+)
+def test_a_run_says_its_error_and_the_problems_of_its_project(printed: str, says: str) -> None:
+    assert last_words(printed) == says
+
+
+def test_a_run_reaches_the_state_with_the_password_file_of_its_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("PG")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PGUSER", "fleet")
+    assert database_access(own=True) == {"PGUSER": "fleet"}
+    (tmp_path / ".pgpass").touch()
+    assert database_access(own=False) == {"PGPASSFILE": str(tmp_path / ".pgpass")}
+    monkeypatch.setenv("PGPASSFILE", "/etc/reconciler/pgpass")
+    assert database_access(own=False) == {"PGPASSFILE": "/etc/reconciler/pgpass"}
+
+
+def test_the_first_problems_are_named_and_the_others_counted() -> None:
+    lines = "\n".join(PROBLEM.format(number) for number in range(1, 6))
+    says = last_words(f"{lines}\nerror: 5 problems in the project; nothing was sent\n")
+    assert (says.count("unknown field"), says.endswith("; and 2 more")) == (3, True)
+
+
+def test_a_value_that_changes_is_one_line() -> None:
+    before, after = ({"git": "https://git.example.com/x.git", "path": path} for path in ("a", "b"))
+    text = plan_text(Changes(changing={"acme": (ProjectDifference("source", before, after),)}))
+    assert '    source: {"git": "https://git.example.com/x.git", "path": "a"} -> {' in text
+    assert "\\n" not in text
