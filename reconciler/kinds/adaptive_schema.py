@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
-from annotated_types import Len
-from pydantic import Field
-
+from reconciler.kinds._visitors import VisitorSchema
 from reconciler.resource import PUT, One, Permission, Resource, SingleValue, Verbs, field, one_per
 from reconciler.resource.conditions import UNSIGNED
-
-_CLAIM = {"type": "boolean", "description": "Tries what is new"}
-_EXAMPLE = {"type": "object", "properties": {"isBeta": _CLAIM}, "additionalProperties": False}
 
 
 def _claims(values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -39,4 +34,4 @@ class AdaptiveSchema(
     )
 
     site = one_per("site")
-    jsonSchema: Annotated[dict[str, Any], Len(1), Field(examples=[_EXAMPLE])] = field("The whole schema.", required=True)
+    jsonSchema: VisitorSchema = field("The whole schema.", required=True)

@@ -310,6 +310,15 @@ def test_conditions_follow_from_the_schema(box: Box) -> None:
         {"description": "has-plan is true", "condition": 'visitor.claims["has-plan"]'},
         {"description": "dark is true", "condition": "visitor.claims.unsigned.dark"},
     ]
+    plan = {"type": "string", "enum": ["free", "pro"], "description": "The plan"}
+    more = {"seats": {"type": "number"}, "groups": {"type": "array", "items": {"type": "string"}}, "name": {"type": "string"}}
+    company = {"type": "object", "properties": {"isPartner": {"type": "boolean"}}, "additionalProperties": False}
+    box.put(path, {"jsonSchema": {"type": "object", "properties": {"plan": plan, **more, "company": company}}})
+    assert box.items(f"{path}/template-conditions") == [
+        {"description": "The plan is free", "condition": 'visitor.claims.plan == "free"'},
+        {"description": "The plan is pro", "condition": 'visitor.claims.plan == "pro"'},
+        {"description": "isPartner is true", "condition": "visitor.claims.company.isPartner"},
+    ]
     box.put(path, {"jsonSchema": {"type": "object", "properties": {}}})
     assert box.items(f"{path}/template-conditions") == []
 
@@ -328,13 +337,16 @@ def test_conditions_follow_from_the_schema(box: Box) -> None:
         (SCHEMA | {"additionalProperties": True}, "jsonSchema.additionalProperties"),
         (SCHEMA | {"required": "isBeta"}, "jsonSchema.required"),
         (SCHEMA | {"required": [[]]}, "jsonSchema.required"),
-        (SCHEMA | {"properties": {"a": {"type": "string"}}}, "jsonSchema.properties.a.type"),
+        (SCHEMA | {"properties": {"a": {"type": "null"}}}, "jsonSchema.properties.a.type"),
+        (SCHEMA | {"properties": {"a": {"type": "string", "enum": ["a", "a"]}}}, "jsonSchema.properties.a.enum"),
+        (SCHEMA | {"properties": {"a": {"type": "array"}}}, "jsonSchema.properties.a.items"),
+        (SCHEMA | {"properties": {"a": {"type": "object", "properties": {"b": {}}}}}, "jsonSchema.properties.a.properties.b.type"),
         (SCHEMA | {"properties": {"a": True}}, "jsonSchema.properties.a"),
         (SCHEMA | {"properties": {"a": {"type": "boolean", "description": 7}}}, "jsonSchema.properties.a.description"),
         (SCHEMA | {"properties": {"unsigned": {"type": "boolean"}}}, "jsonSchema.properties.unsigned.type"),
         (
             SCHEMA | {"properties": {"unsigned": {"type": "object", "properties": {"a": 7}}}},
-            "jsonSchema.properties.unsigned.properties.a.type",
+            "jsonSchema.properties.unsigned.properties.a",
         ),
     ],
 )

@@ -30,6 +30,7 @@ from reconciler.text.suggest import closest, did_you_mean, one_of
 
 PLAIN: Final = (ReaderSort.ANYONE, ReaderSort.AGENT)
 MAPS: Final = (ReaderSort.LINK, ReaderSort.CLAIMS, ReaderSort.ROLE)
+TYPES: Final[Mapping[str, tuple[type, ...]]] = {"string": (str,), "number": (int, float), "array": (list,), "object": (dict,)}
 FORM: Final = f"write {', '.join(PLAIN)}, {{link: KEY}}, {{claims: {{NAME: VALUE}}}} or {{role: ROLE}}"
 
 
@@ -72,7 +73,7 @@ class NamedReaders:
         elif untainted(node, AccessSection.AS, self.problems.add):
             if node.text in PLAIN:
                 return NamedReader(ReaderSort(node.text))
-            hint = FORM if node.text in MAPS else None
+            hint = FORM if node.text in MAPS else f"write {{role: {node.text}}}" if node.text in ROLES else None
             meant = f"; {hint}" if hint else did_you_mean(node.text, PLAIN) or f"; {FORM}"
             self.problems.add(node.at, f"{AccessSection.AS} is {described(node)}, which does not exist{meant}", id="RC-unknown-choice")
         return None
@@ -166,12 +167,10 @@ class NamedReaders:
             )
 
     def _value(self, claim: MapEntry, rules: Sequence[Any]) -> None:
-        """Report a value that the `enum` of no schema contains; a claim that one of them does not limit may have any."""
-        limits = [rule.get("enum") if isinstance(rule, Mapping) else None for rule in rules]
-        allowed = [value for limit in limits if isinstance(limit, list) for value in limit]
+        """Report a value that the schema of no site allows: of another type, or not in its `enum`."""
         value = _data(claim.node)
-        if all(isinstance(limit, list) for limit in limits) and not any(_same(value, other) for other in allowed):
-            texts = list(dict.fromkeys(map(str, allowed)))
+        if not any(_allows(rule, value) for rule in rules):
+            texts = list(dict.fromkeys(_text(choice) for rule in rules for choice in _choices(rule)))
             near = did_you_mean(value, texts) if isinstance(value, str) else ""
             wrong = f"{AccessSection.AS}.claims.{claim.key} is {described(claim.node)}, which no schema of a site allows"
             self.problems.absent(claim.node.at, f"{wrong}; {one_of(texts)}{near}" if texts else wrong, id="RC-unknown-choice")
@@ -196,6 +195,26 @@ class NamedReaders:
     def _values(self) -> Iterator[tuple[Kind, Mapping[str, Any]]]:
         for declared in (*self.resources.values(), *self.removed.values()):
             yield self.kinds[declared.kind], declared.values
+
+
+def _choices(rule: Any) -> list[Any]:
+    """The values of a claim where there are few; none where it may have many."""
+    choices = rule.get("enum") if isinstance(rule, Mapping) else None
+    if not isinstance(choices, list) and isinstance(rule, Mapping) and rule.get("type") == "boolean":
+        return [True, False]
+    return choices if isinstance(choices, list) else []
+
+
+def _allows(rule: Any, value: Any) -> bool:
+    """Whether the schema of a claim allows a value; one of another shape allows any."""
+    if _choices(rule):
+        return any(_same(value, choice) for choice in _choices(rule))
+    types = TYPES.get(str(rule.get("type"))) if isinstance(rule, Mapping) else None
+    return types is None or (isinstance(value, types) and not isinstance(value, bool))
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _same(value: Any, other: Any) -> bool:

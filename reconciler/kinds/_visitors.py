@@ -1,0 +1,71 @@
+"""The schema of a site's visitors: which JSON Schemas the service takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final
+
+from annotated_types import Len
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from reconciler.resource.conditions import UNSIGNED
+
+DRAFT: Final = "http://json-schema.org/draft-07/schema#"
+SIMPLE: Final = ("boolean", "string", "number")
+TYPES: Final = (*SIMPLE, "array", "object")
+EXAMPLE: Final = {
+    "type": "object",
+    "properties": {"isBeta": {"type": "boolean", "description": "Tries what is new"}},
+    "additionalProperties": False,
+}
+
+
+Wrong = tuple[str, str]
+"""Where something is wrong, "" for the whole, and what."""
+
+
+def _object(at: str, schema: Any) -> Iterator[Wrong]:
+    """What is wrong with a schema of several attributes."""
+    if not isinstance(schema, Mapping) or schema.get("type") != "object":
+        yield at, "expected type: object"
+    elif not isinstance(schema.get("properties"), Mapping):
+        yield at, "expected properties, a map of attributes"
+    elif schema.get("additionalProperties", False) is not False:
+        yield at, "additionalProperties can only be false"
+    elif not _names(schema.get("required", [])):
+        yield at, "required must be a list of different names"
+    else:
+        for name, attribute in schema["properties"].items():
+            yield from _attribute(f"{at}.properties.{name}".removeprefix("."), attribute, TYPES)
+
+
+def _attribute(at: str, schema: Any, types: tuple[str, ...]) -> Iterator[Wrong]:
+    kind = schema.get("type") if isinstance(schema, Mapping) else None
+    if kind not in types:
+        yield at, f"expected a type: {', '.join(types)}"
+    elif kind == "object":
+        yield from _object(at, schema)
+    elif kind == "array":
+        yield from _attribute(f"{at}.items", schema.get("items"), SIMPLE)
+    elif kind == "string" and "enum" in schema and not (schema["enum"] and _names(schema["enum"])):
+        yield at, "enum must be a list of different texts"
+    yield from ((at, f"{name} must be a text") for name in ("title", "description") if kind and not isinstance(schema.get(name, ""), str))
+
+
+def _names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value) and len(set(value)) == len(value)
+
+
+def _visitors(schema: dict[str, Any]) -> dict[str, Any]:
+    wrong: list[Wrong] = [] if schema.get("$schema", DRAFT) in (DRAFT, DRAFT.removesuffix("#")) else [("", f"$schema can only be {DRAFT}")]
+    wrong += _object("", schema)
+    if not wrong and schema["properties"].get(UNSIGNED, {}).get("type", "object") != "object":
+        wrong = [(f"properties.{UNSIGNED}", "expected type: object")]
+    if wrong:
+        raise PydanticCustomError("visitors", "{wrong}", {"wrong": ": ".join(filter(None, wrong[0]))})
+    return schema
+
+
+VisitorSchema = Annotated[dict[str, Any], Len(1), AfterValidator(_visitors), Field(examples=[EXAMPLE])]
+"""Attributes of visitors: booleans, texts with or without an `enum`, numbers, lists of these, and objects of all these."""
