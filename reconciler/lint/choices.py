@@ -31,5 +31,5 @@ def no_default(facts: LintFacts) -> Iterator[Finding]:
         for field in _choices(facts, declared.kind):
             number = facts.parts[declared.address, field.name]
             if number > 1 and field.name not in declared.values:
-                message = f"it has {number} parts of kind {field.to} and no {field.flag}: readers see the one first that was created first"
+                message = f"it has {number} parts of kind {field.to} and no {field.flag}: readers land on the one that was created first"
                 yield finding("no-default", message, declared, remedy=f'write "{field.flag}: true" on one {field.to}')

@@ -46,7 +46,8 @@ def _renamed(facts: LintFacts, rule: str, old: Address, new: Address, source: So
     where = f" in environment {environment}" if environment is not None else ""
     remedy = REMOVE if environment is None else "remove the line once the rename was applied in every environment"
     fix = Fix(f"remove {old}", (source,)) if environment is None else None
-    return Finding(cause_of_rule(rule), RULES[rule].severity, f"the rename from {old} was applied{where}", str(new), source, remedy, fix)
+    message = f"it is tracked under this address already{where}, so nothing is renamed from {old}"
+    return Finding(cause_of_rule(rule), RULES[rule].severity, message, str(new), source, remedy, fix)
 
 
 def _done(facts: LintFacts) -> frozenset[tuple[Address, Address]]:

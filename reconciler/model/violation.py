@@ -151,8 +151,8 @@ RULES: Final[Mapping[str, LintRule]] = {
     "vague-name": LintRule(Severity.WARNING, "A name that should say who something is for, and does not."),
     "space-on-no-site": LintRule(Severity.WARNING, "A space that no site shows."),
     "member-in-no-team": LintRule(Severity.WARNING, "A member who is in no team."),
-    "previously-done": LintRule(Severity.WARNING, "A key in previously that has had its effect.", of_state=True),
-    "moved-done": LintRule(Severity.WARNING, "An entry of moved that has had its effect.", of_state=True),
+    "previously-done": LintRule(Severity.WARNING, "A key in previously that renames nothing any more.", of_state=True),
+    "moved-done": LintRule(Severity.WARNING, "An entry of moved that renames nothing any more.", of_state=True),
     "unused-ignore": LintRule(Severity.WARNING, "An entry of lint.ignore that matches no finding."),
 }
 """Every rule by name. What a declaration asks for (`missed`) has its name here too."""

@@ -51,7 +51,7 @@ class RunEffect:
     @property
     def born(self) -> str:
         """How what it made came to be there."""
-        return "restored" if self.restored else "made"
+        return "restored" if self.restored else "created"
 
 
 def past(kinds: Kinds, entries: Iterable[JournalEntry]) -> dict[Address, RunEffect]:

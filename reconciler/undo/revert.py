@@ -28,7 +28,7 @@ from reconciler.undo.tracking import bound_again, turned_back
 from reconciler.undo.transfers import given_back, to_their_roots, under_former_addresses
 
 GONE = "it no longer exists"
-NO_DELETE = "the service deletes no {}"
+NO_DELETE = "the service cannot delete it"
 UNBOUND = "it is no longer tracked; it was not changed"
 
 
@@ -147,7 +147,7 @@ class _Undoing:
         elif thing.id != change.made:
             self._say(change.address, f"was {change.born}, and another object replaced it")
         elif "delete" not in change.kind.api and not self._goes_along(change):
-            self._say(change.address, f"was {change.born}; {NO_DELETE.format(change.kind.name)}")
+            self._say(change.address, f"was {change.born}; {NO_DELETE}")
         elif self._kept(thing):
             self._say(change.address, f"was {change.born}, and is protected; it was not deleted")
         elif changed := [name for name in change.after if self._differs(change, name, thing)]:
@@ -194,7 +194,7 @@ class _Undoing:
             change = self.done[address]
             if change.kind.one_per and address in known and address.container not in self.removed:
                 self.removed.discard(address)
-                self._say(address, f"was {change.born}; {NO_DELETE.format(change.kind.name)}")
+                self._say(address, f"was {change.born}; {NO_DELETE}")
 
     def _leaves(self, address: Address, field: Field) -> bool:
         """Whether the field is about to get another value."""

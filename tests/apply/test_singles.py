@@ -243,7 +243,7 @@ def test_undo_of_its_creation_deletes_it_with_the_site_that_the_run_made_and_nam
     outcome, found, _ = undo(org, runs(org)[0].id)
     assert [result.step.verb for result in outcome.results] == ["delete"]
     said = {str(cannot.address): cannot.reason for cannot in found.cannot}
-    assert said[AGENTS] == "was made; the service deletes no agent-instructions"
+    assert said[AGENTS] == "was created; the service cannot delete it"
     assert "acme/site/docs" not in said
     assert VISITORS not in said
     assert org.items(f"/orgs/{ORGANIZATION}/sites") == []

@@ -98,6 +98,15 @@ def test_two_environments_are_compared(project: Cli) -> None:
     )
     assert done.stderr == "5 differences between staging and production.\n"
     assert project("config", "diff", "staging", "staging").stdout == ""
+    where = str(project.root)
+    for words in ([where], ["--project", where]):
+        assert project("config", "diff", "staging", "production", *words).stdout == done.stdout
+    for words, says in (
+        (["staging", where], f"{where} is a project, not an environment"),
+        (["staging", "production", where, "--project", "x"], "the project is given twice"),
+    ):
+        wrong = project("config", "diff", *words)
+        assert (wrong.exit_code, says in wrong.stderr) == (3, True), wrong.stderr
 
 
 def test_a_saved_plan_is_for_one_environment(project: Cli) -> None:

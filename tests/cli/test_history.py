@@ -75,7 +75,7 @@ def test_undo_asks_and_obeys_the_guards(renamed: Cli) -> None:
     assert (previewed.exit_code, "- delete" in previewed.stdout) == (4, True), "what it would do is shown, and what it lacks"
     refused = renamed("undo", first, "p", "--yes")
     assert (refused.exit_code, "--allow-delete" in refused.stderr) == (4, True)
-    assert "acme/team/writers: was made, and title changed since; it was not deleted" in refused.stderr
+    assert "acme/team/writers: was created, and title changed since; it was not deleted" in refused.stderr
     done = renamed("undo", first, "p", "--yes", "--allow-delete", "20", "--format", "json")
     assert done.exit_code == 5
     document = valid(json.loads(done.stdout), "undo")
@@ -205,3 +205,14 @@ def test_the_line_of_an_expression_is_named(renamed: Cli) -> None:
     assert renamed("apply", "p", "--yes").exit_code == 0
     line = (renamed.root / "p" / "reconciler.yaml").read_text().partition("${{")[0].count("\n") + 1
     assert f"reconciler.yaml:{line}  acme/team/writers: sets title again" in undone(renamed)
+
+
+@pytest.mark.parametrize("command", ["undo", "show"])
+def test_a_project_in_the_place_of_the_run_and_no_run_say_what_to_write(cli: Cli, command: str) -> None:
+    cli.write("p/reconciler.yaml", "version: 1\n")
+    nothing, project, here = cli(command), cli(command, "p"), cli(command, ".")
+    assert [result.exit_code for result in (nothing, project, here)] == [3, 3, 3]
+    assert f"Name it first: reconciler {command} last\n" in nothing.stderr
+    assert "p is a project, not a run" in project.stderr
+    assert f"Name the run first: reconciler {command} last p\n" in project.stderr
+    assert f"Name the run first: reconciler {command} last\n" in here.stderr

@@ -201,3 +201,34 @@ def test_a_shared_state_that_tracks_the_project_is_not_imported_into_again(cli: 
     assert "RECONCILER_STATE" in again.stderr
     assert not (cli.root / "second" / "reconciler.yaml").exists()
     assert cli("import", "first", "--into", *words[2:], env=shared).exit_code == 0
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_the_yaml_alone_creates_no_state_outside_the_project(cli: Cli, link: bool) -> None:
+    assert cli("init", "p", "--sandbox").exit_code == 0
+    cli.edit("p/reconciler.yaml", ".reconciler/sandbox.db", "sandbox.db")
+    if link:
+        (cli.root / "p" / ".reconciler").rename(cli.root / "elsewhere")
+        (cli.root / "p" / ".reconciler").symlink_to(cli.root / "elsewhere")
+    else:
+        cli.edit("p/reconciler.yaml", "service:", "state: sqlite:///../elsewhere/state.db\nservice:")
+    state = cli.root / "elsewhere" / "state.db"
+    for words in (("plan", "p"), ("drift", "p"), ("apply", "p", "--yes")):
+        result = cli(*words)
+        assert "has never seen project" in result.stderr + result.stdout
+        assert not state.exists()
+    assert (result.exit_code, "pass --create-state to create the state" in result.stderr) == (4, True), result.stderr
+    assert cli("apply", "p", "--yes", "--create-state").exit_code == 0
+    assert state.exists()
+    assert "No changes." in cli("plan", "p").stdout
+
+
+def test_the_yaml_alone_creates_no_sandbox_outside_the_project(cli: Cli) -> None:
+    assert cli("init", "p", "--sandbox").exit_code == 0
+    cli.edit("p/reconciler.yaml", ".reconciler/sandbox.db", "../shared/sandbox.db")
+    for words in (("plan", "p"), ("drift", "p"), ("apply", "p", "--yes"), ("import", "q", "--into")):
+        assert cli(*words).exit_code == 3
+        assert not (cli.root / "shared").exists()
+    assert "does not exist, and is outside the project" in cli("plan", "p").stderr
+    assert cli("plan", "p", "--sandbox", "shared/sandbox.db").exit_code == 0
+    assert cli("apply", "p", "--yes").exit_code == 0, "it exists now, so two projects can share it"

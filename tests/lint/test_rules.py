@@ -142,6 +142,7 @@ def test_a_rename_is_done_only_where_the_state_tracks_the_new_address_and_not_th
     project = loaded(tmp_path, example(rule))
     whole = state_of(project)
     (done,) = [finding for finding in lint(project, state=whole) if finding.id == f"RC-{rule}"]
+    assert "is tracked under this address already, so nothing is renamed from" in done.message, "it may never have had the old one"
     new = Address.parse(done.address)
     old = Address((*new.parts[:-1], {"reviewers": "editors", "guides": "manual"}[new.key]))
     pending = {**{address: binding for address, binding in whole.bindings.items() if address != new}, old: whole.bindings[new]}

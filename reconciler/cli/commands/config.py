@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from reconciler.cli import completion
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
@@ -67,19 +66,17 @@ def render_command(screen: Screen, /, **words: Any) -> None:
 
 
 @click.command("diff", short_help="Show what differs between two environments.")
-@click.argument("one", metavar="ENV", shell_complete=completion.environments)
-@click.argument("other", metavar="ENV", shell_complete=completion.environments)
 @shared.compared()
 @shared.output()
 @click.pass_obj
-def diff_command(screen: Screen, /, one: str, other: str, **words: Any) -> None:
+def diff_command(screen: Screen, /, one: str, other: str, named: Any, **words: Any) -> None:
     """Show what differs between two environments of a project: settings, ids, fields, resources that only one of them has, order.
     Sends no requests.
 
     \b
     Example:
       reconciler config diff staging production
-      reconciler config diff staging production --project docs
+      reconciler config diff staging production examples/environments
     """
     from dataclasses import replace
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reconciler.cli import completion
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
@@ -47,7 +46,7 @@ def history_command(screen: Screen, /, **words: Any) -> None:
 
 
 @click.command("show", short_help="Show what a run did, request by request.")
-@click.argument("run", shell_complete=completion.runs)
+@shared.run_argument()
 @shared.project()
 @shared.service()
 @shared.state()

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from reconciler.cli import completion
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command("undo", short_help="Plan and apply the reverse of a run.")
-@click.argument("run", shell_complete=completion.runs)
+@shared.run_argument()
 @shared.project()
 @shared.guards()
 @shared.absences()

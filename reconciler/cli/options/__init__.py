@@ -13,10 +13,12 @@ from reconciler.cli.options.project import (
     project_path,
     project_words,
     reading,
+    run_argument,
 )
 from reconciler.cli.options.run import absences, creating, guards, output, selection, service, state, targets, yes
 
 __all__ = [
     "Decorator", "Options", "absences", "address", "compared", "creating", "guards", "near", "nearest_project", "output", "project",
-    "project_argument", "project_option", "project_path", "project_words", "reading", "selection", "service", "state", "targets", "yes",
+    "project_argument", "project_option", "project_path", "project_words", "reading", "run_argument", "selection", "service", "state",
+    "targets", "yes",
 ]  # fmt: skip

@@ -43,8 +43,18 @@ def project_option() -> Decorator:
 
 
 def compared() -> Decorator:
-    """The project and its variables, where the environments are arguments."""
-    return together(project_path(), *reading()[1:])  # without --env
+    """Two environments, `one` and `other`, the project and its variables."""
+    first, second = (
+        click.argument(name, metavar="ENV", shell_complete=completion.environments, callback=_environment) for name in ("one", "other")
+    )
+    last = click.argument("project", type=click.Path(path_type=Path), required=False, callback=_last)
+    option = click.option("--project", "named", type=click.Path(path_type=Path), metavar="PATH", is_eager=True, help="The same as PROJECT.")
+    return together(first, second, last, option, *reading()[1:])  # without --env
+
+
+def run_argument() -> Decorator:
+    """The id of a run, before the project."""
+    return click.argument("run", required=False, metavar="RUN", shell_complete=completion.runs, callback=_run)
 
 
 def reading() -> tuple[Decorator, ...]:
@@ -114,7 +124,53 @@ def _nearest(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
     """The project that is named, or else the nearest one."""
     from click.core import ParameterSource
 
+    from reconciler.errors import UsageError
+
+    if value.suffix == ".json" and not ctx.resilient_parsing:
+        hint = f"Pass a saved plan with --plan {value}; the project is a directory, or its reconciler.yaml."
+        raise UsageError(f"{value} is not a project", id="RC-no-project", hint=hint)
     return value if ctx.get_parameter_source(str(param.name)) is not ParameterSource.DEFAULT else nearest_project(ctx)
+
+
+def _last(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path:
+    """The project that is named, as an argument or by --project, or else the nearest one."""
+    from reconciler.errors import UsageError
+
+    named: Path | None = ctx.params.get("named")
+    if value is not None and named is not None:
+        raise UsageError(f"the project is given twice: {value} and --project {named}", id="RC-options-conflict", hint="Pass one of them.")
+    return value or named or nearest_project(ctx)
+
+
+def _environment(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """The name of an environment. Raises `UsageError` where the project is in its place."""
+    from reconciler.errors import UsageError
+
+    if not _is_project(value):
+        return value
+    hint = f"Name two environments first: reconciler config diff staging production {value}"
+    raise UsageError(f"{value} is a project, not an environment", id="RC-unexpected-argument", hint=hint)
+
+
+def _run(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """The id of a run. Raises `UsageError` where it is missing, or the project is in its place."""
+    from reconciler.errors import UsageError
+
+    if ctx.resilient_parsing or (value and not _is_project(value)):
+        return value
+    line = f"reconciler {ctx.info_name} last"
+    if not value:
+        hint = f"Name it first: {line}\nThe runs are listed by: reconciler history"
+        raise UsageError("no run was given", id="RC-missing-argument", hint=hint)
+    where = "" if value == "." else f" {value}"
+    hint = f"Name the run first: {line}{where}\nThe runs are listed by: reconciler history{where}"
+    raise UsageError(f"{value} is a project, not a run", id="RC-no-such-run", hint=hint)
+
+
+def _is_project(text: str) -> bool:
+    """Whether a text is a path of a project, and no id."""
+    path = Path(text)
+    return "/" in text or text in (".", "..") or path.suffix in (".yaml", ".yml") or (path / "reconciler.yaml").is_file()
 
 
 def _env_files(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:

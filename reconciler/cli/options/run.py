@@ -37,7 +37,8 @@ def creating() -> Decorator:
         "--create-state",
         is_flag=True,
         allow_from_autoenv=False,
-        help="Create the state if it has never seen this project. Required without a terminal for --state, RECONCILER_STATE and servers.",
+        help="Create the state if it has never seen this project. Required without a terminal for --state, RECONCILER_STATE, servers, and "
+        "files outside the project.",
     )
 
 

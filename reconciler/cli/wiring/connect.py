@@ -101,6 +101,12 @@ def connect(screen: Screen, options: Options, project: Project | None, kinds: Ki
     if file is not None:
         from reconciler.cli.sandboxes import embedded
 
+        if options.sandbox is None and project is not None and not file.exists() and is_outside(project, file):
+            raise UsageError(
+                f"service.sandbox: {near(file)} does not exist, and is outside the project",
+                id="RC-sandbox-outside",
+                hint=f"Create it with --sandbox {near(file)}, or write a file of the project, such as .reconciler/sandbox.db.",
+            )
         with embedded.embedded(file, project, kinds) as running:
             if running.created:
                 screen.say(f"Created the sandbox {near(file)}, with the objects that the project expects to exist.")
@@ -117,6 +123,11 @@ def connect(screen: Screen, options: Options, project: Project | None, kinds: Ki
     screen.hide([token])
     settings = _settings(screen, options, project, url, token)
     yield ConnectedService(settings.base_url, settings, settings.base_url, embedded=False)
+
+
+def is_outside(project: Project, file: Path) -> bool:
+    """Whether a file is outside the directory of the project, links followed. The YAML alone must not create it."""
+    return not file.resolve().is_relative_to(project.settings.root.resolve())
 
 
 def _sandbox_file(screen: Screen, options: Options, project: Project | None) -> Path | None:

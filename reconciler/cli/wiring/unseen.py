@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from reconciler.cli.options import near
-from reconciler.cli.wiring.connect import STATE, open_store
+from reconciler.cli.wiring.connect import STATE, is_outside, open_store
 from reconciler.errors import Refused
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from reconciler.state import StateScope, Store
 
 NO_SANDBOX: Final = "The sandbox does not exist yet, so no state has seen this project. The first plan or apply creates it."
+FILE: Final = "sqlite:///"
 NAMED: Final = 3  # other projects that are named
 
 
@@ -34,7 +36,7 @@ class Unseen:
     """What is said of a state that has never seen the project.
 
     `where`: the state. `project`: the project and its environment, and on which service. `named`: what gave the address of the state where
-    creating it takes consent; None for the project's own file. `tracks`: what the same database does track, "" where that is nothing.
+    creating it takes consent; None for a file of the project. `tracks`: what the same database does track, "" where that is nothing.
     `former`: the only other project of its environment and service, as it is typed: it may be this one's former name; "" for none.
     """
 
@@ -67,12 +69,18 @@ class Unseen:
 
 
 def origin(options: Options, project: Project) -> str | None:
-    """What gave the address of the state, where creating one takes consent: an option, a variable, a server. None: the project's file."""
+    """What gave the address of the state, where creating one takes consent: an option, a variable, a server, a file outside the project.
+
+    None: a file of the project.
+    """
     if options.state:
         return "--state"
     if STATE in os.environ:  # also where it is set and empty, as a secret is that a pipeline does not have
         return STATE if os.environ[STATE] else f"{STATE}, which is set and empty,"
-    return None if project.settings.state.startswith("sqlite:") else "state: in the YAML"
+    file = project.settings.state.partition(FILE)[2]
+    if file and not is_outside(project, Path(file)):
+        return None
+    return "state: in the YAML" if project.settings.state_in_yaml else f"the link {near(Path(file).parent)}"
 
 
 def unseen(options: Options, project: Project, service: ConnectedService, store: Store) -> Unseen | None:
