@@ -12,7 +12,7 @@ import httpx
 from reconciler.address import Address
 from reconciler.client import ClientSettings, Reader
 from reconciler.model import Actual, State
-from reconciler.observe import observe
+from reconciler.observe import observe, planned
 from reconciler.plan import plan
 from reconciler.plan.drift import Drift, drift
 from reconciler.resource import Field, FieldRole, Kind, Verb
@@ -279,7 +279,8 @@ async def _drifted(org: Org, case: Case | None, whole: bool, failing: tuple[str,
         reader = org.client(Reader, failing=failing)
     async with reader:
         actual = await observe(reader, kinds(), desired, state, everything=whole)
-    return drift(kinds(), desired, state, actual, plan(kinds(), desired, state, actual), whole=whole)
+        made, actual = await planned(reader, kinds(), actual, lambda actual: plan(kinds(), desired, state, actual))
+    return drift(kinds(), desired, state, actual, made, whole=whole)
 
 
 def said(found: Drift) -> list[str]:

@@ -22,7 +22,7 @@ TERMINATED: Final = 143  # 128 + SIGTERM
 MEANINGS: Final = {
     DONE: "done, or nothing to do",
     FAILED: "failed; nothing of what was asked was done",
-    PENDING: "changes are pending (`plan --detailed-exitcode`), or drift",
+    PENDING: "changes are pending (`plan --detailed-exitcode`), drift, or an assertion that is not met (`drift`)",
     WRONG: "the configuration or the command line is wrong",
     REFUSED: "refused by a guard, a policy or a protection, or everything is blocked",
     PARTLY: "done in part; run it again",
@@ -59,11 +59,12 @@ def of_plan(plan: Plan, *, detailed: bool) -> int:
 
 
 def of_drift(drift: Drift) -> int:
-    """Unmanaged objects alone are no drift; a state that tracks nothing of what is asked about cannot say that there is none."""
+    """An assertion that is not met counts as drift does. Unmanaged objects alone are no drift; a state that tracks nothing of what is
+    asked about cannot say that there is none."""
     codes = [DONE]
-    if drift.resources:
+    if drift.resources or drift.violations:
         codes.append(PENDING)
-    if drift.unknown or drift.unread or drift.blind:
+    if drift.unknown or drift.unread or drift.undecided or drift.blind:
         codes.append(PARTLY)
     return strongest(codes)
 

@@ -31,7 +31,7 @@ def read_moved(kinds: Kinds, entries: list[MapEntry], items: Mapping[Address, It
         old, new = _address(kinds, words, "from", items, problems), _address(kinds, words, "to", items, problems)
         words.rest()
         for key in ("from", "to"):
-            if key not in node.entries:
+            if key not in node.entries and not words.meant(key):
                 problems.add(node.at, f"moved lacks {key}; write {{from: ADDRESS, to: ADDRESS}}", id="RC-missing-key")
         if old is None or new is None:
             continue
@@ -130,16 +130,18 @@ def read_removed(
 def _nodes(entries: list[MapEntry], problems: Problems) -> list[Map]:
     found: list[Map] = []
     for entry in entries:
+        item = "{from: ADDRESS, to: ADDRESS}" if entry.key == "moved" else "{address: ADDRESS, action: forget}"
         if not isinstance(entry.node, List):
             nothing = isinstance(entry.node, Scalar) and entry.node.empty
-            wrong = f"{entry.key} must be a list, not {described(entry.node)}; write [] for an empty one"
+            wrong = f"{entry.key} must be a list, not {described(entry.node)}; write [{item}]"
             problems.add(entry.node.at, empty(entry.key) if nothing else wrong, id=wrong_form(entry.node))
             continue
         for node in entry.node.items:
             if isinstance(node, Map):
                 found.append(node)
             else:
-                problems.add(node.at, f"an item of {entry.key} must be a map, not {described_or_nothing(node)}", id=wrong_form(node))
+                wrong = f"an item of {entry.key} must be a map, not {described_or_nothing(node)}; write {item}"
+                problems.add(node.at, wrong, id=wrong_form(node))
     return found
 
 

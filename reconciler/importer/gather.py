@@ -269,7 +269,24 @@ class Gathered:
             id = thing.one.values.get(first.name)
             shown = self.address(refers_to(first) or "", id) if isinstance(id, str) else None
             return taken.free(shown.key if shown is not None else "", thing.kind.name, around)
-        return taken.free(_called(thing.one), thing.kind.name, around)
+        return taken.free(_called(thing.one) or self._natural_name(thing), thing.kind.name, around)
+
+    def _natural_name(self, thing: GatheredObject) -> str:
+        """A name for what has no title: the keys of what its natural key refers to, and its texts, such as `guides en fr`."""
+        one, texts = thing.one, []
+        ahead = [spelled(key.type, one.values.get(key.name), self._key_of) for key in thing.kind.keys if key.name in one.values]
+        while ahead:
+            value = ahead.pop(0)
+            if isinstance(value, Mapping):
+                ahead = [*value.values(), *ahead]
+            elif isinstance(value, str):
+                texts.append(value)
+        return " ".join(texts)
+
+    def _key_of(self, kind: str, id: str) -> str:
+        """The key of an object, or its id where the project will not hold it."""
+        address = self.address(kind, id)
+        return address.key if address is not None else bare(id)
 
     # -- where they stand ----------------------------------------------------------------------------------------------------------
 

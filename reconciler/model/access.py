@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -111,3 +111,13 @@ class AccessTest:
     def demands(self) -> tuple[Demand, ...]:
         """Its patterns, those of `sees` first."""
         return tuple(Demand(self.reader, sees, pattern) for sees in (True, False) for pattern in (self.sees if sees else self.must_not_see))
+
+    @property
+    def asks(self) -> Iterator[tuple[Demand, Address]]:
+        """Every resource that its patterns match, once for `sees` and once for `mustNotSee`."""
+        done: set[tuple[bool, Address]] = set()
+        for demand in self.demands:
+            for address in demand.pattern.addresses:
+                if (demand.sees, address) not in done:
+                    done.add((demand.sees, address))
+                    yield demand, address

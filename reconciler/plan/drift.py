@@ -1,22 +1,24 @@
 """Drift: what was changed outside since our last write. Pure; the plan read as actual against last-applied, no algorithm of its own.
 
-In: what a plan was made from, and the plan. Out: `Drift`. What is declared and not applied yet, or no longer declared, is no drift; what
-could not be read is said and never called drift.
+In: what a plan was made from, and the plan. Out: `Drift`, and in it what the project asserts and is not so. What is declared and not
+applied yet, or no longer declared, is no drift; what could not be read is said and never called drift.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 
 from reconciler.address import Address, Glob
-from reconciler.model import Actual, Cause, Delta, Desired, Observed, Plan, SiblingSpot, Source, State, Unknown, Unmanaged
+from reconciler.model import Actual, Cause, Delta, Desired, Observed, Plan, SiblingSpot, Source, State, Unknown, Unmanaged, Violation
 from reconciler.model.codec import title
 from reconciler.plan import Selection, match
+from reconciler.plan.access.unmet import Unmet, unmet
 from reconciler.plan.drafts.restoration import last_moment, window
+from reconciler.plan.passes import expectations
 from reconciler.resource import Kinds
 
 
@@ -115,7 +117,8 @@ class Drift:
     `unread`: tracked resources of which nothing is known. `coverage`: by kind, of what was read. `whole`: everything
     there is to read was read. `silenced`: what a baseline lets be; it is not among the resources. `notes`: sentences for the reader.
     `unjudged`: declared addresses whose objects the state does not track, so that nobody knows how they were left. `judged`: how many it
-    does track. `managed`: declared and tracked.
+    does track. `managed`: declared and tracked. `violations`: assertions of the project (`expect`, `access`) about tracked resources that
+    are not met today, whoever changed that. `undecided`: tracked resources of which nobody knows whether a test is met.
     """
 
     project: str
@@ -131,6 +134,8 @@ class Drift:
     notes: tuple[str, ...] = ()
     unjudged: tuple[Address, ...] = ()
     judged: int = 0
+    violations: tuple[Violation, ...] = ()
+    undecided: tuple[Unread, ...] = ()
 
     @property
     def blind(self) -> bool:
@@ -153,6 +158,7 @@ def drift(
     unread: list[Unread] = []
     unjudged: list[Address] = []
     judged = 0
+    present: dict[Address, Observed] = {}
     for address, declared in desired.resources.items():
         binding = found.binding(address)
         if declared.implied or not chosen.takes(address):
@@ -174,7 +180,9 @@ def drift(
         elif now is not None and now.deleted_at is not None:
             resources.append(_deleted(kinds, one, now, now.deleted_at, actual))
         elif now is not None:
+            present[address] = now
             resources += _changed(one, now, plan)
+    readers = unmet(kinds, desired, actual, found.ids, present)
     return Drift(
         project=desired.project,
         environment=desired.environment,
@@ -187,7 +195,18 @@ def drift(
         whole=whole,
         unjudged=tuple(unjudged),
         judged=judged,
+        violations=tuple(_violations(kinds, desired, present, readers)),
+        undecided=tuple(Unread(address, desired.resources[address].kind, reason) for address, reason in readers.unread.items()),
     )
+
+
+def _violations(kinds: Kinds, desired: Desired, present: Mapping[Address, Observed], readers: Unmet) -> Iterator[Violation]:
+    """What the project asserts of these objects and is not so today."""
+    for address, observed in present.items():
+        declared = desired.resources[address]
+        if declared.expected:
+            yield from expectations.unmet(kinds[declared.kind], declared, observed)
+    yield from readers.violations
 
 
 def silence(drift: Drift, baseline: Sequence[KnownDrift], today: date) -> Drift:

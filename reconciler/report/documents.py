@@ -160,7 +160,9 @@ def _edited(edit: Edited) -> run_types.EditedData:
 
 def drift_document(drift: Drift) -> drift_types.DriftDocument:
     """What changed outside; `whole`: everything there is to read was read, so that the coverage is of everything."""
-    unread: list[t.UnknownData] = [{"kind": item.kind, "reason": f"{item.address}: {item.reason}", "id": UNREAD} for item in drift.unread]
+    unread: list[t.UnknownData] = [
+        {"kind": item.kind, "reason": f"{item.address}: {item.reason}", "id": UNREAD} for item in (*drift.unread, *drift.undecided)
+    ]
     return {
         "format": "reconciler.drift/1",
         "project": drift.project,
@@ -185,6 +187,7 @@ def drift_document(drift: Drift) -> drift_types.DriftDocument:
             for item in drift.silenced
         ],
         "notes": list(drift.notes),
+        "violations": [violation_data(item) for item in drift.violations],
     }
 
 

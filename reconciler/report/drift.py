@@ -11,6 +11,7 @@ from reconciler.address import Address, bare
 from reconciler.model import Cause, Delta, SiblingSpot, Unmanaged
 from reconciler.plan.drafts.restoration import left_over
 from reconciler.plan.drift import Drift, Drifted, DriftWord
+from reconciler.report import warnings
 from reconciler.report.layout import VALUE, ReportPage, Span, Style, environment_header
 from reconciler.report.nested import difference_lines
 from reconciler.report.text import FOLD, WIDTH
@@ -35,7 +36,8 @@ def write(page: ReportPage, drift: Drift, *, full: bool, zone: tzinfo | None = U
     """Put the report on a page of any kind."""
     for resource, within in gathered(drift.resources):
         _write(page, resource, within, full, zone)
-    for unread in drift.unread:
+    warnings.violations(page, drift.violations, full=full, remedies=True)
+    for unread in (*drift.unread, *drift.undecided):
         page.head(str(unread.address))
         page.field(Style.BLOCKED, "?", "unknown", f"{unread.reason}; not reported as drift")
         page.cause("RC-unread")
@@ -143,6 +145,8 @@ def summary(drift: Drift) -> str:
     counts = ", ".join(f"{number:,} {status}" for status in DriftWord if (number := drift.count(status)))
     unknown = len(drift.unknown) + len(drift.unread)
     rest = [
+        f"{count(len(drift.violations), 'assertion')} not met" if drift.violations else "",
+        f"{count(len(drift.undecided), 'assertion')} not checked" if drift.undecided else "",
         f"{count(len(drift.unjudged), 'resource')} cannot be judged" if drift.unjudged else "",
         f"{count(len(drift.unmanaged), 'object')} unmanaged" if drift.unmanaged else "",
         f"{len(drift.silenced):,} known and ignored" if drift.silenced else "",

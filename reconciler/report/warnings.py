@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
 from reconciler.address import Address
-from reconciler.model import Exposure, Forecast, Plan, Severity, Source
+from reconciler.model import Exposure, Forecast, Plan, Severity, Source, Violation
 from reconciler.report.layout import ReportPage, Style
 from reconciler.report.nested import difference_lines
 from reconciler.report.values import shown
@@ -54,12 +54,12 @@ def write(page: ReportPage, plan: Plan, *, full: bool) -> None:
         after = f" -> {broken.after}" if broken.after is not None else ""
         page.field(Style.DELETE, "!", "breaks", f"{broken.before or HIDDEN_URL}{after}", broken.reason)
         page.cause(broken.id)
-    _violations(page, plan, full=full)
+    violations(page, plan.violations, full=full)
 
 
-def _violations(page: ReportPage, plan: Plan, *, full: bool) -> None:
-    """The violated rules, those that refuse the run last."""
-    ordered = sorted(plan.violations, key=lambda violation: violation.level is Severity.ERROR)
+def violations(page: ReportPage, violated: Iterable[Violation], *, full: bool, remedies: bool = False) -> None:
+    """The violated rules, those that refuse the run last. `remedies`: with the way past each."""
+    ordered = sorted(violated, key=lambda violation: violation.level is Severity.ERROR)
     for group in _alike(ordered, lambda violation: (violation.level, violation.name, violation.message), full):
         first = group[0]
         addresses = [violation.address for violation in group if violation.address is not None]
@@ -73,6 +73,8 @@ def _violations(page: ReportPage, plan: Plan, *, full: bool) -> None:
         page.cause(first.id)
         if len(group) == 1 and len(first.path) > 1:
             page.field(Style.DIM, " ", "", f"by {' -> '.join(first.path)}")
+        if remedies and first.remedy:
+            page.field(Style.DIM, " ", "", first.remedy)
 
 
 def _told(exposure: Exposure) -> str:

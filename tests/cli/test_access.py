@@ -12,6 +12,7 @@ import yaml
 
 from tests import browser
 from tests.cli.conftest import Cli, prepared
+from tests.documents import valid
 
 SPACES = ("guide", "pro", "pay")
 SITE: dict[str, Any] = {
@@ -117,6 +118,8 @@ def test_single_readers_are_asked_for_by_name(applied: Cli) -> None:
         ("claims=plans=pro", 'did you mean "plan"?'),
         ("", "A reader is anyone, agent"),
         ("role=", "A reader is anyone, agent"),
+        ("guest", "write {role: guest}"),
+        ("claims=plan", "the claim plan has no value"),
     ],
 )
 def test_a_reader_that_does_not_exist_is_an_error(applied: Cli, word: str, says: str) -> None:
@@ -169,10 +172,42 @@ def test_explain_describes_the_key(cli: Cli) -> None:
     assert all(word in text for word in ("as ", "sees ", "mustNotSee ", "reason "))
 
 
-def test_drift_reads_nothing_for_tests(applied: Cli) -> None:
-    def requests() -> int:
-        return applied("drift", "p", "-v").stderr.count("GET ")
+def api(cli: Cli, method: str, path: str, *fields: str) -> Any:
+    """A call by somebody else."""
+    result = cli("api", method, path, *(word for field in fields for word in ("-f", field)), "--sandbox", "p/.reconciler/sandbox.db")
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout) if result.stdout.strip() else None
 
-    number = requests()
-    write(applied, {"as": "agent", "mustNotSee": ["acme/**"]})
-    assert requests() == number > 0
+
+def tracked(cli: Cli, address: str) -> str:
+    return next(line.split()[2] for line in cli("state", "list", "p").stdout.splitlines() if line.split()[0] == address)
+
+
+def test_drift_finds_what_a_reader_must_not_see_although_nothing_that_is_managed_changed(applied: Cli) -> None:
+    write(applied, {**TEST, "mustNotSee": ["acme/space/p*"]})
+    shadow = api(applied, "POST", "/orgs/org_acme/sites", "title=Shadow", "visibility=public")["id"]
+    api(applied, "POST", f"/orgs/org_acme/sites/{shadow}/site-spaces", f"spaceId={tracked(applied, 'acme/space/pay')}")
+    assert applied("drift", "p").exit_code == 0, "nobody reads a site that is not published"
+    api(applied, "POST", f"/orgs/org_acme/sites/{shadow}/publish")
+    result, document = applied("drift", "p", "--report", "github=log"), applied.json("drift", "p")
+    assert (result.exit_code, document["resources"]) == (2, [])
+    assert "! violation   access anyone: anyone can read it today (salaries) (reconciler.yaml:" in result.stdout
+    assert "by space pay -> site-space" in result.stdout
+    assert "No drift; 1 assertion not met; 2 objects unmanaged." in result.stdout
+    valid(document, "drift")
+    (violation,) = document["violations"]
+    assert (violation["sort"], violation["address"], violation["id"]) == ("access", "acme/space/pay", "RC-access-violated")
+    assert "::error file=p/reconciler.yaml,line=" in (applied.root / "log").read_text(encoding="utf-8")
+    assert applied("drift", "p", "--exclude", "acme/space/pay").exit_code == 0
+    write(applied, open_to="pay")
+    assert applied("drift", "p").exit_code == 0, "an opening that nobody forbids"
+
+
+def test_drift_finds_what_a_reader_must_see_and_cannot_once_it_was_applied(applied: Cli) -> None:
+    structure = [*SITE["structure"], {"section": "new", "title": "New", "spaces": [{"key": "again", "space": "pay"}]}]
+    write(applied, {"as": "anyone", "sees": ["acme/space/guide", "acme/site/docs/site-space/again"]}, structure=structure)
+    assert applied("drift", "p").exit_code == 0, "what was never applied is no drift"
+    api(applied, "PATCH", f"/orgs/org_acme/sites/{tracked(applied, 'acme/site/docs')}", "visibility=share-link")
+    result = applied("drift", "p")
+    assert (result.exit_code, "Drift: 1 changed; 1 assertion not met." in result.stdout) == (2, True), result.stdout
+    assert "! violation   access anyone: anyone cannot read it" in result.stdout

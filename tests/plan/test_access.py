@@ -10,9 +10,11 @@ import pytest
 from reconciler.errors import ConfigError, Refused
 from reconciler.model import Plan, Severity
 from reconciler.plan.guard import guard
+from reconciler.report.drift import summary
 from reconciler.report.layout import plain
 from reconciler.report.text import plan_text
 from tests.harness import ORGANIZATION, Org
+from tests.outside import drifted
 from tests.small import applied, small
 
 Tree = dict[str, Any]
@@ -226,6 +228,9 @@ def test_a_window_breaks_a_test(shown: Org) -> None:
     windows = [exposure for exposure in plan.exposures if exposure.window]
     assert len(windows) == len(plan.violations) == 1
     assert plan.violations[0].message.endswith("can read it for 1 request of this run")
+    assert plan.violations[0].path == windows[0].path, "the way by which they come to it in that moment"
+    assert [step.split()[0] for step in windows[0].path[:2]] == ["space", "site-space"]
+    assert "apply first a project in which nobody can read it" in plan.violations[0].remedy
 
 
 # -- what must be read --------------------------------------------------------------------------------------------------------------
@@ -275,6 +280,14 @@ def test_what_cannot_be_read_counts_as_seen(foreign: Org) -> None:
     plan = foreign.plan(failing=("site-spaces",))
     (line,) = [line for line in said(plan) if "salaries" in line]
     assert "cannot be decided: what leads to it could not be read" in line
+
+
+def test_what_cannot_be_read_is_neither_met_nor_unmet_in_drift(foreign: Org) -> None:
+    foreign.write(tree(), access=[must_not("agent", "acme/space/salaries")])
+    known, unknown = drifted(foreign), drifted(foreign, failing=("site-spaces",))
+    assert (known.violations, known.undecided, unknown.violations) == ((), (), ())
+    assert [str(unread.address) for unread in unknown.undecided] == ["acme/space/salaries"]
+    assert "1 assertion not checked" in summary(unknown)
 
 
 def test_what_contains_an_object_is_read_too(tmp_path: Path) -> None:

@@ -10,7 +10,9 @@ import pytest
 from reconciler.config import load
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
+from reconciler.report.drift import summary
 from tests.harness import ORGANIZATION, Org
+from tests.outside import drifted
 from tests.small import applied, described
 
 SITE = "acme/site/docs"
@@ -69,6 +71,24 @@ def test_what_exists_with_another_value_is_blocked_until_the_yaml_says_which_is_
     }
     applied(org, tree(section("a", "Manuals", expect={"path": "guides"})))
     applied(org, tree(section("a", "Manuals", path="manuals")))
+
+
+def test_drift_finds_a_value_that_is_not_as_expected_whoever_changed_it(org: Org) -> None:
+    public = {"visibility": "public", "published": True, "basename": "docs"}
+    applied(org, tree(section("a", "Guides"), **public))
+    sections = f"/orgs/{ORGANIZATION}/sites/{org.id(SITE)}/sections"
+    (made,) = org.items(sections)
+    asserted = {"path": "guides", "url": made["urls"]["published"]}
+    org.write(tree(section("a", "Guides", expect=asserted), **public))
+    assert drifted(org).violations == ()
+    org.call("PATCH", f"{sections}/{made['id']}", {"path": "manuals"})
+    found = drifted(org)
+    assert found.resources == (), "nobody manages the path"
+    assert [(one.name, one.message, one.source.line > 1 if one.source else None) for one in found.violations] == [
+        ("expect path", "it is manuals, not guides", True),
+        ("expect url", f"it is {asserted['url'].replace('/guides', '/manuals')}, not {asserted['url']}", True),
+    ]
+    assert summary(found).startswith("No drift; 2 assertions not met")
 
 
 def test_a_published_url_is_compared_as_it_will_be(org: Org) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.wrong_uses import environments, for_each, rules, values
+from tests.wrong_uses import environments, for_each, rules, transfers, values
 from tests.wrong_uses.use import Use
 
 USES: dict[str, Use] = {
@@ -14,6 +14,7 @@ USES: dict[str, Use] = {
         ("forEach and files", for_each.USES),
         ("values", values.USES),
         ("rules", rules.USES),
+        ("transfers", transfers.USES),
     )
     for name, use in uses.items()
 }

@@ -84,6 +84,10 @@ def _reader(text: str, kinds: Kinds, desired: Desired) -> NamedReader:
         inner: Node = Scalar(at, value)
         if sort == ReaderSort.CLAIMS:
             pairs = [claim.partition("=") for claim in value.split(",") if claim]
+            for name, has_value, _ in pairs:
+                if not has_value:
+                    hint = f"Write claims={name}=VALUE, for example claims={name}=true."
+                    raise UsageError(f"--as {text}: the claim {name} has no value", id="RC-no-value", hint=hint)
             inner = entries([(name, Scalar(at, claim)) for name, _, claim in pairs])
         node = entries([(sort, inner)])
     reader = NamedReaders(kinds, desired.resources, problems).read(node)

@@ -51,8 +51,9 @@ def command(
     report: tuple[tuple[str, Path], ...],
     **words: Any,
 ) -> int:
-    """Show what was changed outside Reconciler since the last apply: fields, locations, deleted and unmanaged objects. Exits with 2 on
-    drift, and with 5 if something could not be read, or if the state has never seen the project.
+    """Show what was changed outside Reconciler since the last apply: fields, locations, deleted and unmanaged objects, and which
+    assertions of the project (expect, access) are not met. Exits with 2 on both, and with 5 if something could not be read, or if the
+    state has never seen the project.
 
     Sends only GET requests. Writes nothing, except your YAML with --accept.
 
@@ -81,10 +82,10 @@ def command(
         with open_store(screen, options, project, service, create=False) as store:
             state, kinds = store.read(), kinds.sealed(store.digest_key())
             new = unseen(options, project, service, store)
-        desired = replace(project.desired, access=())  # drift says nothing of readers, and reads nothing for them
+        desired = project.desired
         planned = run.read_only(Narration(screen), service, kinds, desired, state, options, everything=coverage)
     found = drift(
-        kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage
+        kinds, desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage
     )  # fmt: skip
     if new is not None:
         found = replace(found, notes=(str(new), *found.notes))

@@ -133,13 +133,13 @@ class Results:
 
 
 def changes(document: Mapping[str, Any]) -> int:
-    """How many addresses a plan would change, an apply changed, or drifted."""
+    """How many addresses a plan would change, an apply changed, or drifted or are not as the project asserts."""
     match document.get("format", "").partition("/")[0]:
         case "reconciler.plan":
             return len({change["address"] for change in document["changes"]})
         case "reconciler.outcome":
             return len({step["address"] for step in document["steps"] if step["status"] == "done"})
         case "reconciler.drift":
-            return len(document["resources"])
+            return len({entry["address"] for entry in (*document["resources"], *document.get("violations", []))})
         case _:
             return 0

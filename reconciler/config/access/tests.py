@@ -74,11 +74,11 @@ class _Tests:
         who, sees, must_not_see = words.entry(AccessSection.AS), words.entry(AccessSection.SEES), words.entry(AccessSection.MUST_NOT_SEE)
         reason = words.text(AccessSection.REASON)
         words.rest()
-        if who is None:
+        if who is None and not words.meant(AccessSection.AS):
             self.problems.add(
                 node.at, f"an item of {AccessSection.SECTION} lacks {AccessSection.AS}, which says who reads; {FORM}", id="RC-missing-key"
             )
-        if sees is None and must_not_see is None:
+        if sees is None and must_not_see is None and not (words.meant(AccessSection.SEES) or words.meant(AccessSection.MUST_NOT_SEE)):
             self.problems.add(
                 node.at,
                 f"an item of {AccessSection.SECTION} must have {AccessSection.SEES} or {AccessSection.MUST_NOT_SEE}; {FORM}",
@@ -132,8 +132,10 @@ class _Tests:
                 at, f"{text} matches only objects that have no readers of their own ({kinds}); {readable} have", id="RC-without-readers"
             )
         else:
-            known = () if "*" in text else (str(address) for address in self.resources if self._readable(address))
-            self.problems.absent(at, f"{shown(text)} matches no resource{did_you_mean(text, known)}", id="RC-matches-nothing")
+            known = [] if "*" in text else [address for address in self.resources if self._readable(address)]
+            named = [f'"{address}"' for address in known if address.key == text]  # a key, where an address was meant
+            meant = f"; did you mean {' or '.join(named[:3])}?" if named else did_you_mean(text, map(str, known))
+            self.problems.absent(at, f"{shown(text)} matches no resource{meant}", id="RC-matches-nothing")
         return None
 
     def _matching(self, glob: Glob) -> tuple[Address, ...]:

@@ -192,7 +192,8 @@ def compiled(text: str) -> Compiled:
         found = list(_walk(tree))
         run = _run(ENVIRONMENT.compile_expression(text, undefined_to_none=False))
     except TemplateSyntaxError as error:
-        raise ExpressionError(f"the expression cannot be read: {calm(error.message)}", id="RC-expression-syntax") from None
+        wrong = f"the expression cannot be read: {calm(error.message)}{other_language(text)}"
+        raise ExpressionError(wrong, id="RC-expression-syntax") from None
     except (RecursionError, SyntaxError, TemplateError):
         raise ExpressionError(_DEEP, id="RC-expression-limit") from None
     except (ValueError, MemoryError):
@@ -247,6 +248,21 @@ def _walk(tree: nodes.Node) -> Iterator[nodes.Node]:
             made(node.value)
         yield node
         pending += [(child, depth + 1) for child in node.iter_child_nodes()]
+
+
+_OTHER_OPERATORS: Final = (
+    (re.compile(r"&&"), 'write "and" instead of "&&"'),
+    (re.compile(r"\|\|"), 'write "or" instead of "||"'),
+    (re.compile(r"!(?!=)"), 'write "not" instead of "!"'),
+    (re.compile(r"(?<![=!<>])=(?!=)"), 'write "==" to compare'),
+)
+_QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
+
+
+def other_language(text: str) -> str:
+    """What to write instead of an operator of another language; "" where an expression that cannot be read has none."""
+    bare = _QUOTED.sub("", text)
+    return next((f"; {way}" for pattern, way in _OTHER_OPERATORS if pattern.search(bare)), "")
 
 
 def calm(message: str | None) -> str:

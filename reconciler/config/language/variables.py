@@ -120,7 +120,8 @@ def read_variables(
     for one in (*chosen.values(), *files.values()):
         if one.key not in declared:
             wrong = f'variable "{one.key}" is not declared under vars of the project file{did_you_mean(one.key, declared)}'
-            problems.add(one.at, wrong, id="RC-unknown-variable")
+            nested = "; write the variables at the top of the file: NAME: VALUE" if one.key == "vars" else ""
+            problems.add(one.at, wrong + nested, id="RC-unknown-variable")
     for name in given:
         if name not in declared:
             problems.found.append(

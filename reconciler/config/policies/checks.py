@@ -13,7 +13,7 @@ from reconciler.config.policies.expression import FunctionCall, Uses, uses
 from reconciler.config.policies.names import ACTIONS, EVERYWHERE, OF_A_RESOURCE
 from reconciler.config.source.nodes import Mistake, Scalar, described
 from reconciler.resource import Kind, Kinds
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.suggest import did_you_mean, one_of
 
 FORM: Final = 'write one expression: ${{ after.visibility != "public" }}'
 FIELDS_OF: Final = ("before", "after")
@@ -72,7 +72,11 @@ def _names(scope: ExpressionScope, found: Uses) -> Iterator[Mistake]:
                 "RC-plan-policy", f'"{name}" is not available in a policy about the plan; write on: [KIND] for a policy about each resource'
             )
         else:
-            yield Mistake("RC-unknown-name", f'"{name}" is not available in policies{did_you_mean(name, scope.names)}')
+            yield Mistake("RC-unknown-name", f'"{name}" is not available in policies{_instead(name, scope)}')
+
+
+def _instead(name: str, scope: ExpressionScope) -> str:
+    return did_you_mean(name, scope.names) or f"; {one_of(sorted(scope.names))}"
 
 
 def _variables(scope: ExpressionScope, found: Uses) -> Iterator[Mistake]:

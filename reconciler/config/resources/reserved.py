@@ -100,7 +100,9 @@ def _previously(kinds: Kinds, shape: KindShape, item: Item, entry: MapEntry, rep
             settled = shape.key_reader.read(Scalar(node.at, key, False), report)
             key = settled if settled is not INVALID and isinstance(settled, str) else ""
         if not is_key(key):
-            report(node.at, f"previously holds keys, not {described(node)}", id="RC-not-a-key")
+            last = key.rpartition("/")[2]
+            way = f"; write {last}, the last part of the address" if "/" in key and is_key(last) else ""
+            report(node.at, f"previously contains keys, not {described(node)}{way}", id="RC-not-a-key")
         else:
             item.previously.append((kinds.address(item.address, item.kind.name, key), node.at))
 

@@ -13,8 +13,8 @@ from reconciler.model import Actual
 from reconciler.plan.access.readings import NeededReadings, needed
 from reconciler.plan.access.verdicts import Look
 from reconciler.plan.audience.barriers import Worlds, opens
-from reconciler.plan.audience.disclosure import Disclosure, caller
-from reconciler.plan.audience.readers import Access, Audiences, Key, Objects
+from reconciler.plan.audience.disclosure import Disclosure, ReaderWindow, caller
+from reconciler.plan.audience.readers import Audiences, Key, Objects
 from reconciler.plan.matching.results import copied
 from reconciler.resource import Kinds
 
@@ -23,14 +23,14 @@ from reconciler.resource import Kinds
 class Sides:
     """`before`, `after`: the worlds. `spread_before`, `spread_after`: the same, where the readers of a copy read what it was copied from.
 
-    `windows`: who reads an object during the run only, and for how many requests. `needed`: what must be read to be sure of all this.
+    `windows`: who reads an object during the run only. `needed`: what must be read to be sure of all this.
     """
 
     before: Look
     after: Look
     spread_before: Look
     spread_after: Look
-    windows: Mapping[Key, Collection[tuple[Access, int]]]
+    windows: Mapping[Key, Collection[ReaderWindow]]
     called: Callable[[Key], Address]
     needed: NeededReadings
 
@@ -60,9 +60,9 @@ class WorldInputs:
         keys = {key for ids in (self.ids, later) for address in self.about if (key := self.key(ids, address)) is not None}
         need = needed(self.kinds, self.actual, (*before, *after) if worlds is not None else before, keys)
         looks = [Look(audiences, ids, frozenset(need.unread)) for some, ids in ((before, self.ids), (after, later)) for audiences in some]
-        windows: dict[Key, list[tuple[Access, int]]] = {}
-        for key, access, requests in self.disclosed.windows:
-            windows.setdefault(key, []).append((access, requests))
+        windows: dict[Key, list[ReaderWindow]] = {}
+        for window in self.disclosed.windows:
+            windows.setdefault(window.key, []).append(window)
         return Sides(looks[0], looks[2], looks[1], looks[3], windows, self._caller(worlds), need)
 
     def _both(self, objects: Objects, complete: Collection[Key], copies: Mapping[Key, Collection[Key]]) -> tuple[Audiences, Audiences]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Desired, Observed, Step
@@ -30,13 +30,25 @@ def _nothing(key: Key) -> Address:
     raise KeyError(key)
 
 
+Paths = dict[Access, tuple[Key, ...]]
+"""Classes of readers of an object, each with the way by which they come to it."""
+
 Said = Mapping[Address, Mapping[str, Any]]
 """What only the project says of its objects, by address."""
 
 
+class ReaderWindow(NamedTuple):
+    """An object that somebody can read during the run only. `requests`: for how many. `path`: how they come to it, as of an opening."""
+
+    key: Key
+    access: Access
+    requests: int
+    path: tuple[Key, ...]
+
+
 @dataclass(frozen=True)
 class Disclosure:
-    """`steps`: in their order. `openings`: what more people can read. `windows`: (object, reader, for how many requests).
+    """`steps`: in their order. `openings`: what more people can read. `windows`: what they can read for a while.
 
     `called`: the address of an object, managed or not. `questions`: objects of which a reading must tell who can read them.
     `lists`: lists that must be read because they tell what the opened objects are copies of.
@@ -46,7 +58,7 @@ class Disclosure:
 
     steps: tuple[Step, ...]
     openings: tuple[Opening, ...] = ()
-    windows: tuple[tuple[Key, Access, int], ...] = ()
+    windows: tuple[ReaderWindow, ...] = ()
     called: Callable[[Key], Address] = _nothing
     questions: frozenset[Key] = frozenset()
     lists: frozenset[Key] = frozenset()
@@ -96,7 +108,10 @@ def disclosure(
     called = caller(kinds, addresses, worlds.after.objects, before.objects)
     requests = max((narrow - wide for narrow, wide in left), default=0)
     windows = tuple(
-        (key, access, requests) for key, accesses in between.items() if key[1] in before.objects.get(key[0], {}) for access in accesses
+        ReaderWindow(key, access, requests, path)
+        for key, paths in between.items()
+        if key[1] in before.objects.get(key[0], {})
+        for access, path in paths.items()
     )
     asked = _questions(kinds, actual, worlds, touched, opened)
     reach = tuple(_reach(kinds, worlds, touched))
@@ -243,7 +258,7 @@ def _audiences(kinds: Kinds, simulation: Simulation, said: Said, steps: Iterable
 
 def _between(
     kinds: Kinds, actual: Actual, ids: Mapping[Address, str], said: Said, worlds: Worlds, steps: Sequence[Step], left: Sequence[Pair]
-) -> dict[Key, list[Access]]:
+) -> dict[Key, Paths]:
     """What would be open while narrowing steps come too late, by object: before all of them, and before those that each widening step is
     ahead of. The first `MOMENTS` widening steps are looked at by themselves.
     """
@@ -252,16 +267,16 @@ def _between(
         ahead[wide].add(narrow)
     every = depending(steps, (narrow for narrow, _ in left))
     moments = dict.fromkeys([every, *(depending(steps, ahead[wide]) for wide in sorted(ahead)[:MOMENTS])])
-    result: dict[Key, dict[Access, None]] = defaultdict(dict)
+    result: dict[Key, Paths] = defaultdict(dict)
     for late in moments:
-        for key, accesses in _open_without(kinds, actual, ids, said, worlds, [step for step in steps if step.id not in late]).items():
-            result[key] |= dict.fromkeys(accesses)
-    return {key: list(accesses) for key, accesses in result.items()}
+        for key, paths in _open_without(kinds, actual, ids, said, worlds, [step for step in steps if step.id not in late]).items():
+            result[key] = paths | result[key]
+    return dict(result)
 
 
 def _open_without(
     kinds: Kinds, actual: Actual, ids: Mapping[Address, str], said: Said, worlds: Worlds, done: Sequence[Step]
-) -> dict[Key, list[Access]]:
+) -> dict[Key, Paths]:
     """What is open once these steps are done and no others, by object, to whom neither end of the plan lets read it.
 
     Of what is new, only what is shown counts.
@@ -270,13 +285,13 @@ def _open_without(
     between = _audiences(kinds, simulation, said, done)
     handed_out = {id for _, id in worlds.made}  # nobody has what admits them before the run has ended
     shown = {kind.fields[name].refers for kind in kinds.values() if kind.audience is not None for name in kind.audience.shows}
-    result: dict[Key, list[Access]] = {}
+    result: dict[Key, Paths] = {}
     for name, some in between.objects.items():
         known = worlds.before.objects.get(name, {})
         for id in sorted(some) if kinds[name].audience is not None else ():
             if id in known or name in shown:
                 allowed = worlds.before.of((name, id)) | worlds.after.of((name, id))
                 accesses = [access for access in sorted(between.of((name, id)), key=order) if not included(access, allowed)]
-                accesses = [access for access in accesses if access.via not in handed_out]
-                result |= {(name, id): accesses} if accesses else {}
+                paths = {access: between.path((name, id), access) for access in accesses if access.via not in handed_out}
+                result |= {(name, id): paths} if paths else {}
     return result

@@ -1,20 +1,25 @@
 """What the YAML asserts of values that the service derives: a resource that would get another value, or has one, is blocked. Pure.
 
 In: the decisions. Out: the same, some drafts blocked. Costs nothing where nothing is asserted. A value that nobody can know before the
-object exists (a URL) is compared as soon as it exists, by the next plan.
+object exists (a URL) is compared as soon as it exists, by the next plan. `unmet` compares what exists today, for `drift`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Final
 
-from reconciler.model import BrokenUrl, ExpectedValue, waiting
+from reconciler.model import BrokenUrl, Declared, ExpectedValue, Observed, Severity, Violation, waiting
 from reconciler.plan.decisions import Draft
 from reconciler.plan.derived import Derivation, derivations
 from reconciler.plan.warnings.broken_urls import broken
 from reconciler.plan.world import Decisions, World
+from reconciler.resource import Kind
 from reconciler.resource.kind import URL
+
+SORT: Final = "expect"
+CORRECT: Final = "correct expect, or change the path or the name that the URL is made of"
 
 
 def expectations(world: World, decisions: Decisions) -> Decisions:
@@ -39,6 +44,33 @@ def expectations(world: World, decisions: Decisions) -> Decisions:
     return replace(decisions, drafts=drafts)
 
 
+def unmet(kind: Kind, declared: Declared, observed: Observed) -> Iterator[Violation]:
+    """A violation for each value that an object has today and that is not the expected one, whatever a plan would change."""
+    for name, expected in declared.expected.items():
+        value = kind.url(observed.raw) if name == URL else observed.values.get(name)
+        if not isinstance(value, str) or _same(name, value, expected):
+            continue
+        yield Violation(
+            SORT,
+            name,
+            declared.address,
+            f"it is {value}, not {expected.value}",
+            id="RC-expectation-not-met",
+            level=Severity.ERROR,
+            source=expected.source,
+            declared=declared.source,
+            remedy=CORRECT if name == URL else _way(name, value, expected),
+        )
+
+
+def _same(name: str, value: str, expected: ExpectedValue) -> bool:
+    return value.rstrip("/") == expected.value.rstrip("/") if name == URL else value == expected.value
+
+
+def _way(name: str, value: str, expected: ExpectedValue) -> str:
+    return f"write {name}: {expected.value} instead of expect to set it, or expect {value}"
+
+
 def _field(draft: Draft, name: str, expected: ExpectedValue, derivation: Derivation | None) -> Draft | None:
     """The draft, blocked, where the field gets or has another value; None where it does not, or nobody can tell."""
     if draft.is_new:
@@ -51,8 +83,7 @@ def _field(draft: Draft, name: str, expected: ExpectedValue, derivation: Derivat
         if not isinstance(value, str) or value == expected.value:
             return None
         says = f"the service has {value}"
-    way = f"write {name}: {expected.value} instead of expect to set it, or expect {value}"
-    return _blocked(draft, f"expect.{name} is {expected.value}, but {says}", way, expected)
+    return _blocked(draft, f"expect.{name} is {expected.value}, but {says}", _way(name, value, expected), expected)
 
 
 class _Urls:
@@ -79,8 +110,7 @@ def _url(draft: Draft, expected: ExpectedValue, urls: _Urls) -> Draft | None:
     if now is None or after is None or after == expected.value.rstrip("/"):
         return None
     says = f"it is {now}" if after == now.rstrip("/") else f"this plan changes it to {after}"
-    way = "correct expect, or change the path or the name that the URL is made of"
-    return _blocked(draft, f"expect.{URL} is {expected.value}, but {says}", way, expected)
+    return _blocked(draft, f"expect.{URL} is {expected.value}, but {says}", CORRECT, expected)
 
 
 def _blocked(draft: Draft, reason: str, way: str, expected: ExpectedValue) -> Draft:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.model import Consent, Desired, Exposure, State
+from reconciler.plan.audience.disclosure import ReaderWindow
 from reconciler.plan.audience.openings import Opening
 from reconciler.plan.audience.readers import Access, Key, Objects
 from reconciler.plan.decisions import Draft, Removal
@@ -132,18 +133,18 @@ def path_text(called: Called, path: Iterable[Key]) -> tuple[str, ...]:
     return tuple(f"{key[0]} {'/'.join(called(key).parts[2::2])}" for key in path)
 
 
-def windows(opened: Collection[tuple[Key, Access, int]], kinds: Kinds, called: Called, before: Objects) -> Iterator[Exposure]:
-    """What is open for a while although neither the world before nor the one after lets anybody read it: (object, reader, requests).
+def windows(opened: Collection[ReaderWindow], kinds: Kinds, called: Called, before: Objects) -> Iterator[Exposure]:
+    """What is open for a while although neither the world before nor the one after lets anybody read it.
 
     The holders of several share links are one line: they are the same readers to whoever reads it, and the same consent.
     """
-    longest: dict[tuple[Key, str], tuple[Access, int]] = {}
-    for key, access, requests in opened:
-        text = reader_text(before, called, key, access)
-        known = longest.get((key, text))
-        if known is None or requests > known[1]:
-            longest[key, text] = access, requests
-    for (key, reader), (access, requests) in longest.items():
+    longest: dict[tuple[Key, str], ReaderWindow] = {}
+    for window in opened:
+        text = reader_text(before, called, window.key, window.access)
+        known = longest.get((window.key, text))
+        if known is None or window.requests > known.requests:
+            longest[window.key, text] = window
+    for (key, reader), (_, access, requests, path) in longest.items():
         says = f"it can be read by {reader} for {requests} request{'s' if requests != 1 else ''} of this run"
         consents = (consent_to_readers(called(key), access, called(key)),)
         yield Exposure(
@@ -155,6 +156,7 @@ def windows(opened: Collection[tuple[Key, Access, int]], kinds: Kinds, called: C
             says,
             id="RC-readers-for-a-moment",
             readers=(reader,),
+            path=path_text(called, path),
             window=requests,
             consents=consents,
         )

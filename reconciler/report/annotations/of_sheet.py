@@ -1,6 +1,7 @@
 """What a plan, an outcome or drift asks people to look at, as findings. Pure.
 
-Errors: what is blocked, refused, failed or in doubt. Warnings: what destroys, exposes, breaks an address, drifts or could not be read.
+Errors: what is blocked, refused, failed or in doubt, and assertions that are not met. Warnings: what destroys, exposes, breaks an
+address, drifts or could not be read.
 """
 
 from __future__ import annotations
@@ -30,11 +31,18 @@ def source_of(entry: ReportEntry) -> Source | None:
 
 def _entry(sheet: Sheet, entry: ReportEntry) -> Iterator[Finding]:
     for line in entry.lines:
-        severity = Severity.WARNING if sheet.kind == "drift" and line.style is not Style.DIM else _severity(line)
+        severity = _of_drift(line) if sheet.kind == "drift" else _severity(line)
         if severity is not None:
             value = line.value.removesuffix(f" [{line.id}]")
             text = f"{line.name}: {value}" + (f" ({line.note})" if line.note else "")
             yield Finding(line.id or _cause(sheet, line), severity, text, entry.title, source_of(entry))
+
+
+def _of_drift(line: ReportLine) -> Severity | None:
+    """Of a line of drift: an assertion that is not met is an error."""
+    if line.style is Style.DIM:
+        return None
+    return Severity.ERROR if line.style is Style.BLOCKED and line.symbol == SAYS else Severity.WARNING
 
 
 def _severity(line: ReportLine) -> Severity | None:

@@ -213,15 +213,17 @@ def _drift(document: Mapping[str, Any]) -> Content:
         *(_said(item["kind"], Style.BLOCKED, "?", "unknown", item["reason"]) for item in document["unknown"]),
         *(_said(at, Style.BLOCKED, "?", "unknown", "not tracked, so not judged") for at in document["unjudged"]),
     ]
+    violations = document.get("violations", [])
     changes = ", ".join(f"{numbers[word.value]:,} {word.value}" for word in DriftWord if numbers[word.value]) or "No drift"
     rest = [
+        f"{count(len(violations), 'assertion')} not met" if violations else "",
         f"{numbers['unmanaged']:,} unmanaged" if numbers["unmanaged"] else "",
         f"{numbers['silenced']:,} known and ignored" if numbers["silenced"] else "",
         f"{numbers['unjudged']:,} cannot be judged" if numbers["unjudged"] else "",
         f"{count(len(document['unknown']), 'reading')} failed" if document["unknown"] else "",
     ]
     headline = f"{'; '.join(filter(None, [changes, ', '.join(filter(None, rest))]))}. {count(numbers['managed'], 'object')} managed."
-    urgent = tuple(map(_drifted, deleted))
+    urgent = (*map(_drifted, deleted), *map(_violation, violations))
     return Content(
         "drift", document["project"], document["environment"], headline, urgent, tuple(others), quiet=not (urgent or others),
         notes=tuple(document["notes"]),

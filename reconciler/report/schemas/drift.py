@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from reconciler.plan.drift import DriftWord
 from reconciler.report.schemas import types as t
+from reconciler.report.schemas.plan import ViolationData
 
 
 class DriftedFieldData(t.Record):
@@ -65,3 +66,4 @@ class DriftDocument(t.Record):
     unjudged: Annotated[t.Items[t.AddressText], t.doc("What the state does not track: no drift can be seen there.")]
     silenced: Annotated[t.Items[SilencedData], t.doc("What a baseline accepts; it is not among the resources.")]
     notes: t.Items[t.Text]
+    violations: NotRequired[Annotated[t.Items[ViolationData], t.doc("Assertions of the project (`expect`, `access`) that are not met.")]]

@@ -94,8 +94,8 @@ class ForbiddenData(t.Record):
 
 
 class ViolationData(t.Record):
-    sort: Annotated[t.Text, t.doc("What the rule is: `policy` or `access`.")]
-    rule: Annotated[t.Text, t.doc("The rule's id.")]
+    sort: Annotated[t.Text, t.doc("What the rule is: `policy` or `access`, and in drift also `expect`.")]
+    rule: Annotated[t.Text, t.doc("The rule's id, the reader, or the asserted value.")]
     address: Annotated[t.AddressText | None, t.doc("Null where the whole plan violates it.")]
     level: Annotated[str, t.OneOf(Severity), t.doc("An error refuses the run; a warning is only shown.")]
     message: Annotated[t.Text, t.doc("What is wrong, as one sentence.")]
