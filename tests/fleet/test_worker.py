@@ -16,7 +16,9 @@ from tests.fleet.test_store import admit, begin, declare, project, recover, regi
 SECONDS = 20.0
 
 
-def test_a_run_that_begins_while_its_worker_looks_is_not_ended(database: FleetDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_begins_while_its_worker_looks_is_not_ended(
+    database: FleetDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     declare(database, project("a"))
     worker = _Worker(database, WorkerSettings(patience=1, data=tmp_path), lambda text: None, lambda *words, **facts: None)
     worker.id = register(database, patience=1)
