@@ -28,11 +28,13 @@ DRAWN = 60
 
 
 def example(name: str, folder: Path) -> dict[str, Any]:
-    """Copy an example's project into a folder, without its guards; what its service holds beforehand."""
+    """Copy an example's project into a folder, without its guards and rules, which the edits break; what its service holds beforehand."""
     shutil.copytree(EXAMPLES / name, folder, ignore=shutil.ignore_patterns(".reconciler", "expected-plan.txt", "sandbox.seed.yaml"))
     holds = seed_document(load(EXAMPLES / name, kinds()), kinds())
     file = folder / "reconciler.yaml"
     project = yaml.safe_load(file.read_text(encoding="utf-8"))
+    for rules in ("access", "policies", "use", "exceptions"):
+        project.pop(rules, None)
     service = {key: value for key, value in project["service"].items() if key != "sandbox"}
     file.write_text(yaml.safe_dump({**project, **LOOSE, "service": service}, allow_unicode=True, sort_keys=False), encoding="utf-8")
     admin = next(member["id"] for member in holds["members"] if member["role"] == "admin")
