@@ -12,10 +12,10 @@ from tests import processes
 
 PROLOGUE = """
 import os, sys
-from reconciler.state import Ending, Scope, Store
+from reconciler.state import IntentEnding, StateScope, Store
 from tests.state.examples import *
 url, project, service = sys.argv[1:]
-store = Store.open(url, Scope(project, None, service), clock=CLOCK, create=True)
+store = Store.open(url, StateScope(project, None, service), clock=CLOCK, create=True)
 """
 HOLD = (
     PROLOGUE

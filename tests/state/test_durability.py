@@ -20,7 +20,7 @@ def test_an_intent_is_open_after_the_process_died_before_its_outcome(url: str, s
         """
 with store.lease(**WHO) as journal:
     one, two = journal.intend([intent(), intent(START)])
-    journal.settle([Ending(two.id, "done", bind=(binding(START),))])
+    journal.settle([IntentEnding(two.id, "done", bind=(binding(START),))])
     os._exit(9)
 """,
         url,
@@ -41,7 +41,7 @@ from sqlalchemy import Engine, event
 with store.lease(**WHO) as journal:
     journal.intend([intent()])
     event.listen(Engine, "commit", lambda connection: os._exit(9))
-    journal.settle([Ending(1, "done", bind=(binding(),))])
+    journal.settle([IntentEnding(1, "done", bind=(binding(),))])
 """,
         url,
         scope,

@@ -144,7 +144,7 @@ for mode in (0, 0o400):
     os.chmod(path, mode)
     for create in (True, False):
         try:
-            print(Store.open(f"sqlite:///{path}", Scope("p", None, "s"), clock=CLOCK, create=create).read().serial)
+            print(Store.open(f"sqlite:///{path}", StateScope("p", None, "s"), clock=CLOCK, create=create).read().serial)
         except Exception as error:
             print(type(error).__name__, str(error).replace(path, "PATH"))
 os.unlink(path), os.rmdir(os.path.dirname(path))

@@ -27,11 +27,11 @@ THREADS, PROCESSES = (8, 25), (4, 25)  # how many at once, and how often each re
 RACER = """
 import sys
 from reconciler.errors import Locked
-from reconciler.state import Scope, Store
+from reconciler.state import StateScope, Store
 from tests.state.examples import CLOCK
 url, project, service, rounds, path = sys.argv[1:]
 took = 0
-with Store.open(url, Scope(project, None, service), clock=CLOCK, create=True) as store:
+with Store.open(url, StateScope(project, None, service), clock=CLOCK, create=True) as store:
     print("ready", flush=True)
     sys.stdin.readline()
     while took < int(rounds):
@@ -49,10 +49,10 @@ print(took, flush=True)
 
 STOPPED = """
 import sys
-from reconciler.state import Scope, Store
+from reconciler.state import StateScope, Store
 from tests.state.examples import *
 url, project, service = sys.argv[1:]
-with Store.open(url, Scope(project, None, service), clock=CLOCK, create=True) as store:
+with Store.open(url, StateScope(project, None, service), clock=CLOCK, create=True) as store:
     with store.lease(who="stopped", command="apply") as journal:
         print("held", flush=True)
         while True:

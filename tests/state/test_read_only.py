@@ -136,7 +136,7 @@ for names in (every, every[:2] + every[3:], every[:2]):
         if (pid := os.fork()) == 0:
             if os.geteuid() == 0:  # root may write everything
                 os.setgroups([]), os.setgid(65534), os.setuid(65534)
-            with Store.open(f"sqlite:///{folder}/state.db", Scope(project, None, service), clock=CLOCK, create=False) as reader:
+            with Store.open(f"sqlite:///{folder}/state.db", StateScope(project, None, service), clock=CLOCK, create=False) as reader:
                 print(*map(str, reader.read().bindings), len(reader.runs()), len(reader.digest_key()), flush=True)
             os._exit(0)
         os.waitpid(pid, 0)
