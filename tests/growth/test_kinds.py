@@ -30,6 +30,10 @@ ALLOWED: Tree = {
 }
 APPLIED = [edit for edit in EDITS if not edit.lost and edit.name != "teams: probable renames"]  # which wait for a person
 CREATED = [edit for edit in APPLIED if edit.name.endswith(": create")]
+EACH_ACTION = (
+    "teams: update", "teams: delete", "spaces: move to another collection", "sections: another path, many sites",
+    "sections: another default, many sites",
+)  # fmt: skip
 AGAIN_MAX = 5  # readings for each write: a delete reads once more what it takes along, four lists for a site
 A_FEW = 20  # readings that a run has whatever there is to do
 
@@ -183,3 +187,12 @@ def test_creating_ten_thousand_takes_ten_times_the_requests_and_bytes_of_a_thous
     grows(small, large, 10)
     assert large.again <= READ_AGAIN_MAX * large.writes
     assert large.size <= STATE_MAX * large.writes
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("edit", [edit for edit in APPLIED if edit.name in EACH_ACTION], **by_name)
+def test_ten_thousand_to_update_delete_or_move_take_ten_times_the_requests_of_a_thousand(edit: Edit, tmp_path: Path) -> None:
+    small, large = (work(tmp_path / str(many), edit, many, effort=uncounted) for many in (1_000, 10_000))
+    grows(small, large, 10)
+    assert large.again <= AGAIN_MAX * large.writes + A_FEW
