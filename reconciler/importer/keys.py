@@ -55,9 +55,9 @@ class TakenKeys:
         self._keys.add(key)
 
     def free(self, title: str, kind: str, around: str) -> str:
-        """A key that nobody has: of the title, of what it stands in and the title, or numbered.
+        """A key that is not taken: from the title, from the titles of the container and the object, or numbered.
 
-        `around`: the title of what it stands in, "" where that is no help. `kind`: the word for what has no title.
+        `around`: the title of the container, "" where that is no help. `kind`: the word for what has no title.
         """
         name, outer = slug(title), slug(around)
         for key in (name, f"{outer}-{name}") if name and outer else (name,) if name else ():

@@ -58,7 +58,7 @@ class EditedYaml:
         elif edit.node.shape == "scalar":
             self._take(edit.bare(values), edit)
         else:
-            for name, value in values.items():  # one by one: a map begins where it began whatever stands in it
+            for name, value in values.items():  # a map still begins at the same place after each of these edits
                 edit = self._edit(place)
                 self._take(edit.set(name, value), edit)
 

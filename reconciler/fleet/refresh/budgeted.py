@@ -10,8 +10,7 @@ from uuid import uuid4
 
 from reconciler.client.hints import Hints
 from reconciler.client.pacing import using
-from reconciler.fleet.budget import BudgetReport
-from reconciler.fleet.runs.gate import WAIT_MAX, said
+from reconciler.fleet.runs.gate import WAIT_MAX, reported, said
 from reconciler.fleet.runs.secrets import digest
 from reconciler.fleet.store import FleetDatabase, budgets
 
@@ -42,10 +41,9 @@ class Budgeted:
 
     def report(self, ticket: int, status: int | None, hints: Hints | None) -> None:
         """What became of a request."""
-        answer = said(status, hints)
+        report = reported(said(status, hints))
 
         def write() -> None:
-            report = BudgetReport(answer[0], answer[1], answer[2], answer[3]) if answer is not None else None
             with self._database.transaction() as connection:
                 budgets.report(connection, self._name, {self._ticket(ticket): report})
 

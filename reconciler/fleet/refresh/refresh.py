@@ -16,7 +16,6 @@ from reconciler.fleet.refresh.budgeted import budgeted
 from reconciler.fleet.sources.listing import listing
 from reconciler.fleet.store import FleetDatabase, audit, projects
 
-SELF: Final = "the fleet"
 NAMED: Final = 20  # projects in a line of the audit log
 
 
@@ -61,7 +60,7 @@ def _write_down(connection: Connection, made: Changes) -> None:
     appearing = [project.name for project in made.appearing]
     groups = {"appear": appearing, "change": sorted(made.changing), "return": list(made.returning), "vanish": list(made.vanishing)}
     details = {key: {"projects": len(names), "first": names[:NAMED]} for key, names in groups.items() if names}
-    audit.write(connection, audit.AuditRecord(SELF, "generate", None, None, details))
+    audit.write(connection, audit.AuditRecord(audit.SELF, "generate", None, None, details))
 
 
 def _summary(made: Changes) -> str:

@@ -9,7 +9,7 @@ from sqlalchemy import case, func
 
 from reconciler.fleet import approvals, health, schedule, status
 from reconciler.fleet.model import Mode
-from reconciler.fleet.runs import announce, holds
+from reconciler.fleet.runs import announce
 from reconciler.fleet.runs.result import RunResult
 from reconciler.fleet.store import FleetDatabase, audit, runs, samples
 from reconciler.fleet.store import approvals as kept
@@ -44,7 +44,7 @@ def line(begun: runs.BegunRun, action: str, result: RunResult, **outcome: Any) -
     digest = result.plan.digest if result.plan is not None else None
     details = {"commit": result.commit, "digest": digest, "run": begun.id, **outcome}
     details |= {"approvedBy": dict(result.approvers)} if result.approvers else {}
-    return audit.AuditRecord(holds.SELF, action, begun.project.name, begun.project.tenant, details)
+    return audit.AuditRecord(audit.SELF, action, begun.project.name, begun.project.tenant, details)
 
 
 def _applied(result: RunResult) -> str:

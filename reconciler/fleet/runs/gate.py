@@ -83,7 +83,7 @@ class RunGate:
                     _kept(grants, self._clear(ticket, str(message["may"])[:20], writer))
                 elif ticket in self._sent:
                     self._sent.discard(ticket)
-                    self._told[ticket] = _report(message["told"])
+                    self._told[ticket] = reported(message["told"])
                     _kept(flushes, self._flush())
         except (ValueError, KeyError, TypeError, OSError, asyncio.CancelledError):  # a run that speaks nonsense gets no answer
             pass
@@ -137,7 +137,8 @@ def _kept(tasks: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> No
     task.add_done_callback(tasks.discard)
 
 
-def _report(told: Any) -> BudgetReport | None:
+def reported(told: Any) -> BudgetReport | None:
+    """What `said` says of an answer."""
     if told is None:
         return None
     size, left, reset, refused = told

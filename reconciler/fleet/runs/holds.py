@@ -23,7 +23,6 @@ from reconciler.fleet.store.approvals import StoredPlan
 from reconciler.fleet.store.schema import runs
 from reconciler.report.times import utc_text
 
-SELF: Final = "the fleet"  # in the audit log, for what no person did
 SHOWN: Final = 8  # characters of the id of a run, or of a commit
 NAMED: Final = 3  # addresses
 
@@ -101,7 +100,7 @@ def settle_quarantines(
             made = quarantines.Quarantine(row.applied or plan.commit, tuple(undo["addresses"]), undo["run"])
             quarantines.quarantine(connection, row.id, made)
             audit.write(
-                connection, audit.AuditRecord(SELF, "quarantine", name, tenant, {"undo": undo["run"], "addresses": undo["addresses"]})
+                connection, audit.AuditRecord(audit.SELF, "quarantine", name, tenant, {"undo": undo["run"], "addresses": undo["addresses"]})
             )
     if not whole:
         return
@@ -109,4 +108,4 @@ def settle_quarantines(
     quarantines.lift(connection, [one.id for one in over], by=f"commit {plan.commit}")
     for quarantine in over:
         details = {"undo": quarantine.undone_by, "commit": plan.commit}
-        audit.write(connection, audit.AuditRecord(SELF, "end-quarantine", name, tenant, details))
+        audit.write(connection, audit.AuditRecord(audit.SELF, "end-quarantine", name, tenant, details))

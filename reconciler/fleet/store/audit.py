@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, insert, select, text
 
 from reconciler.fleet.store.schema import audit
 
 BATCH = 1_000
+SELF: Final = "the fleet"  # the person of a line about what no person did
 SETTLED = text("(at < now() - interval '1 hour' OR age(audit.xmin) > age(pg_snapshot_xmin(pg_current_snapshot())::xid))")
 
 
