@@ -17,7 +17,7 @@ from reconciler.fleet.engine import Engine
 from reconciler.fleet.engine.queue import opened, prepare
 from reconciler.fleet.notices.deliver import deliver
 from reconciler.fleet.refresh.refresh import refresh
-from reconciler.fleet.runs import announce, spans
+from reconciler.fleet.runs import announce, folders, spans
 from reconciler.fleet.runs.result import RunResult
 from reconciler.fleet.runs.work import Workplace, work
 from reconciler.fleet.store import FleetDatabase, admission, budgets, runs
@@ -199,6 +199,8 @@ class _Worker:
             await engine.finish(lost)
             for run in lost:
                 self.say(f"Run {run} lost its worker; its project is due again.")
+            await asyncio.to_thread(folders.tidy, folders.RUN, self.settings.data)
+            await asyncio.to_thread(folders.tidy, folders.GATE)
             now = asyncio.get_running_loop().time()
             if now - tidied > TIDY_SECONDS:
                 tidied = now

@@ -122,12 +122,11 @@ class Running:
         )
         self.call("fleet", "apply", "fleet.yaml", "--allow-vanish", "100")
 
-    def worker(self, *, concurrency: int = 2) -> subprocess.Popen[str]:
-        """A worker as a process."""
-        number = len(list(self.folder.glob("data-*")))
-        data = self.folder / f"data-{number}"
-        data.mkdir()
-        return self.start("fleet", "worker", "--patience", str(PATIENCE), "--concurrency", str(concurrency), "--data", str(data))
+    def worker(self, *, concurrency: int = 2, data: str = "") -> subprocess.Popen[str]:
+        """A worker as a process. `data`: the folder of another one, that it shares."""
+        folder = self.folder / (data or f"data-{len(list(self.folder.glob('data-*')))}")
+        folder.mkdir(exist_ok=True)
+        return self.start("fleet", "worker", "--patience", str(PATIENCE), "--concurrency", str(concurrency), "--data", str(folder))
 
     def status(self) -> dict[str, dict[str, Any]]:
         from reconciler.fleet.reports import status_document

@@ -80,11 +80,13 @@ def test_a_run_of_a_worker_that_is_gone_is_recovered_by_another(fleet: Running, 
     fleet.declare(project("a"))
     first = fleet.worker()
     fleet.until(lambda: children("who=a"))
-    second = fleet.worker()
+    (folder,) = fleet.folder.glob("data-0/run-*")
+    second = fleet.worker(data="data-0")
     os.kill(first.pid, how)
     begun = time.monotonic()
     fleet.until(lambda: fleet.rows("SELECT 1 FROM reconciler_fleet.runs WHERE ended = 'lost'"))
     assert time.monotonic() - begun < 30
+    assert how is not signal.SIGSTOP or folder.exists(), "its worker can come back"
     fleet.call("sandbox", "faults", "clear", "--db", "sandbox.db")
     fleet.until(lambda: fleet.rows("SELECT 1 FROM reconciler_fleet.runs WHERE ended = 'done'"))
     status = fleet.status()["a"]
@@ -95,6 +97,7 @@ def test_a_run_of_a_worker_that_is_gone_is_recovered_by_another(fleet: Running, 
         assert fleet.rows("SELECT count(*) FROM reconciler_fleet.runs WHERE ended IS NULL AND started_at IS NOT NULL") == [(0,)]
     else:
         fleet.until(lambda: not children("who=a"))
+    fleet.until(lambda: not list(fleet.folder.glob("data-0/run-*")))
     assert second.poll() is None
     assert fleet.rows("SELECT count(*) FROM reconciler_fleet.procrastinate_jobs") == [(0,)]
 

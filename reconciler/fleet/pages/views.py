@@ -65,7 +65,7 @@ class PauseView:
 @dataclass(frozen=True)
 class RowView:
     """A project in a list. `causes`: why the status is what it is. `age`: of the reading. `coverage`: 0 to 1. `waits`: why changes are not
-    applied. `running`: since when a run is under way."""
+    applied. `running`: since when a run is under way. `origin`: its generator, "" for none."""
 
     name: str
     tenant: str
@@ -81,13 +81,22 @@ class RowView:
     recovering: bool = False
     orphaned: bool = False
     paused: PauseView | None = None
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class GeneratorsView:
+    """What is wrong with the generators. `read_at`: when they were last read as a whole."""
+
+    says: str
+    read_at: datetime | None
 
 
 @dataclass(frozen=True)
 class ListView:
     """One page of the list. `rows`: at most `query.PAGE_SIZE`. `matching`: how many projects match the whole query. `counts`: how many
     match the query without its status, by status (`Synced`, `OutOfSync`, `Unknown`, `orphaned`). `total`: how many the viewer sees.
-    `tenants`: for the filter."""
+    `tenants`: for the filter. `generators`: None where nothing is wrong with them, or is not for the viewer."""
 
     frame: Frame
     query: Query
@@ -96,6 +105,7 @@ class ListView:
     total: int
     counts: Mapping[str, int]
     tenants: Sequence[str] = ()
+    generators: GeneratorsView | None = None
 
 
 # -- a project --------------------------------------------------------------------------------------------------------------------
@@ -104,7 +114,7 @@ class ListView:
 @dataclass(frozen=True)
 class SourceView:
     """Where a project comes from and how it runs. `commit`: of the last reading; `applied`: that was applied last. `windows`: in words.
-    `origin`: its generator, "" for none. References and URLs only, never a secret."""
+    References and URLs only, never a secret."""
 
     git: str
     ref: str
@@ -115,7 +125,6 @@ class SourceView:
     commit: str | None = None
     applied: str | None = None
     windows: tuple[str, ...] = ()
-    origin: str = ""
     revert_drift: bool = False
 
 
@@ -315,6 +324,7 @@ class OverviewView:
     queue: QueueView = field(default_factory=QueueView)
     workers: Sequence[WorkerView] = ()
     budgets: Sequence[BudgetView] = ()
+    generators: GeneratorsView | None = None
 
 
 # -- what expires -----------------------------------------------------------------------------------------------------------------

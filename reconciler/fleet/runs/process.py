@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from reconciler.fleet.runs.folders import PrivateFolder
+
 GRACE: Final = 10.0  # seconds from SIGTERM to SIGKILL: a request that is under way may still be answered
 SAID_MAX: Final = 64 * 2**10  # bytes kept of what it wrote to standard error
 ENTRY: Final = "reconciler.cli.commands.fleet_child"
@@ -50,12 +52,12 @@ def database_access(*, own: bool) -> dict[str, str]:
     return usual | {name: os.environ[name] for name in names if name in os.environ}
 
 
-async def execute(words: Sequence[str], *, folder: Path, secrets: Mapping[str, str], seconds: float) -> EndedProcess:
-    """Run a command of the program to its end; being cancelled ends it too."""
+async def execute(words: Sequence[str], *, folder: PrivateFolder, secrets: Mapping[str, str], seconds: float) -> EndedProcess:
+    """Run a command of the program to its end; being cancelled ends it too. Its folder is somebody's until it has ended."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", ENTRY, *words,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
-        env=environ(folder, secrets), cwd=folder, start_new_session=True,
+        env=environ(folder.path, secrets), cwd=folder.path, start_new_session=True, pass_fds=(folder.lock,),
     )  # fmt: skip
     assert process.stderr is not None
     reading, late = asyncio.create_task(_last(process.stderr)), False

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +18,8 @@ from reconciler.errors import ReconcilerError
 from reconciler.fleet import approvals, status
 from reconciler.fleet.health import of_document
 from reconciler.fleet.model import Approval, FleetProject, Mode
-from reconciler.fleet.runs import end, holds
+from reconciler.fleet.runs import end, folders, holds
+from reconciler.fleet.runs.folders import PrivateFolder
 from reconciler.fleet.runs.gate import VARIABLE, RunGate
 from reconciler.fleet.runs.process import EndedProcess, database_access, execute
 from reconciler.fleet.runs.result import RunResult
@@ -53,10 +52,11 @@ class Workplace:
 async def work(place: Workplace, begun: runs.BegunRun, worker: int, trace: Mapping[str, str] = MappingProxyType({})) -> RunResult:
     """Do a run that this worker has started, and write its end. `trace`: what makes the process of the run a part of a trace."""
     result = RunResult()
-    folder = Path(tempfile.mkdtemp(prefix=f"run-{begun.id}-", dir=place.folder))
-    door = Path(tempfile.mkdtemp(prefix="reconciler-"))  # of the gate: the path of a socket must be short
+    private: list[folders.PrivateFolder] = []
     try:
-        await _Run(place, begun, folder, result, door / "gate").all(trace)
+        private.append(folder := folders.create(f"{folders.RUN}{begun.id}-", place.folder))
+        private.append(door := folders.create(folders.GATE))
+        await _Run(place, begun, folder, result, door.path / "gate").all(trace)
     except ReconcilerError as error:
         result.error = _sentence(error)
     except OSError as error:
@@ -64,8 +64,8 @@ async def work(place: Workplace, begun: runs.BegunRun, worker: int, trace: Mappi
     except Exception as error:  # whatever it is, the run ends, and its row says so
         result.error = f"this worker failed: {type(error).__name__}"
     finally:
-        await asyncio.to_thread(shutil.rmtree, folder, True)
-        await asyncio.to_thread(shutil.rmtree, door, True)
+        for mine in private:
+            await asyncio.to_thread(mine.remove)
     await asyncio.to_thread(end.write, place.database, begun, worker, result)
     return result
 
@@ -73,8 +73,9 @@ async def work(place: Workplace, begun: runs.BegunRun, worker: int, trace: Mappi
 class _Run:
     """One run in its private folder."""
 
-    def __init__(self, place: Workplace, begun: runs.BegunRun, folder: Path, result: RunResult, gate: Path) -> None:
-        self.place, self.begun, self.folder, self.result, self.gate = place, begun, folder, result, gate
+    def __init__(self, place: Workplace, begun: runs.BegunRun, private: PrivateFolder, result: RunResult, gate: Path) -> None:
+        self.place, self.begun, self.private, self.result, self.gate = place, begun, private, result, gate
+        self.folder = private.path
         self.project: FleetProject = begun.project
         self.undone: list[Mapping[str, Any]] = []
         self.since: str | None = None
@@ -133,7 +134,7 @@ class _Run:
         words = [*self._words("read", root), "--folder", str(self.folder)]
         words += [*(["--keep"] if self._keeps else []), *(["--save"] if self.project.mode is Mode.APPLY else [])]
         words += [word for glob in exclude for word in ("--exclude", glob)]
-        ended = await execute(words, folder=self.folder, secrets=secrets, seconds=READ_SECONDS)
+        ended = await execute(words, folder=self.private, secrets=secrets, seconds=READ_SECONDS)
         self.result.code, self.result.late = ended.code, ended.late
         if ended.late:
             raise Failed(f"it took longer than {READ_SECONDS:g} s", id="RC-fleet-run-late")
@@ -208,7 +209,7 @@ class _Run:
         result.began = True
         await asyncio.to_thread(self._begin)
         words = [*self._words("apply", root), "--plan", str(self.folder / "saved.json")]
-        ended = await execute(words, folder=self.folder, secrets=secrets, seconds=APPLY_SECONDS)
+        ended = await execute(words, folder=self.private, secrets=secrets, seconds=APPLY_SECONDS)
         result.code, result.late = ended.code, ended.late
         if ended.late:
             raise Failed(

@@ -14,6 +14,7 @@ from reconciler.fleet.health import shortened
 from reconciler.fleet.model import Approval, ChangeClass, Window
 from reconciler.fleet.pages import readers, views
 from reconciler.fleet.people import Person, Role
+from reconciler.fleet.refresh.generation import GeneratorReading
 from reconciler.fleet.reports import status_of
 from reconciler.fleet.status import StatusWord
 from reconciler.fleet.store.dashboard.listing import Cell
@@ -43,7 +44,14 @@ def row_view(row: ProjectRow) -> views.RowView:
         recovering=row.recovering,
         orphaned=row.orphaned,
         paused=views.PauseView(row.paused_by or "", row.paused_reason or "", row.paused_until) if row.is_paused else None,
+        origin=project.origin,
     )
+
+
+def generators_view(reading: GeneratorReading) -> views.GeneratorsView | None:
+    """What is wrong with the generators, None where nothing is."""
+    says = reading.error or reading.held
+    return views.GeneratorsView(says, reading.read_at) if says else None
 
 
 def source_view(row: ProjectRow) -> views.SourceView:
@@ -58,7 +66,6 @@ def source_view(row: ProjectRow) -> views.SourceView:
         commit=row.reading["commit"] if row.reading is not None else None,
         applied=row.applied,
         windows=tuple(_window(window) for window in project.windows),
-        origin=project.origin,
         revert_drift=project.revert_drift,
     )
 

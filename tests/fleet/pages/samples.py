@@ -78,6 +78,12 @@ DOCUMENT: dict[str, Any] = {
 }  # fmt: skip
 
 
+GENERATORS = v.GeneratorsView(
+    "the generators cannot be read: https://git.example.com/acme/orgs.git cannot be read: could not resolve the host [RC-fleet-source]",
+    NOW - timedelta(hours=3),
+)
+
+
 def ago(**words: float) -> datetime:
     return NOW - timedelta(**words)
 
@@ -89,7 +95,7 @@ def rows(number: int = PAGE_SIZE) -> list[v.RowView]:
         v.RowView("acme-api", "acme", Mode.APPLY, StatusWord.UNKNOWN, ("it was never read",), None, None, v.HealthView()),
         v.RowView("globex-docs", "globex", Mode.APPLY, StatusWord.OUT_OF_SYNC, CAUSES, timedelta(seconds=41), 0.999, v.HealthView(v.Health.BROKEN, ("12 links are broken", "the certificate of acme/saml/okta expires in 3 d")), waits="approval is missing: exposure (2 people), delete (1 person)", running=ago(seconds=12)),
         v.RowView("initech-de", "initech", Mode.PLAN, StatusWord.OUT_OF_SYNC, CAUSES[:1], timedelta(minutes=4), 0.5, v.HealthView(v.Health.WARNING, ("a share link of docs expires in 9 d",)), paused=v.PauseView("grace@initech.example", "the migration of Tuesday", NOW + timedelta(hours=2)), wave=1),
-        v.RowView("umbrella-old", "umbrella", Mode.WATCH, StatusWord.SYNCED, (), timedelta(days=12), 1.0, v.HealthView(v.Health.UNKNOWN), orphaned=True),
+        v.RowView("umbrella-old", "umbrella", Mode.WATCH, StatusWord.SYNCED, (), timedelta(days=12), 1.0, v.HealthView(v.Health.UNKNOWN), orphaned=True, origin="generator 1 (organizations)"),
     ]  # fmt: skip
     while len(made) < number:
         index = len(made)
@@ -167,8 +173,8 @@ def project(**changes: Any) -> v.ProjectView:
         v.RunView(4_601, ago(hours=2), ago(hours=2), ago(hours=1, minutes=58), "done", "2 applied, nothing left to do", "77aa0011" * 5, 58),
     ]  # fmt: skip
     values: dict[str, Any] = {
-        "frame": FRAME, "row": rows()[2],
-        "source": v.SourceView("https://git.example.com/globex/docs.git", "main", "orgs/globex", "https://api.example.com", timedelta(minutes=10), "production", plan.commit, "77aa0011" * 5, ("Saturday 22:00 to 06:00, Europe/Berlin",), "generator 2 (directories)"),
+        "frame": FRAME, "row": replace(rows()[2], origin="generator 2 (directories)"),
+        "source": v.SourceView("https://git.example.com/globex/docs.git", "main", "orgs/globex", "https://api.example.com", timedelta(minutes=10), "production", plan.commit, "77aa0011" * 5, ("Saturday 22:00 to 06:00, Europe/Berlin",)),
         "may": v.May(True, True, True), "read_at": ago(seconds=41), "next_due": NOW + timedelta(minutes=9), "plan": plan,
         "approvals": v.ApprovalsView(rules, (author, approved, rejected)), "samples": samples(), "runs": runs,
         "quarantines": (v.QuarantineView("1b2c3d4e5f60" * 3, ("globex/space/guides", "globex/site/docs/section/start"), "2026-11-22T09-14-00Z-7f", ago(days=1)),),
@@ -186,12 +192,12 @@ def bare_project() -> v.ProjectView:
 def hostile_project() -> v.ProjectView:
     """Hostile texts wherever a text can be."""
     text = " ".join(HOSTILE)
-    row = v.RowView(text, text, Mode.APPLY, StatusWord.OUT_OF_SYNC, HOSTILE, timedelta(1), 0.5, v.HealthView(v.Health.BROKEN, HOSTILE), text, 0, NOW, True, False, v.PauseView(text, text))  # fmt: skip
+    row = v.RowView(text, text, Mode.APPLY, StatusWord.OUT_OF_SYNC, HOSTILE, timedelta(1), 0.5, v.HealthView(v.Health.BROKEN, HOSTILE), text, 0, NOW, True, False, v.PauseView(text, text), text)  # fmt: skip
     entry = v.ReadersView(text, text, HOSTILE, HOSTILE, HOSTILE, text)
     plan = v.PlanView(text, text, NOW, "\n".join(HOSTILE) + "\n  - " + MARKUP, HOSTILE, (entry,), (entry,))
     decision = v.DecisionView(text, True, (ChangeClass.DELETE,), text, NOW, text, False, text)
     approvals = v.ApprovalsView((v.RuleView(ChangeClass.DELETE, Approval.TWO, 1, HOSTILE),), (decision,), decision, text)
-    source = v.SourceView(text, text, text, text, timedelta(1), text, text, text, HOSTILE, text)
+    source = v.SourceView(text, text, text, text, timedelta(1), text, text, text, HOSTILE)
     run = v.RunView(1, NOW, NOW, NOW, text, text, text, 1, text)
     quarantine = v.QuarantineView(text, HOSTILE, text, NOW)
     return v.ProjectView(FRAME, row, source, v.May(True, True, True), NOW, NOW, 2, text, plan, approvals, samples(1), (run,), (quarantine,))
@@ -232,7 +238,7 @@ def overview(number: int = 400, tenants: int = 12) -> v.OverviewView:
         v.BudgetView("env:INITECH_TOKEN", (), 1, 12),
     ]  # fmt: skip
     queue = v.QueueView(31, 12, 6, 10, {"done": 3_412, "failed": 14, "late": 1, "lost": 2})
-    return v.OverviewView(FRAME, cells(number, tenants), queue, workers, budgets)
+    return v.OverviewView(FRAME, cells(number, tenants), queue, workers, budgets, GENERATORS)
 
 
 def empty_overview() -> v.OverviewView:
@@ -243,7 +249,7 @@ def hostile_overview() -> v.OverviewView:
     made = [v.CellView(text, text, index, word, 10, 600) for index, text in enumerate(HOSTILE) for word in StatusWord]
     workers = [v.WorkerView(text, 1, 1, 1, text, NOW, NOW) for text in HOSTILE]
     budgets = [v.BudgetView(text, (v.LimitView(0, 0, NOW),)) for text in HOSTILE]
-    return v.OverviewView(FRAME, made, v.QueueView(ended=dict.fromkeys(HOSTILE, 1)), workers, budgets)
+    return v.OverviewView(FRAME, made, v.QueueView(ended=dict.fromkeys(HOSTILE, 1)), workers, budgets, v.GeneratorsView(MARKUP, None))
 
 
 def calendar() -> v.CalendarView:

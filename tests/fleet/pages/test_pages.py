@@ -163,6 +163,20 @@ def test_the_list_says_how_much_there_is_and_leads_to_the_next_page_with_the_sam
     assert Query.of(dict(parse_qsl(urlsplit(following).query))) == Query(text="te&st", status="OutOfSync", page=4)
 
 
+def test_what_is_wrong_with_the_generators_is_on_the_overview_and_the_list_and_follows_the_events() -> None:
+    view = samples.listing(generators=samples.GENERATORS)
+    says = "The generators cannot be read: https://git.example.com/acme/orgs.git cannot be read: could not resolve the host"
+    for page in (render.render_list(view), samples.PAGES["overview"]()):
+        assert f"{says} [RC-fleet-source]. The generators were last read 3 h ago." in text_of(page)
+    for part, is_wrong in ((samples.PARTS["figures"](), True), (render.render_table(replace(view, generators=None)), False)):
+        assert ('<div id="generators" hx-swap-oob="true">' in part, says in text_of(part)) == (True, is_wrong)
+    row = replace(samples.rows(5)[4], waits="it waits")
+    assert "generator 1 (organizations) no longer lists it: it is not run" in text_of(render.render_table(replace(view, rows=[row])))
+    page = text_of(render.render_project(samples.project(row=row)))
+    assert "Tenant umbrella, wave 0, from generator 1 (organizations)." in page
+    assert "generator 1 (organizations) no longer lists it: it is not run, and nothing of it is deleted" in page
+
+
 def test_an_update_is_announced_only_if_the_numbers_changed() -> None:
     view = samples.listing()
     announced = [attributes for _, attributes in Document(render.render_table(view)).tags if attributes.get("id") == "announce"]

@@ -7,7 +7,7 @@ import socket
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
 
@@ -75,6 +75,7 @@ def site(database: FleetDatabase, provider: Provider, monkeypatch: pytest.Monkey
         paused = tables.projects.c.name.like("%-1")
         values = {"paused": True, "paused_until": func.now() + timedelta(hours=2), "paused_by": "x", "paused_reason": "y"}
         connection.execute(update(tables.projects).where(paused).values(values))
+    add(database, tables.generation, {"id": 1, "next_due": datetime.now(UTC), "error": "the generators cannot be read: red.git is gone"})
     add(database, tables.runs, *({"project": number, "says": f"run of {number}", "ended": "done"} for number in range(1, 5)))
     with served(database, port=port, token=None) as made_site:
         yield made_site
@@ -191,6 +192,7 @@ def test_a_tenant_crawls_every_link_and_never_sees_another(site: Served, provide
     with log_in(site, provider, "root@example.org", "owners") as browser:
         everything = crawl(browser)
         assert browser.get("/api/v1/projects").headers["x-total-count"] == "4"
+        assert all("The generators cannot be read: red.git is gone" in everything[path].text for path in ("/", "/overview"))
     texts = [page.text for found in (pages, everything) for page in found.values()] + site.said + list(site.shown.queue)
     stored = [plain(rows_of(database, table)) for table in tables.METADATA.sorted_tables]
     assert [text for text in (*texts, *stored) if SECRET in text or CANARY in text] == []

@@ -18,6 +18,7 @@ from reconciler.fleet import acts
 from reconciler.fleet.pages import links, render, views
 from reconciler.fleet.pages.assets import assets
 from reconciler.fleet.pages.query import PAGE_SIZE, AuditQuery, Query
+from reconciler.fleet.refresh import generation
 from reconciler.fleet.serve import filled
 from reconciler.fleet.serve.callers import Caller, Known, saw
 from reconciler.fleet.serve.site import Dashboard, site_of
@@ -51,6 +52,11 @@ def _frame(connection: Connection, caller: Caller, done: str = "") -> views.Fram
     return views.Frame(now, viewer, version=__version__, workers=workers, notice=DONE.get(done, ""), failed=done == MOVED)
 
 
+def _generators(connection: Connection, caller: Caller) -> views.GeneratorsView | None:
+    """What is wrong with the generators: it names repositories, so only who sees every tenant is told."""
+    return filled.generators_view(generation.state(connection)) if caller.tenants is None else None
+
+
 def _is_part(request: Request) -> bool:
     """Whether htmx asks for a part of a page, and not for all of it again after the Back button."""
     headers = request.headers
@@ -74,9 +80,9 @@ def projects(request: Request, caller: Known) -> Response:
     with site_of(request).database.transaction() as connection:
         listed = listing.listed(connection, selection(query), caller.tenants)
         tenants = listing.tenants_of(connection, caller.tenants)
-        frame = _frame(connection, caller)
+        frame, generators = _frame(connection, caller), _generators(connection, caller)
     rows = [filled.row_view(row) for row in listed.rows]
-    view = views.ListView(frame, query, rows, listed.matching, listed.total, listed.counts, tenants)
+    view = views.ListView(frame, query, rows, listed.matching, listed.total, listed.counts, tenants, generators)
     return _page(render.render_table(view) if _is_part(request) else render.render_list(view))
 
 
@@ -149,6 +155,7 @@ def _overview(request: Request, caller: Caller) -> views.OverviewView:
             views.QueueView(**store.queue(connection, caller.tenants)),
             [filled.worker_view(worker) for worker in seen],
             [filled.budget_view(budget) for budget in store.budgets_of(connection, caller.tenants)],
+            _generators(connection, caller),
         )
 
 
