@@ -88,6 +88,6 @@ def test_two_approve_what_then_is_applied_and_what_moved_or_was_undone_is_not(fl
     approved = ["approve", "approve", "begin-apply", "apply"]
     assert [action for action, _ in lines] == ["approve", *approved, "quarantine", "resume", *approved]
     both = {"delete": ["grace@acme.example", "linus@acme.example"]}
-    assert [details["approvedBy"] for action, details in lines if "apply" in action] == [both] * 4
+    assert [(details["classes"], details["approvedBy"]) for action, details in lines if "apply" in action] == [(["delete"], both)] * 4
     says = "applied, approved by grace@acme.example, linus@acme.example"
     assert fleet.rows("SELECT says FROM reconciler_fleet.runs WHERE says LIKE 'applied%' ORDER BY id") == [(says,)] * 2

@@ -41,8 +41,9 @@ def write(database: FleetDatabase, begun: runs.BegunRun, worker: int, result: Ru
 
 def line(begun: runs.BegunRun, action: str, result: RunResult, **outcome: Any) -> audit.AuditRecord:
     """A line of the audit log about a run that applies a plan."""
-    digest = result.plan.digest if result.plan is not None else None
-    details = {"commit": result.commit, "digest": digest, "run": begun.id, **outcome}
+    plan = result.plan
+    about = {"digest": plan.digest, "classes": sorted(plan.changes)} if plan is not None else {"digest": None}
+    details = {"commit": result.commit, **about, "run": begun.id, **outcome}
     details |= {"approvedBy": dict(result.approvers)} if result.approvers else {}
     return audit.AuditRecord(audit.SELF, action, begun.project.name, begun.project.tenant, details)
 

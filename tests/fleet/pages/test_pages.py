@@ -170,7 +170,7 @@ def test_what_is_wrong_with_the_generators_is_on_the_overview_and_the_list_and_f
         assert f"{says} [RC-fleet-source]. The generators were last read 3 h ago." in text_of(page)
     for part, is_wrong in ((samples.PARTS["figures"](), True), (render.render_table(replace(view, generators=None)), False)):
         assert ('<div id="generators" hx-swap-oob="true">' in part, says in text_of(part)) == (True, is_wrong)
-    row = replace(samples.rows(5)[4], waits="it waits")
+    row = samples.rows(5)[4]
     assert "generator 1 (organizations) no longer lists it: it is not run" in text_of(render.render_table(replace(view, rows=[row])))
     page = text_of(render.render_project(samples.project(row=row)))
     assert "Tenant umbrella, wave 0, from generator 1 (organizations)." in page
