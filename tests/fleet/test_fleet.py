@@ -198,6 +198,7 @@ def test_health_is_shown_beside_the_status_and_people_are_told_of_it(fleet: Runn
         fleet.write("a")
         fleet.applied("a")
         fleet.send("PUT", "/orgs/org_a/openapi/pets", {"source": {"url": "https://fixtures.example/broken.json"}})
+        fleet.until(lambda: fleet.send("GET", "/orgs/org_a/openapi/pets")["processingState"] == "complete")  # or it is Unknown for an hour
         fleet.declare(project("a"), notifications=[{"url": {"env": "ALERTS"}, "on": ["unhealthy", "outOfSync", "recovered"]}])
         worker = fleet.worker()
         fleet.until(lambda: {body["title"] for body in taken} >= {"a is Broken", "a is OutOfSync"})
