@@ -293,6 +293,11 @@ def test_the_calendar_says_everything_in_its_list_too() -> None:
     words = text_of(render.render_calendar(view)).partition("as a list")[2]
     assert [item.what for item in view.items if item.what not in words] == []
     assert "Saturday 28 November 2026" in words
+    many = [replace(view.items[0], what=f"share-link-{number}") for number in range(250)]
+    page = text_of(render.render_calendar(replace(view, items=many, expired=many)))
+    assert (page.count("and 150 more"), page.count("share-link-")) == (2, 3 + 100 + 100), "a cell, the list and what expired are short"
+    pause = v.ExpiryView(view.items[0].at, "pause", "initech-de", "initech-de", "initech")
+    assert "Pause of initech-de (initech)" in text_of(render.render_calendar(replace(view, items=[pause])))
 
 
 def test_the_pinned_scripts_are_those_that_were_published() -> None:
