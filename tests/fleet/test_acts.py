@@ -152,9 +152,10 @@ def test_an_apply_that_failed_in_the_middle_is_a_line_of_the_audit_log_too(
     (run,) = admit(database)
     begun = begin(database, run, worker)
     assert begun is not None
-    result = RunResult(commit="c0ffee", plan=approvals.StoredPlan("c0ffee", {}, "ab"), began=True, **how)
+    result = RunResult(commit="c0ffee", plan=approvals.StoredPlan("c0ffee", {}, "ab", frozenset({ChangeClass.DELETE})), began=True, **how)
     end.write(database, begun, worker, result)
     with database.transaction() as connection:
         (line,) = audit.read(connection)
     assert (line.action, line.person, line.project) == ("apply", "the fleet", "acme")
-    assert line.details == {"commit": "c0ffee", "digest": "ab", "run": run, "ended": ended, "exitCode": how.get("code", 0)}
+    about = {"commit": "c0ffee", "digest": "ab", "classes": ["delete"], "run": run}
+    assert line.details == about | {"ended": ended, "exitCode": how.get("code", 0)}
