@@ -7,8 +7,8 @@ WORKDIR /source
 COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY reconciler reconciler
 RUN python -m venv /opt/reconciler \
- && /opt/reconciler/bin/python -m pip install --no-cache-dir ".[sandbox,postgres,bucket,otel]"
-WORKDIR /empty
+ && /opt/reconciler/bin/python -m pip install --no-cache-dir ".[sandbox,postgres,bucket,otel]" \
+ && mkdir /empty
 
 # From here on nothing is run: the base needs Python, and neither a shell nor a package manager.
 FROM ${BASE} AS program

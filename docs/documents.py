@@ -45,7 +45,7 @@ def _sentence(schema: Schema) -> str:
 
 def _table(schema: Schema) -> str:
     required = schema.get("required", ())
-    lines = ["| key | value | |", "|---|---|---|"]
+    lines = ["| key | value | meaning |", "|---|---|---|"]
     for key, value in schema["properties"].items():
         optional = "" if key in required else "Optional."
         notes = " ".join(part for part in (_sentence(value), optional) if part)

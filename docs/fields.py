@@ -20,7 +20,7 @@ def page() -> str:
 
 
 def _table(kind: Kind) -> str:
-    lines = [f"## {kind.name}", "", kind.doc, "", "| field | value | |", "|---|---|---|"]
+    lines = [f"## {kind.name}", "", kind.doc, "", "| field | value | meaning |", "|---|---|---|"]
     for field in kind.fields.values():
         if field.written and field.name != kind.place.key_is:
             name = kind.place.section_in(kind.within) if field.name == kind.place.value_is else field.name

@@ -23,7 +23,7 @@ def page() -> str:
     parts = [INTRO]
     for area, causes in groupby(pages().values(), key=lambda cause: cause.area):
         rows = "\n".join(f"| [{cause.id}](problems/{area}.md#{cause.id.lower()}) | {cause.summary} |" for cause in causes)
-        parts.append(f"## {area.replace('-', ' ').capitalize()}\n\n| cause | |\n|---|---|\n{rows}\n")
+        parts.append(f"## {area.replace('-', ' ').capitalize()}\n\n| id | cause |\n|---|---|\n{rows}\n")
     return "\n".join(parts)
 
 

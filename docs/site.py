@@ -72,6 +72,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     return LINK.sub(rewritten, markdown)
 
 
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """Make the empty corner of a table a cell; a header without a text names nothing."""
+    return re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)
+
+
 def on_post_page(output: str, page: Any, config: Any) -> str:
     """Name the search for screen readers, which the theme does not."""
     return _with_named_search(output)
