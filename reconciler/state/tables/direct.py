@@ -25,22 +25,22 @@ _KEY: Final = "SELECT digest_key FROM states ORDER BY id LIMIT 1"
 _VERSION: Final = "SELECT version FROM reconciler_schema"
 _STATE: Final = "SELECT id, lineage, serial FROM states WHERE project = ? AND environment = ? AND service = ?"
 _BINDINGS: Final = "SELECT address, kind, id, origin, protected FROM bindings WHERE state = ?"
-_RUNS: Final = "SELECT id, who, command, started, ended, exit_code FROM runs WHERE state = ? ORDER BY started DESC, id"
-_TURNS: Final = "SELECT run, what, count(*) FROM turns WHERE state = ? GROUP BY run, what ORDER BY min(id)"
+_RUNS: Final = "SELECT id, who, command, started, ended, exit_code FROM runs WHERE state = :state ORDER BY started DESC, id"
+_TURNS: Final = "SELECT run, what, count(*) FROM turns WHERE state = :state GROUP BY run, what ORDER BY min(id)"
 _REQUESTS: Final = """
 SELECT journal.run, journal.verb, outcomes.status, count(*) FROM journal
-LEFT JOIN (SELECT intent, max(id) AS id FROM outcomes WHERE state = ?1 GROUP BY intent) AS latest ON latest.intent = journal.id
+LEFT JOIN (SELECT intent, max(id) AS id FROM outcomes WHERE state = :state GROUP BY intent) AS latest ON latest.intent = journal.id
 LEFT JOIN outcomes ON outcomes.id = latest.id
-WHERE journal.state = ?1 GROUP BY journal.run, journal.verb, outcomes.status ORDER BY min(journal.id)
+WHERE journal.state = :state GROUP BY journal.run, journal.verb, outcomes.status ORDER BY min(journal.id)
 """
 
 _ADDRESSES: Final = """
 SELECT DISTINCT address FROM bindings JOIN states ON states.id = bindings.state
-WHERE states.environment = ?2 AND (states.project = ?1 OR ?1 NOT IN (SELECT project FROM states)) ORDER BY address
+WHERE states.environment = :environment AND (states.project = :project OR :project NOT IN (SELECT project FROM states)) ORDER BY address
 """
 _COMMANDS: Final = """
 SELECT runs.id, command, started FROM runs JOIN states ON states.id = runs.state
-WHERE states.environment = ?2 AND (states.project = ?1 OR ?1 NOT IN (SELECT project FROM states)) ORDER BY started DESC
+WHERE states.environment = :environment AND (states.project = :project OR :project NOT IN (SELECT project FROM states)) ORDER BY started DESC
 """
 
 Scope = tuple[str, str, str]
@@ -106,7 +106,7 @@ def read_runs(path: Path, scope: Scope) -> tuple[RecordedRun, ...] | None:
     turned: dict[str, dict[str, int]] = defaultdict(dict)
     try:
         with _current(path, scope) as (connection, row):
-            state = (row[0],)
+            state = {"state": row[0]}
             for run, verb, status, number in connection.execute(_REQUESTS, state):
                 counts, word = (did, verb) if status in DONE else (undone, status or "in-doubt")
                 counts[run][word] = counts[run].get(word, 0) + number
@@ -139,7 +139,7 @@ def recorded_runs(path: Path, project: str, environment: str) -> list[tuple[str,
 def _of_project(path: Path, statement: str, project: str, environment: str) -> list[Any]:
     try:
         with _opened(path) as connection:
-            return connection.execute(statement, (project, environment)).fetchall()
+            return connection.execute(statement, {"project": project, "environment": environment}).fetchall()
     except _UNUSUAL:
         return []
 
