@@ -36,11 +36,13 @@ WHERE journal.state = :state GROUP BY journal.run, journal.verb, outcomes.status
 
 _ADDRESSES: Final = """
 SELECT DISTINCT address FROM bindings JOIN states ON states.id = bindings.state
-WHERE states.environment = :environment AND (states.project = :project OR :project NOT IN (SELECT project FROM states)) ORDER BY address
+WHERE states.environment = :environment AND (states.project = :project OR :project NOT IN (SELECT project FROM states))
+ORDER BY address
 """
 _COMMANDS: Final = """
 SELECT runs.id, command, started FROM runs JOIN states ON states.id = runs.state
-WHERE states.environment = :environment AND (states.project = :project OR :project NOT IN (SELECT project FROM states)) ORDER BY started DESC
+WHERE states.environment = :environment AND (states.project = :project OR :project NOT IN (SELECT project FROM states))
+ORDER BY started DESC
 """
 
 Scope = tuple[str, str, str]
