@@ -318,9 +318,11 @@ class Storm(Running):
     # -- people --------------------------------------------------------------------------------------------------------------------------
 
     def _watch(self) -> None:
-        """Note what the status of each project says."""
+        """Note what the status of each project says, until and after the end."""
         with connected(self.url) as database:
-            while not self.ended.wait(0.5):
+            is_over = False
+            while not is_over:
+                is_over = self.ended.wait(0.5)
                 with suppress(ReconcilerError):
                     with database.transaction() as connection:
                         rows = projects.read(connection)
