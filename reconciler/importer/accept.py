@@ -22,8 +22,10 @@ from reconciler.importer.moves import Moves
 from reconciler.importer.values import Unwritable, written
 from reconciler.model import Actual, Delta, Desired, Source, State
 from reconciler.model.codec import path_ids
+from reconciler.model.desired import Generation
 from reconciler.plan.drift import Drift, Drifted, DriftWord
 from reconciler.resource import UNSET, FieldRole, Kinds
+from reconciler.text.suggest import did_you_mean
 from reconciler.yamltext.cursor import MarkedText, line_starts
 from reconciler.yamltext.emit import block, closed
 from reconciler.yamltext.entries import Loose, Spelling
@@ -52,14 +54,17 @@ class AcceptedField:
         return f"{self.one.address}.{self.delta.name}" if self.delta is not None else f"{self.one.address}"
 
 
-def chosen(drift: Drift, words: Sequence[str]) -> list[AcceptedField]:
-    """The fields that `ADDRESS` or `ADDRESS.field` name. Raises `UsageError` at what has not drifted, `Refused` at what is no value."""
+def chosen(drift: Drift, words: Sequence[str], generated: Mapping[Address, Generation]) -> list[AcceptedField]:
+    """The fields that `ADDRESS` or `ADDRESS.field` name. Raises `UsageError` at what has not drifted, `Refused` at what is no value.
+
+    `generated`: what `forEach` makes.
+    """
     found: dict[tuple[Address, str | None], AcceptedField] = {}
     for word in words:
         one, name = _named(drift, word)
         if one.status is DriftWord.DELETED:
-            wrong = f"{one.address} was deleted outside Reconciler"
-            raise Refused(wrong, id="RC-deleted-outside", hint="Remove its lines from the YAML to accept this, or apply to restore it.")
+            wrong, lines = f"{one.address} was deleted outside Reconciler", generated.get(one.address, "its lines from the YAML")
+            raise Refused(wrong, id="RC-deleted-outside", hint=f"Remove {lines} to accept this, or apply to restore it.")
         if one.place is not None and name is None:
             found[(one.address, None)] = AcceptedField(one, None)
         for delta in one.fields:
@@ -75,7 +80,9 @@ def _named(drift: Drift, word: str) -> tuple[Drifted, str | None]:
     address, _, name = word.rpartition(".")
     one = by_text.get(address)
     if one is None or all(delta.name != name for delta in one.fields):
-        raise UsageError(f"{word} has not drifted", id="RC-not-drifted", hint="reconciler drift lists what has.")
+        meant = did_you_mean(word, [*by_text, *(f"{one.address}.{delta.name}" for one in drift.resources for delta in one.fields)])
+        wrong = f"{word} is a pattern, and --accept requires addresses" if "*" in word else f"{word} has not drifted{meant}"
+        raise UsageError(wrong, id="RC-not-drifted", hint="reconciler drift lists what has.")
     return one, name
 
 

@@ -45,11 +45,16 @@ def refuse(found: Sequence[Violation], what: str) -> None:
     for violation in violations:
         alike.setdefault(_violated(violation), []).append(violation)
     lines = [_said(rule, message, some) for (rule, message), some in alike.items()]
-    more = f"; and {len(lines) - NAMED} more" if len(lines) > NAMED else ""
-    ways = "; ".join(dict.fromkeys(violation.remedy for violation in violations if violation.remedy))
+    ways = list(dict.fromkeys(violation.remedy for violation in violations if violation.remedy)) or ["correct the project"]
     number = len({violation.name for violation in violations})
-    wrong = f"{what} violates {number} rule{'s' if number != 1 else ''}: {'; '.join(lines[:NAMED])}{more}"
-    raise Refused(wrong, id="RC-rule-violated", hint=f"no option of the command line overrides a rule: {ways or 'correct the project'}")
+    wrong = f"{what} violates {number} rule{'s' if number != 1 else ''}{_below(lines)}"
+    raise Refused(wrong, id="RC-rule-violated", hint=f"no option of the command line overrides a rule{_below(ways)}")
+
+
+def _below(lines: Sequence[str]) -> str:
+    """The end of a sentence: what it is about, or several below it, one line each."""
+    more = [f"and {len(lines) - NAMED} more"] if len(lines) > NAMED else []
+    return f": {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in [*lines[:NAMED], *more])
 
 
 def _violated(violation: Violation) -> tuple[str, str]:
@@ -77,9 +82,8 @@ def consent(plan: Plan, allowed: Sequence[Glob]) -> Plan:
     if not missing:
         return plan
     lines = [f"{exposure.address}{f' ({exposure.field})' if exposure.field else ''}: {exposure.says}" for exposure in missing]
-    names = "; ".join(lines[:5]) + (f" and {len(lines) - 5} more" if len(lines) > 5 else "")
     addresses = list(dict.fromkeys(str(exposure.address) for exposure in missing))
     more = " and so on (patterns are allowed: --allow-exposure 'acme/site/docs/**')" if len(addresses) > WAYS else ""
     way = " ".join(f"--allow-exposure {address}" for address in addresses[:WAYS]) + more
-    wrong = f"the plan makes something public or removes a protection, which requires consent: {names}"
+    wrong = f"the plan makes something public or removes a protection, which requires consent{_below(lines)}"
     raise Refused(wrong, id="RC-consent-required", hint=f"if this is intended: {way}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from reconciler.model import Severity, Violation
 from reconciler.plan.access.review import ReaderLine, Review, ReviewRow
 from reconciler.report.documents import unknown_data, violation_data
 from reconciler.report.table import UNLIMITED, table
@@ -19,6 +21,7 @@ NOBODY: Final = "nobody"
 NOTHING: Final = "-"
 SAME: Final = "the same"
 READ: Final = "read"
+LEVELS: Final = {Severity.ERROR: "violation", Severity.WARNING: "warning"}
 
 
 def access_text(review: Review, *, width: int = UNLIMITED) -> str:
@@ -29,7 +32,7 @@ def access_text(review: Review, *, width: int = UNLIMITED) -> str:
         name = str(row.address) if row.managed else f"{row.address} (unmanaged)"
         before, after = names(row.before), names(row.after)
         rows.append((name, before) if not review.steps else (name, before, after if row.changed else SAME))
-    lines = [f"{item.name} at {item.address}: {item.message}\n" for item in review.violations if item.address is not None]
+    lines = [f"{LEVELS[item.level]}: {named(item)}: {item.message}\n" for item in review.violations]
     shown = table(rows, width=width) + "\n" if review.rows else ""
     return shown + "".join(lines) + ("\n" if lines else "") + summary(review) + "\n"
 
@@ -47,12 +50,18 @@ def said(line: ReaderLine) -> str:
     return f"{line.reader}{level}" if not line.doubt else f"perhaps {line.reader}{level}: {line.doubt}"
 
 
+def named(item: Violation) -> str:
+    """`access anyone at acme/space/salaries`."""
+    return f"{item.name} at {item.address}" if item.address is not None else item.name
+
+
 def summary(review: Review) -> str:
-    """`12 objects; the plan changes the readers of 2. 1 violation. 1 reading failed.`"""
+    """`12 objects; the plan changes the readers of 2. 1 violation. 1 warning. 1 reading failed.`"""
     parts = [count(len(review.rows), "object")]
     changed = sum(row.changed for row in review.rows)
     parts += [f"the plan changes the readers of {changed:,}"] if changed else ["the plan changes no readers"] if review.steps else []
-    ends = [count(len(review.violations), "violation")] if review.violations else []
+    levels = Counter(item.level for item in review.violations)
+    ends = [count(levels[level], LEVELS[level]) for level in LEVELS if levels[level]]
     ends += [f"{count(len(review.unknown), 'reading')} failed: what it would have shown counts as unknown"] if review.unknown else []
     return ". ".join(["; ".join(parts), *ends]) + "."
 

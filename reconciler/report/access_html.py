@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Final
 
 from reconciler.plan.access.review import ReaderLine, Review, ReviewRow
-from reconciler.report.access import NOBODY, READ, by_kind, summary
+from reconciler.report.access import LEVELS, NOBODY, READ, by_kind, named, summary
 from reconciler.report.words import count
 from reconciler.resource.audience import ANYONE, LINK_HOLDERS, MEMBERS, VISITORS
 from reconciler.text import escape
@@ -113,11 +113,11 @@ def _class(line: ReaderLine) -> str:
 
 def _violations(review: Review) -> Iterator[str]:
     if review.violations:
-        yield "<h2>Violations</h2>\n<ul>"
+        yield "<h2>Violations and warnings</h2>\n<ul>"
         for item in review.violations:
             by = f'<div class="by">by {_text(" → ".join(item.path))}</div>' if len(item.path) > 1 else ""
-            at = f" at {item.address}" if item.address is not None else ""
-            yield f'<li><span class="violation">{_text(item.name + at)}</span>: {_text(item.message)}{by}</li>'
+            name = f'<span class="{LEVELS[item.level]}">{_text(named(item))}</span>'
+            yield f"<li>{LEVELS[item.level]}: {name}: {_text(item.message)}{by}</li>"
         yield "</ul>"
 
 

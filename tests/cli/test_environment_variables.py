@@ -55,6 +55,8 @@ def test_consent_in_the_environment_is_ignored_and_said(cli: Cli) -> None:
     assert "there is no terminal to ask for confirmation" in done.stderr
     for name in consents:
         assert f"{name} is ignored: --" in done.stderr
+    cli.edit("p/reconciler.yaml", "    title:", "    titel:")
+    assert "unknown field" in cli("apply", "p").stderr  # what is wrong with the project comes before the question whether to apply it
 
 
 def test_a_variable_says_the_same_as_its_option_and_the_option_wins(cli: Cli) -> None:

@@ -156,6 +156,13 @@ def test_an_expression_of_an_environment_is_evaluated_where_the_project_file_has
     assert "sandbox: staging-box.db" in project("config", "render", "--env", "staging").stdout
 
 
+def test_a_plan_of_another_environment_is_refused_before_a_sandbox_is_created(project: Cli) -> None:
+    assert project("plan", "--env", "staging", "--out", "plan.json").exit_code == 0
+    done = project("apply", "--plan", "plan.json", "--env", "production")
+    assert (done.exit_code, (project.root / "production.db").exists()) == (6, False)
+    assert "plan.json was created for the environment 'staging', and this is 'production'" in done.stderr
+
+
 def test_the_history_names_the_environment(project: Cli) -> None:
     assert project("apply", "--yes", "--env", "staging").exit_code == 0
     assert valid(project.json("history", "--env", "staging"), "history")["environment"] == "staging"
@@ -195,7 +202,9 @@ def test_what_names_something_that_only_this_environment_removes_is_no_mistake(p
         assert (done.exit_code, "No findings." in done.stdout) == (0, True), done.stdout + done.stderr
     level = "{policy: links-expire, level: \"${{ 'warning' if env.name == 'staging' else 'error' }}\"}"
     project.edit("reconciler.yaml", "use: [links-expire]", f"use: [{level}]")
-    assert "policy links-expire: warning -> error" in project("config", "diff", "staging", "production").stdout.splitlines()
+    project.edit("reconciler.yaml", "['acme/site/docs'] if env.name == 'nowhere'", "['acme/site/labs'] if env.name == 'production'")
+    different = project("config", "diff", "staging", "production").stdout.splitlines()
+    assert {"policy links-expire: warning -> error", "access agent sees acme/site/labs: only in production"} <= {*different}
 
 
 def test_what_an_environment_stops_declaring_is_deleted_as_its_plan_says(project: Cli) -> None:

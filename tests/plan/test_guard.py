@@ -60,10 +60,10 @@ def test_a_violated_rule_refuses_the_plan_and_says_which_where_and_the_way_past_
     with pytest.raises(Refused) as caught:
         guard(Plan("p", None, violations=(UNLISTED, READERS)), DESIRED, allow_delete=100)
     assert str(caught.value) == (
-        "the plan violates 2 rules: policy unlisted (reconciler.yaml:12) at acme/site/docs: staging sites stay unlisted; "
-        "access 1 at acme/site/docs: anyone can read it by acme/site/docs -> acme/site/docs (public)"
+        "the plan violates 2 rules\n  policy unlisted (reconciler.yaml:12) at acme/site/docs: staging sites stay unlisted\n"
+        "  access 1 at acme/site/docs: anyone can read it by acme/site/docs -> acme/site/docs (public)"
     )
-    assert caught.value.hint == "no option of the command line overrides a rule: add an exception; close the site"
+    assert caught.value.hint == "no option of the command line overrides a rule\n  add an exception\n  close the site"
 
 
 def test_a_warning_refuses_nothing() -> None:

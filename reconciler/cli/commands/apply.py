@@ -95,13 +95,15 @@ def command(
         raise UsageError(
             "--partial requires --plan FILE", id="RC-options-conflict", hint="To apply part of a plan without a file, use --target GLOB."
         )
-    elif not yes and not screen.can_ask:
-        raise no_terminal("apply")
     kinds = load_kinds()
     project = load(screen, options, kinds)
+    if use is not None:
+        use.check_project(project.settings.project)
+    elif not yes and not screen.can_ask:
+        raise no_terminal("apply")
     with connect(screen, options, project, kinds) as service:
         if use is not None:
-            use.check(project.settings.project, service)
+            use.check_service(service)
         new = to_create(screen, options, project, service)
         if new is not None and use is not None:
             use.check_new(new)

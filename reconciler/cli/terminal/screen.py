@@ -328,8 +328,9 @@ class Screen:
 
 
 def _with_id(text: str, id: str) -> str:
-    """A sentence and the id of its cause: `there is no token [RC-no-token]`."""
-    return f"{text} [{id}]" if id else text
+    """A sentence and the id of its cause: `there is no token [RC-no-token]`. Lines of details below the sentence come after both."""
+    sentence, line_break, details = text.partition("\n")
+    return f"{sentence} [{id}]{line_break}{details}" if id else text
 
 
 def _usage_id(error: click.ClickException) -> str:

@@ -33,7 +33,7 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
 
     root, before = read(options.project, kinds)
     plain = {file: text.removeprefix(BOM).replace(CRLF, "\n") for file, text in before.items()}
-    picked = chosen(drift, words)
+    picked = chosen(drift, words, project.desired.generated)
     found = match(kinds, project.desired, planned.state, planned.actual)
     excluded = excluded_objects(kinds, project.desired, planned.state, planned.actual, found)
     acceptance = Acceptance(kinds, project.desired, found.former.state, planned.actual, found.ids, plain, excluded)

@@ -47,17 +47,19 @@ class Use:
     approval: ApprovedPlan | None = field(default=None, init=False)
     same: bool | None = field(default=None, init=False)
 
-    def check(self, project: str, service: ConnectedService) -> None:
-        """Raise `StalePlan` where the file was made for something else."""
-        document = self.saved.document
-        for what, asked, now in (
-            ("project", document["project"], project),
-            ("environment", document["environment"], self.options.env or None),
-            ("service", document["service"], service.identity),
-        ):
-            if asked != now:
-                wrong = f"{self.saved.path} was created for the {what} {_quoted(asked)}, and this is {_quoted(now)}"
-                raise StalePlan(wrong, id="RC-saved-plan-elsewhere", hint=AGAIN)
+    def check_project(self, project: str) -> None:
+        """Raise `StalePlan` where the file was made for another project or environment. Before a connection, which creates a sandbox."""
+        self._same("project", self.saved.document["project"], project)
+        self._same("environment", self.saved.document["environment"], self.options.env or None)
+
+    def check_service(self, service: ConnectedService) -> None:
+        """Raise `StalePlan` where the file was made for another service."""
+        self._same("service", self.saved.document["service"], service.identity)
+
+    def _same(self, what: str, asked: str | None, now: str | None) -> None:
+        if asked != now:
+            wrong = f"{self.saved.path} was created for the {what} {_quoted(asked)}, and this is {_quoted(now)}"
+            raise StalePlan(wrong, id="RC-saved-plan-elsewhere", hint=AGAIN)
 
     def check_new(self, new: Unseen) -> None:
         """Raise `StalePlan` where the file was made from a state and this one has never seen the project."""

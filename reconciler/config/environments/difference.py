@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from reconciler.address import Address
@@ -23,10 +23,12 @@ _SETTINGS: Final = {
 def differences(kinds: Kinds, one: Project, other: Project) -> Iterator[str]:
     """A line for each difference: what it is about, its value in one environment, and in the other."""
     yield from _settings(one.settings, other.settings)
-    for name in ("prune", "protect", "guards", "access"):
-        yield from _line(name, _rule(one.desired, name), _rule(other.desired, name))
-    yield from _policies(one.desired, other.desired)
     names = (str(one.desired.environment), str(other.desired.environment))
+    for name in ("prune", "guards"):
+        yield from _line(name, _rule(one.desired, name), _rule(other.desired, name))
+    for name in ("protect", "access"):
+        yield from _members(name, getattr(one.desired.rules, name), getattr(other.desired.rules, name), names)
+    yield from _policies(one.desired, other.desired, names)
     left, right = _declared(one.desired), _declared(other.desired)
     for address in sorted({*left, *right}):
         here, there = left.get(address), right.get(address)
@@ -51,16 +53,21 @@ def _rule(desired: Desired, name: str) -> Any:
     value = getattr(desired.rules, name)
     if name == "guards":
         return vars(value)
-    return dict(value) if isinstance(value, Mapping) else sorted(value)
+    return dict(value) if isinstance(value, Mapping) else value
 
 
-def _policies(one: Desired, other: Desired) -> Iterator[str]:
+def _members(name: str, one: Collection[str], other: Collection[str], names: tuple[str, str]) -> Iterator[str]:
+    """A line for each member of a set that only one of them has."""
+    for member in sorted({*one} ^ {*other}):
+        yield f"{name} {member}: only in {names[0] if member in one else names[1]}"
+
+
+def _policies(one: Desired, other: Desired, names: tuple[str, str]) -> Iterator[str]:
     """Policies that only one of them has, or that have another level, and exceptions."""
     left, right = ({policy.id: str(policy.level) for policy in desired.policies.rules} for desired in (one, other))
     for id in dict.fromkeys((*left, *right)):
         yield from _line(f"policy {id}", left.get(id), right.get(id))
-    here, there = (sorted(desired.policies.exceptions) for desired in (one, other))
-    yield from _line("exceptions", here, there)
+    yield from _members("exception", one.policies.exceptions, other.policies.exceptions, names)
 
 
 def _declared(desired: Desired) -> dict[Address, Declared]:
