@@ -187,6 +187,7 @@ class Loading:
             sensitive=self.given.secrets | self.secret_texts,
             supplied=frozenset(scalar.text for entry in supplied.values() for scalar in scalars(entry.node)),
             unused={**made.unused, **{f"vars.{name}": at for name, at in self._unused(evaluation, files.root, made).items()}},
+            variables=frozenset(evaluation.variables.places),
             unset=tuple(sorted(self.given.unset)),
             undecrypted=self.secrets.unchecked if self.secrets is not None else (),
             texts={**files.texts, **evaluation.texts},

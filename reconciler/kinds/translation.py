@@ -56,7 +56,9 @@ class Translation(
     source: TranslationSource = field(
         "The space to translate, and its language.", on="create", on_change="replace", key=True, required=True
     )
-    language: Language = field("The language to translate into.", on="create", on_change="replace", key=True, required=True)
+    language: Language = field(
+        "The language to translate into.", on="create", on_change="replace", key=True, required=True, differs="source.language"
+    )
     instructions: RichText = field("Instructions for the translation: a text, or a rich document.", read=written_instructions, lossy=True)
     status = output()
     original = output("space", read="source.space")

@@ -16,7 +16,8 @@ from reconciler.resource import Field, Kinds
 
 @dataclass(frozen=True)
 class LintFacts:
-    """`unused`: what is declared and has no effect, by name, and where. `state`: None where there is none, or none was asked for."""
+    """`unused`: what is declared and has no effect, by name, and where. `state`: None where there is none, or none was asked for.
+    `variables`: the names that the project declares."""
 
     kinds: Kinds
     desired: Desired
@@ -24,6 +25,7 @@ class LintFacts:
     unused: Mapping[str, Source]
     ignores: tuple[Ignore, ...] = ()
     state: State | None = None
+    variables: frozenset[str] = frozenset()
 
     @cached_property
     def resources(self) -> tuple[Declared, ...]:

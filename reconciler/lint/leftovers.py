@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from reconciler.address import Address
 from reconciler.lint.facts import LintFacts
+from reconciler.lint.lookalikes import lookalikes
 from reconciler.model import RULES, Finding, Fix, Source, cause_of_rule
 from reconciler.plan.matching.renames import follow
 
@@ -13,7 +14,11 @@ REMOVE = "remove the line"
 
 
 def unused_variable(facts: LintFacts) -> Iterator[Finding]:
-    yield from _unused(facts, "unused-variable", "vars.", "no expression uses it")
+    """A variable that nothing uses; not one that a text should use, which is a finding of its own."""
+    meant = {f"vars.{part.name}" for _, _, part in lookalikes(facts) if part.root == "vars"} if facts.unused else frozenset()
+    for unused in _unused(facts, "unused-variable", "vars.", "no expression uses it"):
+        if unused.address not in meant:
+            yield unused
 
 
 def unused_default(facts: LintFacts) -> Iterator[Finding]:

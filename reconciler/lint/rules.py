@@ -9,14 +9,15 @@ from reconciler.address import Address, Glob
 from reconciler.lint.choices import no_default, nothing_to_show
 from reconciler.lint.facts import LintFacts
 from reconciler.lint.leftovers import moved_done, previously_done, unused_default, unused_variable
+from reconciler.lint.lookalikes import not_evaluated
 from reconciler.lint.references import missed
 from reconciler.lint.siblings import duplicate_title, suffixed_path
-from reconciler.lint.values import certificate_expires, vague_name
+from reconciler.lint.values import certificate_expires, same_as_source, vague_name
 from reconciler.model import RULES, Finding, Fix, Ignore, Source, cause_of_rule
 
 RUN: Final[tuple[Callable[[LintFacts], Iterator[Finding]], ...]] = (
     unused_variable, unused_default, nothing_to_show, no_default, duplicate_title, suffixed_path, certificate_expires, vague_name, missed,
-    previously_done, moved_done,
+    same_as_source, not_evaluated, previously_done, moved_done,
 )  # fmt: skip
 
 _NOWHERE: Final = Source("", 0, 0)

@@ -1,9 +1,9 @@
-"""Rules about single values: certificates that expire, names that say nothing. Pure."""
+"""Rules about single values: certificates that expire, names that say nothing, values that should differ. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Final
@@ -48,3 +48,16 @@ def vague_name(facts: LintFacts) -> Iterator[Finding]:
             if isinstance(value, str) and not {word.lower() for word in _WORD.findall(value)} - _NOTHING:
                 message = f"{name} {value!r} does not say who it is for"
                 yield finding("vague-name", message, declared, field=name, remedy="name the people or the company who have it")
+
+
+def same_as_source(facts: LintFacts) -> Iterator[Finding]:
+    """A value that equals the one from which its declaration says it should differ."""
+    fields = {name: [field for field in kind.fields.values() if field.differs] for name, kind in facts.kinds.items()}
+    for declared in facts.resources:
+        for field in fields[declared.kind]:
+            name, _, part = field.differs.partition(".")
+            value, source = declared.values.get(field.name), declared.values.get(name)
+            source = source.get(part) if part and isinstance(source, Mapping) else source
+            if value is not None and value == source:
+                message = f"{field.name} and {field.differs} are both {value}"
+                yield finding("same-as-source", message, declared, field=field.name, remedy=f"write another {field.name}")

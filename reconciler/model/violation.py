@@ -151,6 +151,8 @@ RULES: Final[Mapping[str, LintRule]] = {
     "vague-name": LintRule(Severity.WARNING, "A name that should say who something is for, and does not."),
     "space-on-no-site": LintRule(Severity.WARNING, "A space that no site shows."),
     "member-in-no-team": LintRule(Severity.WARNING, "A member who is in no team."),
+    "same-as-source": LintRule(Severity.WARNING, "A value that should differ from another one, and does not."),
+    "not-evaluated": LintRule(Severity.WARNING, "A text that looks like an expression and is none."),
     "previously-done": LintRule(Severity.WARNING, "A key in previously that renames nothing any more.", of_state=True),
     "moved-done": LintRule(Severity.WARNING, "An entry of moved that renames nothing any more.", of_state=True),
     "unused-ignore": LintRule(Severity.WARNING, "An entry of lint.ignore that matches no finding."),

@@ -68,6 +68,7 @@ class Field:
     seal: bytes | None = None
     expires: Expires = ""
     whom: bool = False
+    differs: str = ""
     missed: Missed | None = None
 
     @cached_property

@@ -163,6 +163,7 @@ class FieldWord:
     opens: tuple[Any, ...] = ()
     expires: Expires = ""
     whom: bool = False
+    differs: str = ""
     missed: Missed | None = None
     doc: str = ""
     one_per: bool = False
@@ -197,6 +198,7 @@ def field(
     opens: tuple[Any, ...] = (),
     expires: Expires = "",
     whom: bool = False,
+    differs: str = "",
     missed: Missed | None = None,
 ) -> Any:
     """An ordinary value; `doc` is one sentence about it for users.
@@ -212,13 +214,14 @@ def field(
     copy has the usual language only if its source has. `derived`: what the service makes it from where no request names it.
     `exposes`: which changes open something. `address`: the value is a segment of the published URL, or the whole of one. `opens`: the
     values with which everybody reads the object at its published URL. `expires`: what says when the object ends: the value is
-    a `certificate`, or a text with a day behind the word `until`. `whom`: the text says who the object is for. `missed`: what nothing
-    refers to is reported. The last two are for lint.
+    a `certificate`, or a text with a day behind the word `until`. `whom`: the text says who the object is for. `differs`: the dotted
+    path of a value from which this one should differ. `missed`: what nothing refers to is reported. The last three are for lint.
     """
     return FieldWord(
         on=_verbs(on), on_change=on_change, wire=wire, read=read, required=required, clear=clear, sensitive=sensitive,
         readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique, scarce=scarce, usual=usual, initial=initial,
-        derived=derived, exposes=exposes, address=address, opens=opens, expires=expires, whom=whom, missed=missed, doc=doc,
+        derived=derived, exposes=exposes, address=address, opens=opens, expires=expires, whom=whom, differs=differs,
+        missed=missed, doc=doc,
     )  # fmt: skip
 
 

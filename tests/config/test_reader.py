@@ -129,7 +129,11 @@ WRONG: dict[str, tuple[str | bytes, list[str]]] = {
     "a tag at the end of its line": ("a: !b(\nc: 1", ["1:4  the tag !b( is not allowed; the field determines the type"]),
     "a tag with no meaning": ("a: !b!c 1", ["1:4  tags (words that begin with !) are not allowed; quote the value"]),
     "a list as a key": ("? [a]\n: 1", ["1:3  a key must be text, not a list; quote it if it contains braces or brackets"]),
-    "a map as a key": ("a: {{ b }}", ["1:5  a key must be text, not a map; quote it if it contains braces or brackets"]),
+    "a map as a key": ("? {a: b}\n: 1", ["1:3  a key must be text, not a map; quote it if it contains braces or brackets"]),
+    "an expression without its dollar sign": (
+        "a: {{ b }}",
+        ["1:4  {{ … }} is not an expression; write ${{ … }}, or quote it if it is a text"],
+    ),
     "an alias as a key": ("a: &b c\n*b : d", ["2:1  a key must be text, not an alias; quote it if it contains braces or brackets"]),
     "no key": ("? # nothing\n: 1", ["1:2  a key is missing before the colon"]),
     "two documents": ("a: 1\n---\nb: 1", ["2:1  a second document begins here; move it to a file of its own"]),

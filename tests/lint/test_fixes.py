@@ -30,7 +30,7 @@ organizations:
 
 def lint(folder: Path) -> tuple[Finding, ...]:
     project = load(folder, kinds())
-    return findings(LintFacts(kinds(), project.desired, TODAY, project.unused, project.ignores, state_of(project)))
+    return findings(LintFacts(kinds(), project.desired, TODAY, project.unused, project.ignores, state_of(project), project.variables))
 
 
 def repaired(folder: Path, text: str) -> str:

@@ -57,7 +57,7 @@ def state_of(project: Project) -> State:
 
 
 def lint(project: Project, *, state: State | None = None, today: date = TODAY) -> tuple[Finding, ...]:
-    return findings(LintFacts(kinds(), project.desired, today, project.unused, project.ignores, state))
+    return findings(LintFacts(kinds(), project.desired, today, project.unused, project.ignores, state, project.variables))
 
 
 def example(rule: str) -> dict[str, Any]:
@@ -135,6 +135,37 @@ def test_a_name_is_vague_where_every_word_of_it_is(name: str, vague: bool, tmp_p
     document = example("vague-name")
     document["organizations"]["acme"]["sites"]["docs"]["shareLinks"]["partners"] = name
     assert ("RC-vague-name" in {finding.id for finding in lint(loaded(tmp_path, document))}) == vague
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("${vars.brand} guides", "${vars.brand}"),
+        ("The {{ vars . brand | upper }}", "{{ vars . brand | upper }}"),
+        ("{vars.brand}", "{vars.brand}"),
+        ("$${{ vars.brand }}", None),  # the escape says that a text is meant
+        ("${{ vars.brand }}", None),
+        ("${vars.other} and {{ page.title }}", None),
+        ("{{ each.key }} in {{ env.name }}", None),
+        ("vars.brand", None),
+    ],
+)
+def test_only_what_would_be_an_expression_in_the_right_brackets_is_one_to_write_so(text: str, part: str | None, tmp_path: Path) -> None:
+    document = example("not-evaluated")
+    document["organizations"]["acme"]["content"][0]["title"] = text
+    found = [finding for finding in lint(loaded(tmp_path, document)) if "brand" in finding.message + finding.address]
+    assert [finding.id for finding in found] == (
+        ["RC-not-evaluated"] if part else [] if text == "${{ vars.brand }}" else ["RC-unused-variable"]
+    )
+    assert part is None or f"title contains {part}, which is not an expression" in found[0].message
+
+
+def test_each_is_meant_in_what_for_each_makes(tmp_path: Path) -> None:
+    document = example("not-evaluated")
+    node = document["organizations"]["acme"]["content"][0]
+    node |= {"forEach": ["guides"], "space": "${{ each.key }}", "title": "The {{ each.key }} guide"}
+    (found,) = lint(loaded(tmp_path, {**document, "vars": {}}))
+    assert (found.id, found.remedy) == ("RC-not-evaluated", "write ${{ each.key }}, or ignore the finding if it is a text")
 
 
 @pytest.mark.parametrize("rule", ["previously-done", "moved-done"])

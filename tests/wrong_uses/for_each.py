@@ -25,6 +25,10 @@ USES: dict[str, Use] = {
     "a key that a literal entry has": node("{forEach: [blank], space: '${{ each.key }}', title: T, duplicateOf: blank}"),
     "the key of an element that is a map": node("{forEach: [{name: pay}], collection: '${{ each.key }}', title: T}"),
     "a part that elements do not have": node("{forEach: [{name: pay}], collection: '${{ each.value.nmae }}', title: T}"),
+    "a part that elements do not have, and nothing like it": node(
+        "{forEach: {a: {name: A, lang: en}}, collection: c, title: '${{ each.value.x }}'}"
+    ),
+    "a part of an element that is a text": node("{forEach: [a], collection: '${{ each.key }}', title: '${{ each.value.title }}'}"),
     "each that is misspelled": node("{forEach: [a], collection: '${{ eahc.key }}', title: T}"),
     "a part of each that does not exist": node("{forEach: [a], collection: '${{ each.kye }}', title: T}"),
     "each.parent at the top": node("{forEach: [a], collection: '${{ each.parent.key }}', title: T}"),

@@ -26,7 +26,8 @@ def facts_of(screen: Screen, options: Options, kinds: Kinds, project: Project) -
     """What the rules look at."""
     from reconciler.lint import LintFacts
 
-    return LintFacts(kinds, project.desired, now().date(), project.unused, project.ignores, _state(screen, options, project))
+    state = _state(screen, options, project)
+    return LintFacts(kinds, project.desired, now().date(), project.unused, project.ignores, state, project.variables)
 
 
 def _state(screen: Screen, options: Options, project: Project) -> State | None:

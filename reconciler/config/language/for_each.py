@@ -7,7 +7,7 @@ In: the map that holds `forEach`, not yet evaluated. Out: a copy of it for each 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from reconciler.address import Address
@@ -38,11 +38,15 @@ from reconciler.config.source.nodes import (
 )  # fmt: skip
 from reconciler.errors import Problem
 from reconciler.model import Source
+from reconciler.text.suggest import SHOWN_MAX
 
 STEP: Final = 100_000  # values after which the memory that is left is looked at
 _NO_KEY: Final = 'there is no key "key" here'
 _NO_PARENT: Final = 'there is no key "parent" here'
 _PARENT: Final = re.compile(r"\beach\s*\.\s*parent\b")
+_MISSING: Final = re.compile(r'(?:there is no key|a [a-z ]+ has no) "(\w+)"(?: here)?|(\w+) is a function; .*')
+_PATH: Final = re.compile(r"\beach(?:\s*\.\s*\w+)+")
+_WORD: Final = re.compile(r"\w+")
 _NO_KEY_HERE: Final = "the elements of this forEach have no key, as they are lists or maps; use each.index, or a value: each.value.NAME"
 
 
@@ -163,7 +167,7 @@ class ForEachCopies:
         """The value of a scalar; None, with one problem for its place, where it has none."""
         if (node.at.file, node.at.line, node.at.column) in self.problems.settled:
             return None
-        made = self.evaluation.scalar(node, scope, lambda message: _in_other_words(message, node.text))
+        made = self.evaluation.scalar(node, scope, lambda message: _in_other_words(message, node.text, scope.names.get("each", {})))
         if isinstance(made, Scalar):
             made.computed = False  # inside forEach a key may come from an expression
         return made
@@ -196,8 +200,32 @@ class ForEachCopies:
             raise Enough
 
 
-def _in_other_words(message: str, text: str) -> str:
-    """What is said of an expression, where `each` lacks something."""
+def _in_other_words(message: str, text: str, each: Mapping[str, Any]) -> str:
+    """What is said of an expression, where `each` lacks something. None of its values is secret: `forEach` accepts no tainted one."""
     if message.startswith(_NO_PARENT) and _PARENT.search(text):
         return "each.parent is only available in a forEach inside another forEach"
-    return _NO_KEY_HERE if message.startswith(_NO_KEY) else message
+    if message.startswith(_NO_KEY):
+        return _NO_KEY_HERE
+    missing = _MISSING.fullmatch(message)
+    if missing is None:
+        return message
+    paths = (_WORD.findall(path[0])[1:] for path in _PATH.finditer(text))
+    return next((wrong for path in paths if (wrong := _lacking(missing[1] or missing[2], path, each))), message)
+
+
+def _lacking(name: str, path: Sequence[str], each: Mapping[str, Any]) -> str:
+    """What a path from `each` does not have, and what is there instead; "" where it is not this path that lacks the name."""
+    value: Any = each
+    for number, word in enumerate(path):
+        where = ".".join(["each", *path[:number]])
+        at = f" of element {shown(each.get('key', each['index']))}" if path[0] == "value" and number else ""
+        if not isinstance(value, Mapping):
+            return f'{where}{at} is {kind_of(value)} and has no key "{name}"' if word == name else ""
+        if word not in value:
+            return f'there is no key "{name}" in {where}{at}; it has {_listed(value)}' if word == name else ""
+        value = value[word]
+    return ""
+
+
+def _listed(value: Mapping[str, Any]) -> str:
+    return ", ".join([*value][:SHOWN_MAX]) + (", …" if len(value) > SHOWN_MAX else "") if value else "no keys"

@@ -168,7 +168,7 @@ class _Reader:
             at = _source((file, mark.line + 1, mark.column + 1))
             key = known.get(event.value) if event.__class__ is scalar and event.tag is None and event.anchor is None else None
             if key is None:
-                key = self._key(event, at, depth)
+                key = self._key(event, at, depth, start)
             else:
                 self.count += 1
             value = next_event()
@@ -194,12 +194,15 @@ class _Reader:
         self._counted(event)
         self._text(event)
 
-    def _key(self, event: Any, at: Source, depth: int) -> str | None:
-        """The text of a key; None, with a problem, where it is none."""
+    def _key(self, event: Any, at: Source, depth: int, start: Any) -> str | None:
+        """The text of a key; None, with a problem, where it is none. `start`: where its map begins."""
         kind = event.__class__
         if kind is not yaml.ScalarEvent:
             what = "an alias" if kind is yaml.AliasEvent else "a list" if kind is yaml.SequenceStartEvent else "a map"
-            self._problem(event, f"a key must be text, not {what}; quote it if it contains braces or brackets", id="RC-yaml-key")
+            if (event.start_mark.line, event.start_mark.column) == (start.start_mark.line, start.start_mark.column + 1) and what == "a map":
+                self._problem(start, "{{ … }} is not an expression; write ${{ … }}, or quote it if it is a text", id="RC-yaml-key")
+            else:
+                self._problem(event, f"a key must be text, not {what}; quote it if it contains braces or brackets", id="RC-yaml-key")
             self._node(event, depth + 1)
             return None
         if event.tag is not None or event.anchor is not None:

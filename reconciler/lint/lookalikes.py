@@ -1,0 +1,70 @@
+"""Texts that look like expressions and are none: `${vars.brand}`, `{{ vars.brand }}`. Pure.
+
+Only what would be one here, so that a page about templates has no finding: a variable that is declared, `each` in what `forEach` makes,
+`env.name` where there are environments, `secrets` in a sensitive field. A text of several lines is prose or a program.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from reconciler.lint.facts import LintFacts, finding
+from reconciler.model import Declared, Finding
+from reconciler.resource import Field
+
+EACH: Final = frozenset({"key", "value", "index", "parent"})
+_LOOKALIKE: Final = re.compile(r"(?<![${])(?!\$\{\{)\$?\{\{?\s*((vars|each|env|secrets)\s*\.\s*(\w+)[^{}]*?)\s*\}\}?")
+
+
+class Lookalike(NamedTuple):
+    """A part of a text. `source`: the expression in it; `root`, `name`: `vars` and `brand` of `vars.brand`."""
+
+    text: str
+    source: str
+    root: str
+    name: str
+
+
+def lookalikes(facts: LintFacts) -> Iterator[tuple[Declared, str, Lookalike]]:
+    """What looks like an expression, with the resource and its field."""
+    for declared in facts.resources:
+        fields = facts.kinds[declared.kind].fields
+        for name, value in declared.values.items():
+            for text in _lines(value):
+                for match in _LOOKALIKE.finditer(text):
+                    part = Lookalike(match[0], match[1], match[2], match[3])
+                    if _would_be(facts, declared, fields[name], part):
+                        yield declared, name, part
+
+
+def _lines(value: Any) -> Iterator[str]:
+    """The texts of one line in a value that could contain an expression."""
+    if isinstance(value, str):
+        if "{" in value and "\n" not in value:
+            yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _lines(part)
+
+
+def _would_be(facts: LintFacts, declared: Declared, field: Field, part: Lookalike) -> bool:
+    """Whether an expression could say that here."""
+    match part.root:
+        case "vars":
+            return part.name in facts.variables
+        case "each":
+            return part.name in EACH and declared.address in facts.desired.generated
+        case "env":
+            return part.name == "name" and facts.desired.environment is not None
+        case _:
+            return field.sensitive
+
+
+def not_evaluated(facts: LintFacts) -> Iterator[Finding]:
+    """A text that looks like an expression."""
+    for declared, name, part in lookalikes(facts):
+        message = f"{name} contains {part.text}, which is not an expression: it is sent as it is"
+        remedy = f"write ${{{{ {part.source} }}}}, or ignore the finding if it is a text"
+        yield finding("not-evaluated", message, declared, field=name, remedy=remedy)
