@@ -34,6 +34,7 @@ from reconciler.config.source.nodes import (
     first_tainted,
     is_stand_in,
     plain,
+    read_from_file,
     unknown,
     untainted,
     wrong_form,
@@ -256,7 +257,9 @@ def _list(made: Any, inner: Convert) -> Convert:
 
 
 def _listed(node: Node) -> str:
-    """The same value as a list of one, where it is a plain word."""
+    """What to write: the same value as a list of one, where it is a plain word; what reads the file, where it names one."""
+    if reads := read_from_file(node):
+        return reads
     if isinstance(node, Scalar) and node.plain and node.value is UNREAD and node.text and not set(node.text) & set(" ,[]{}:#&*"):
         return f"[{node.text}]"
     return "[…]"
@@ -265,7 +268,11 @@ def _listed(node: Node) -> str:
 def _mapping(inner: Convert) -> Convert:
     def convert(node: Node, name: str, report: ProblemReport) -> Any:
         if not isinstance(node, Map):
-            report(node.at, f"{name} must be a map, not {described_or_nothing(node)}; write {{…}}", id=wrong_form(node))
+            report(
+                node.at,
+                f"{name} must be a map, not {described_or_nothing(node)}; write {read_from_file(node) or '{…}'}",
+                id=wrong_form(node),
+            )
             return INVALID
         return {key: inner(entry.node, f"{name}.{key}", report) for key, entry in node.entries.items()}
 
@@ -279,7 +286,8 @@ def _record(hint: Any) -> Convert:
 
     def convert(node: Node, name: str, report: ProblemReport) -> Any:
         if not isinstance(node, Map):
-            report(node.at, f"{name} is a map with {', '.join(parts)}, not {described_or_nothing(node)}", id=wrong_form(node))
+            reads = f"; write {text}" if (text := read_from_file(node)) else ""
+            report(node.at, f"{name} is a map with {', '.join(parts)}, not {described_or_nothing(node)}{reads}", id=wrong_form(node))
             return INVALID
         for key, entry in node.entries.items():
             if key not in parts:

@@ -7,6 +7,7 @@ from tests.wrong_uses.use import Use, node, organization, top
 PRODUCTS = "vars: {products: {default: {pay: Payments, id: Identity}}}\n"
 USES: dict[str, Use] = {
     "over a text": node("{forEach: pay, collection: '${{ each.key }}', title: T}"),
+    "over the name of a file": node("{forEach: products.json, collection: '${{ each.key }}', title: T}"),
     "over a number": node("{forEach: 3, collection: '${{ each.key }}', title: T}"),
     "over nothing": node("{forEach: , collection: '${{ each.key }}', title: T}"),
     "over a range of texts": node("{forEach: '${{ range(\"a\", \"c\") }}', collection: 'v${{ each.key }}', title: T}"),

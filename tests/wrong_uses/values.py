@@ -21,6 +21,10 @@ USES: dict[str, Use] = {
     "a default that is a text": organization(
         "    content: [{space: a, id: spc_a, title: Ab}]\n    sites: {d: {title: Docs, structure: [{space: a, default: first}]}}"
     ),
+    "a map that is the name of a file": organization(
+        "    content: [{space: a, id: spc_a, title: Ab}]\n    sites: {d: {title: Docs, structure: [a], adaptiveSchema: visitors.json}}"
+    ),
+    "a list that is the name of a file": organization("    integrations: {charts: {title: C, blocks: manifest.json}}"),
     "a variable that is a text": top("vars: {brand: Acme}"),
     "a name that begins with a digit": top("vars: {9lives: {default: 9}}"),
     "an unknown key of a variable": top("vars: {brand: {defualt: Acme}}"),

@@ -34,6 +34,7 @@ from reconciler.config.source.nodes import (
     first_tainted,
     holds_expression,
     plain,
+    read_from_file,
     shown,
 )  # fmt: skip
 from reconciler.errors import Problem
@@ -123,7 +124,8 @@ class ForEachCopies:
             self.problems.add(node.at, exposed(FOR_EACH, tainted.taint), about, id="RC-would-show-secret")
             return None
         if isinstance(made, Scalar):
-            wrong = f"forEach must be a list or a map, not {described(made)}; write [a, b] or an expression: ${{{{ vars.NAME }}}}"
+            way = read_from_file(made) or "${{ vars.NAME }}"
+            wrong = f"forEach must be a list or a map, not {described(made)}; write [a, b] or an expression: {way}"
             self.problems.add(node.at, wrong, about, id="RC-wrong-form")
             return None
         parts = made.items if isinstance(made, List) else [part.node for part in made.entries.values()]

@@ -134,6 +134,7 @@ _INTEGER: Final = re.compile(r"[-+]?[0-9]+", re.ASCII)
 _BASED: Final = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+", re.ASCII)
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 _SPECIAL: Final = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", re.ASCII)
+_JSON_FILE: Final = re.compile(r"[\w./-]{1,200}\.json")
 _DIGITS_MAX: Final = 400  # a longer integer stays text: int() grows with the square of the length
 
 
@@ -289,6 +290,13 @@ class Mistake(NamedTuple):
 
 
 # -- what is said of any value ------------------------------------------------------------
+
+
+def read_from_file(node: Node) -> str:
+    """The expression that reads the JSON file which a written text names; "" where it names none."""
+    if isinstance(node, Scalar) and node.value is UNREAD and _JSON_FILE.fullmatch(node.text) is not None:
+        return f'${{{{ json(file("{node.text}")) }}}}'
+    return ""
 
 
 def wrong_form(node: Node) -> str:
