@@ -24,6 +24,7 @@ from benchmarks.service.contents import before, contents
 from benchmarks.service.memory import Memory
 from benchmarks.serving import serving
 from tests.harness import SEED, Org, Recording
+from tests.proofs import spread
 
 SIZE = 150
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
@@ -84,7 +85,7 @@ def test_a_plan_of_the_contents_that_belong_to_a_project_has_no_changes(shape: s
     assert sum(org.service.counts.values()) == len(org.service.seen) > 0
 
 
-@pytest.mark.parametrize("shape", list(projects.SHAPES))
+@pytest.mark.parametrize("shape", spread(list(projects.SHAPES), 1))
 def test_a_first_apply_creates_the_contents_that_belong_to_a_project(shape: str, tmp_path: Path) -> None:
     org = memory_org(tmp_path, shape, before)
     outcome = org.apply()

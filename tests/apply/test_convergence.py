@@ -9,6 +9,7 @@ import pytest
 from reconciler.errors import ServiceError
 from reconciler.model import Action, Cause
 from tests.harness import ORGANIZATION, Org
+from tests.proofs import spread
 from tests.small import applied, described, node, small, verbs
 
 DOCS = "acme/site/docs"
@@ -28,24 +29,27 @@ def test_a_changed_title_is_one_request(acme: Org) -> None:
 
 @pytest.mark.parametrize(
     ("path", "value", "address"),
-    [
-        (("title",), "Acme Inc", "acme"),
-        (("defaultRole",), "guest", "acme"),
-        (("defaultContent",), None, "acme"),
-        (("mergeRules",), "inherit", "acme"),
-        (("emailDomains",), ["b.example", "a.example"], "acme"),
-        (("members", "linus@acme.example", "role"), "guest", "acme/member/linus@acme.example"),
-        (("teams", "writers", "title"), "Authors", "acme/team/writers"),
-        (("saml", "okta", "label"), "Okta 2", "acme/saml/okta"),
-        (("openapi", "pets", "visibility"), "private", "acme/openapi/pets"),
-        (("openapi", "pets", "source", "url"), "https://pets.example/v2.json", "acme/openapi/pets"),
-        (("sites", "docs", "proxy"), None, DOCS),
-        (("sites", "docs", "basename"), "documentation", DOCS),
-        (("sites", "docs", "adaptiveContent"), {"enabled": True}, DOCS),
-        (("sites", "docs", "agentsContext"), "included", DOCS),
-        (("sites", "docs", "shareLinks", "partners", "active"), False, f"{DOCS}/share-link/partners"),
-        (("sites", "docs", "shareLinks", "partners", "name"), "Friends", f"{DOCS}/share-link/partners"),
-    ],
+    spread(
+        [
+            (("title",), "Acme Inc", "acme"),
+            (("defaultRole",), "guest", "acme"),
+            (("defaultContent",), None, "acme"),
+            (("mergeRules",), "inherit", "acme"),
+            (("emailDomains",), ["b.example", "a.example"], "acme"),
+            (("members", "linus@acme.example", "role"), "guest", "acme/member/linus@acme.example"),
+            (("teams", "writers", "title"), "Authors", "acme/team/writers"),
+            (("saml", "okta", "label"), "Okta 2", "acme/saml/okta"),
+            (("openapi", "pets", "visibility"), "private", "acme/openapi/pets"),
+            (("openapi", "pets", "source", "url"), "https://pets.example/v2.json", "acme/openapi/pets"),
+            (("sites", "docs", "proxy"), None, DOCS),
+            (("sites", "docs", "basename"), "documentation", DOCS),
+            (("sites", "docs", "adaptiveContent"), {"enabled": True}, DOCS),
+            (("sites", "docs", "agentsContext"), "included", DOCS),
+            (("sites", "docs", "shareLinks", "partners", "active"), False, f"{DOCS}/share-link/partners"),
+            (("sites", "docs", "shareLinks", "partners", "name"), "Friends", f"{DOCS}/share-link/partners"),
+        ],
+        6,
+    ),
 )
 def test_a_one_field_change_is_one_request(acme: Org, path: tuple[str, ...], value: Any, address: str) -> None:
     tree: Any = small()

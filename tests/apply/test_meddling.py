@@ -24,7 +24,7 @@ from reconciler.observe import observe
 from reconciler.state import grouped
 from tests.harness import ORGANIZATION
 from tests.meddling import Act, Jumping, Meddled, exits_well, told
-from tests.proofs import sampled, stride
+from tests.proofs import sampled, spread, stride
 from tests.small import applied, small
 
 ORG = f"/orgs/{ORGANIZATION}"
@@ -100,7 +100,7 @@ def readings(org: Meddled) -> int:
 
 
 @sampled
-@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.name)
+@pytest.mark.parametrize("edit", spread(EDITS, 3), ids=lambda edit: edit.name)
 def test_an_edit_before_any_request_is_seen_or_falls_into_the_window(living: Path, tmp_path: Path, edit: Edit) -> None:
     calm = copied(living, tmp_path / "calm")
     first = readings(calm)

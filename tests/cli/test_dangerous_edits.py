@@ -287,7 +287,7 @@ def test_there_are_at_least_25_of_them() -> None:
     assert len({one.name for one in DANGERS}) == len(DANGERS) >= 25
 
 
-@pytest.mark.parametrize("danger", spread(DANGERS, 8), ids=lambda one: one.name)
+@pytest.mark.parametrize("danger", spread(DANGERS, 4), ids=lambda one: one.name)
 def test_it_is_refused_with_the_way_past_it_and_goes_through_with_that_way_taken(copy: Cli, danger: Danger) -> None:
     ids = bound(copy) if danger.outside else {}
     for words in danger.outside:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.conftest import Cli, initialised
 from tests.effort import within
+from tests.proofs import spread
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ BROKEN: dict[str, bytes | Callable[[], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("name", spread(list(BROKEN), 10))
 def test_a_broken_file_is_a_clear_error_at_once(docs: Cli, name: str) -> None:
     broken = BROKEN[name]
     (docs.root / "plan.json").write_bytes(broken if isinstance(broken, bytes) else broken())

@@ -129,7 +129,7 @@ CHANGES: tuple[Callable[[Served], None], ...] = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+@pytest.mark.parametrize("change", spread(CHANGES, 4), ids=lambda change: change.__name__)
 def test_whatever_changes_the_plan_is_that_of_a_run_that_remembers_nothing(served: Served, change: Callable[[Served], None]) -> None:
     assert served.plan() == (0, EMPTY)
     change(served)

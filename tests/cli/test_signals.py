@@ -16,6 +16,7 @@ from reconciler.cli.terminal import signals
 from reconciler.cli.wiring.connect import accounted
 from reconciler.errors import StateError
 from reconciler.state import Journal
+from tests.proofs import spread
 
 HEAD = """
 import asyncio, os, signal
@@ -174,7 +175,7 @@ def test_one_that_was_to_be_ignored_is() -> None:
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 
-@pytest.mark.parametrize("first", SIGNALS)
+@pytest.mark.parametrize("first", spread(SIGNALS, 1))
 @pytest.mark.parametrize("second", SIGNALS)
 @pytest.mark.parametrize(
     "program", [TWICE, TWICE_AMID_IT, TWICE_WHILE_THE_LOOP_IS_BUSY], ids=["at any time", "amid what must not be broken off", "busy loop"]
@@ -184,7 +185,7 @@ def test_the_second_one_leaves_at_once_and_without_a_traceback(first: signal.Sig
     assert (ended.returncode, ended.stdout, ended.stderr) == (128 + second, "", "")
 
 
-@pytest.mark.parametrize("first", SIGNALS)
+@pytest.mark.parametrize("first", spread(SIGNALS, 1))
 @pytest.mark.parametrize(
     "program", [
         AMID_THE_LOOPS_OWN_WORK, AFTER_THE_LAST_TASK, AMID_THE_COLLECTION_OF_GARBAGE, AMID_WHAT_IS_TOLD_OF_GARBAGE, AMID_WHAT_IS_HALF_MADE,

@@ -17,6 +17,7 @@ from reconciler.client.hints import HOLD_MAX, Hints, read_hints
 from reconciler.client.pacing import Pace
 from reconciler.client.quota import Quota
 from reconciler.errors import Unavailable
+from tests.proofs import spread
 
 NOW = 1_900_000_000
 
@@ -104,7 +105,7 @@ def drive(limiter: Limiter, seconds: float, workers: int = 16) -> int:
     return failed
 
 
-@pytest.mark.parametrize("workers", [16, 64])
+@pytest.mark.parametrize("workers", spread([16, 64], 1))
 @pytest.mark.parametrize(
     ("limiter", "seconds"),
     [

@@ -25,7 +25,7 @@ def exponent(small: float, large: float, times: float) -> float:
     return log(large / small) / log(times)
 
 
-@pytest.mark.parametrize("edit", spread(EDITS, 3), ids=lambda edit: edit.name)
+@pytest.mark.parametrize("edit", spread(EDITS, 2), ids=lambda edit: edit.name)
 def test_four_times_as_many_objects_take_four_times_the_calls(edit: Edit, tmp_path: Path) -> None:
     few, many = (scene(tmp_path, edit, number) for number in (100, 400))
     assert exponent(operations(few.match), operations(many.match), 4) <= EXPONENT_MAX

@@ -45,7 +45,7 @@ def test_there_are_enough_of_them_and_each_has_a_name() -> None:
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS) >= FEWEST
 
 
-@pytest.mark.parametrize("attack", spread(ATTACKS, 60), ids=lambda attack: ascii(attack.name)[1:-1][:60])
+@pytest.mark.parametrize("attack", spread(ATTACKS, 20), ids=lambda attack: ascii(attack.name)[1:-1][:60])
 def test_an_attack_is_bounded_and_its_errors_have_places(attack: Attack, tmp_path: Path) -> None:
     kinds()
     written(attack, tmp_path)

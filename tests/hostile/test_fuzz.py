@@ -10,7 +10,7 @@ import pytest
 from tests.hostile.fuzz import SHARES, TARGETS, fuzz
 from tests.proofs import tries
 
-RUNS = tries(6_000, 3_000)
+RUNS = tries(6_000, 1_500)
 
 
 def test_every_target_has_its_share() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.mutants import score
 from tests.mutants.mutator import mutants
+from tests.proofs import spread
 
 
 def changed(text: str) -> list[str]:
@@ -39,7 +40,7 @@ def test_each_change_is_made_once(text: str, expected: list[str]) -> None:
     assert changed(text) == expected
 
 
-@pytest.mark.parametrize("name", score.TESTS)
+@pytest.mark.parametrize("name", spread(list(score.TESTS), 2))
 def test_every_change_to_our_modules_is_another_program_that_compiles(name: str) -> None:
     some, total = score.drawn(name, 12, seed=1)
     assert 0 < len(some) <= total

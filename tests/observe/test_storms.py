@@ -15,7 +15,7 @@ from reconciler.kinds import load as kinds
 from reconciler.model import Action, State
 from reconciler.plan.matching.absence import AT_LEAST, SHARE
 from reconciler.resource import One
-from tests.proofs import sampled, stride
+from tests.proofs import sampled, spread, stride
 from tests.storms import STORMS, Record, Recorded, example, planned
 
 T = TypeVar("T")
@@ -65,21 +65,21 @@ def believable(record: Record, storm: str, transport: Recorded, address: Address
 
 
 @sampled
-@pytest.mark.parametrize("storm", STORMS)
+@pytest.mark.parametrize("storm", spread(list(STORMS), 4))
 def test_one_path_alone_that_answers_strangely_makes_nothing(acme: Record, storm: str) -> None:
     for path in some(acme.answers, storm):
         endured(acme, storm, lambda asked, number, path=path: asked == path)
 
 
 @sampled
-@pytest.mark.parametrize("storm", STORMS)
+@pytest.mark.parametrize("storm", spread(list(STORMS), 4))
 def test_a_storm_over_everything_from_any_request_on_makes_nothing(acme: Record, storm: str) -> None:
     for start in some(range(1, len(acme.answers) + 3), storm):
         endured(acme, storm, lambda asked, number, start=start: number >= start)
 
 
 @sampled
-@pytest.mark.parametrize("storm", STORMS)
+@pytest.mark.parametrize("storm", spread(list(STORMS), 4))
 def test_a_storm_over_all_readings_of_one_kind_makes_nothing(acme: Record, storm: str) -> None:
     for last in some(sorted({path.rsplit("/", 1)[-1] for path in acme.answers}), storm, push=4):
         endured(acme, storm, lambda asked, number, last=last: asked.endswith(last) or f"/{last}/" in asked)
@@ -91,7 +91,7 @@ def test_where_nothing_answers_the_first_reason_is_said(acme: Record, storm: str
 
 
 @sampled
-@pytest.mark.parametrize("storm", sorted(set(STORMS) - {"empty", "cut without a word"}))
+@pytest.mark.parametrize("storm", spread(sorted(set(STORMS) - {"empty", "cut without a word"}), 3))
 def test_where_nothing_is_bound_yet_what_could_not_be_read_is_not_made(acme: Record, storm: str) -> None:
     unbound = replace(acme, state=State(acme.state.lineage, 0))
     calm, _ = planned(unbound, Recorded(unbound.answers))

@@ -15,6 +15,7 @@ from reconciler.report.layout import plain
 from reconciler.report.text import plan_text
 from tests.harness import ORGANIZATION, Org
 from tests.outside import drifted
+from tests.proofs import spread
 from tests.small import applied, small
 
 Tree = dict[str, Any]
@@ -100,7 +101,7 @@ KNOWN: list[tuple[Any, set[str]]] = [
 SPACES = {"guide", "pro", "press", "salaries", "notes", "blank"}
 
 
-@pytest.mark.parametrize(("reader", "seen"), KNOWN, ids=[str(reader) for reader, _ in KNOWN])
+@pytest.mark.parametrize(("reader", "seen"), spread(KNOWN, 4), ids=[str(reader) for reader, _ in KNOWN])
 def test_a_reader_sees_what_the_service_shows_them_and_nothing_else(shown: Org, reader: Any, seen: set[str]) -> None:
     plan = planned(shown, tree(), must_not(reader, "acme/space/*"))
     assert {item.address.key for item in plan.violations if item.address is not None} == seen

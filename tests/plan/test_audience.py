@@ -11,6 +11,7 @@ import pytest
 from reconciler.report.layout import plain
 from reconciler.report.text import plan_text
 from tests.harness import Org
+from tests.proofs import spread
 from tests.small import applied, node
 
 Tree = dict[str, Any]
@@ -161,7 +162,7 @@ WAYS: list[tuple[str, Callable[[Tree], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("edit", "line"), [row[1:] for row in WAYS], ids=[row[0] for row in WAYS])
+@pytest.mark.parametrize(("edit", "line"), spread([row[1:] for row in WAYS], 6), ids=[row[0] for row in WAYS])
 def test_each_way_to_more_readers_is_a_line_with_its_readers(living: Org, edit: Callable[[Tree], Any], line: str) -> None:
     tree = world()
     edit(tree)

@@ -10,6 +10,7 @@ import pytest
 from reconciler.report.layout import plain
 from reconciler.report.text import plan_text
 from tests.harness import Org
+from tests.proofs import spread
 from tests.small import applied, node, small
 
 Tree = dict[str, Any]
@@ -93,7 +94,7 @@ EXPOSED: list[tuple[str, Edit, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("edit", "line"), [row[1:] for row in EXPOSED], ids=[row[0] for row in EXPOSED])
+@pytest.mark.parametrize(("edit", "line"), spread([row[1:] for row in EXPOSED], 8), ids=[row[0] for row in EXPOSED])
 def test_each_change_that_opens_something_is_a_line_of_its_own(shut: Org, edit: Edit, line: str) -> None:
     tree = closed()
     edit(tree)
@@ -191,7 +192,7 @@ def living(tmp_path_factory: pytest.TempPathFactory) -> Org:
     return org
 
 
-@pytest.mark.parametrize(("edit", "line"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN])
+@pytest.mark.parametrize(("edit", "line"), spread([row[1:] for row in BROKEN], 5), ids=[row[0] for row in BROKEN])
 def test_each_public_address_that_breaks_is_a_line_of_its_own(living: Org, edit: Edit, line: str) -> None:
     tree = {**small(), "hostname": "acme"}
     edit(tree)

@@ -14,6 +14,7 @@ from reconciler.policies.judge import judge
 from reconciler.policies.scene import of_configuration
 from tests.config.test_kinds_of_others import HEAD, KINDS
 from tests.effort import within
+from tests.proofs import spread
 
 TODAY = date(2026, 11, 23)
 BED = "    beds: [{bed: a, alarm: '${{ vars.code }}'}]\n"
@@ -50,7 +51,7 @@ ENDLESS = (
 )
 
 
-@pytest.mark.parametrize("test", ENDLESS)
+@pytest.mark.parametrize("test", spread(ENDLESS, 3))
 def test_many_resources_and_an_expression_that_does_much_end_in_two_seconds(test: str, tmp_path: Path) -> None:
     teams = "".join(f"      t{number}: {{title: T}}\n" for number in range(3_000))
     head = "version: 1\nproject: p\nvars: {long: {default: abc}}\norganizations:\n  acme:\n    id: org_acme\n    teams:\n"

@@ -26,6 +26,7 @@ def test_a_run_that_reads_nothing_again_is_seen(monkeypatch: pytest.MonkeyPatch)
     assert "move of" in whats("random-1", runs=100, like="move before", first=True)
 
 
+@proof
 def test_a_run_that_does_not_look_at_what_it_read_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Preconditions, "_verdict", lambda self, step: None)
     assert "although a reading had shown it" in whats("tiny-changed", runs=25, like="rename", first=True)

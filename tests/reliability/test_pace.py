@@ -24,6 +24,7 @@ def whats(result: Result) -> str:
     return "\n".join(found.what for found in result.violations)
 
 
+@proof
 def test_a_client_that_is_deaf_to_what_is_left_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Quota, "ready_at", lambda self, now: now)
     assert "were answered with 429" in whats(ran("told", runs=2))

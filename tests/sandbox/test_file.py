@@ -20,6 +20,7 @@ from reconciler.sandbox.seed import SeedError, seed
 from reconciler.sandbox.server import embedded, serve
 from reconciler.sandbox.store import Store
 from tests import processes
+from tests.proofs import sampled, tries
 from tests.sandbox.box import ADA, SEED, Box
 from tests.sandbox.serving import SERVE, serving
 
@@ -86,8 +87,9 @@ async def _at_once(bases: list[str], rounds: int) -> tuple[list[str], list[int]]
     return made, statuses
 
 
+@sampled
 def test_two_services_over_one_file_lose_no_update_and_keep_one_order(tmp_path: Path) -> None:
-    db, rounds = tmp_path / "x.db", 12
+    db, rounds = tmp_path / "x.db", tries(12, 6)
     seed(db, SEED)
     with serving(db) as one, serving(db) as two:
         assert one != two
@@ -124,9 +126,10 @@ def _open(db: str, gate: multiprocessing.synchronize.Barrier, told: multiprocess
         told.put(repr(error))
 
 
+@sampled
 def test_many_may_open_a_new_file_at_once(tmp_path: Path) -> None:
     context = multiprocessing.get_context("fork")
-    for attempt in range(5):
+    for attempt in range(tries(5, 2)):
         gate, told = context.Barrier(6), context.Queue()
         processes = [context.Process(target=_open, args=(str(tmp_path / f"{attempt}.db"), gate, told)) for _ in range(6)]
         for process in processes:

@@ -91,6 +91,7 @@ def test_a_killed_run_with_transfers_is_undone(start: Start) -> None:
 
 
 @sampled
+@proof
 def test_a_killed_undo_of_transfers_is_undone_again(start: Start) -> None:
     world = start.world
     run, camera = runs(world)[0].id, Camera(world)

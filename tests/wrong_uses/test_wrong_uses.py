@@ -10,6 +10,7 @@ import pytest
 
 from tests import processes
 from tests.effort import within
+from tests.proofs import spread
 from tests.wrong_uses.uses import SAID, USES, line
 
 SECONDS = 2.0
@@ -23,7 +24,7 @@ def test_there_are_more_than_a_hundred_and_editors_mark_many_of_them() -> None:
     assert len(MARKED) >= 75
 
 
-@pytest.mark.parametrize("name", USES)
+@pytest.mark.parametrize("name", spread(list(USES), 72))
 def test_a_wrong_use_is_one_problem_with_its_place_within_two_seconds(name: str, tmp_path: Path) -> None:
     """If another sentence is meant: `python -m tests.wrong_uses`, and read it aloud."""
     made = within(SECONDS, lambda: line(name, USES[name], tmp_path))
