@@ -174,7 +174,7 @@ class Thousand:
         unfinished = self._one("SELECT count(*) FROM reconciler_fleet.runs WHERE ended_at IS NULL")
         logged = [Counter(self._seen(number)) for number in range(SERVICES)]
         return {
-            "everyOrganizationVerified": least, "verifiedTwice": self._one(TWICE_VERIFIED),
+            "everyOrganizationVerified": least, "verified": dict(self._rows(VERIFIED)),
             "organizations": sum(map(len, self.names)), "workers": len(self.workers), "seconds": round(seconds), "runs": runs,
             "runsPerMinute": round(runs / seconds * 60, 1), "ended": dict(self._rows(ENDS)),
             "freshness": {f"p{share}": round(percentile(ages, share / 100)) for share in (50, 99)} if ages else None,
@@ -202,8 +202,8 @@ LEAST: Final = """
     SELECT min(n) FROM (SELECT count(r.id) FILTER (WHERE r.ended = 'done') AS n
     FROM reconciler_fleet.projects p LEFT JOIN reconciler_fleet.runs r ON r.project = p.id GROUP BY p.id) counts"""
 ENDS: Final = "SELECT ended, count(*) FROM reconciler_fleet.runs GROUP BY 1"
-TWICE_VERIFIED: Final = """SELECT count(*) FROM (SELECT project FROM reconciler_fleet.runs WHERE ended = 'done'
-    GROUP BY project HAVING count(*) > 1) verified"""
+VERIFIED: Final = """SELECT times, count(*) FROM (SELECT project, count(*) AS times FROM reconciler_fleet.runs WHERE ended = 'done'
+    GROUP BY project) verified GROUP BY 1 ORDER BY 1"""
 AGES: Final = "SELECT extract(epoch FROM now() - read_at) FROM reconciler_fleet.projects WHERE read_at IS NOT NULL"
 TWICE: Final = """
     SELECT count(*) FROM reconciler_fleet.runs a JOIN reconciler_fleet.runs b ON a.project = b.project AND a.id < b.id

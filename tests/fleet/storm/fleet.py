@@ -376,7 +376,7 @@ class Storm(Running):
             assert "Traceback" not in process.output, process.output
         counts = self._service()
         self._rows()
-        counts |= Counter(dict(self.rows("SELECT ended, count(*) FROM reconciler_fleet.runs GROUP BY 1")))
+        counts |= Counter(dict(self.rows("SELECT coalesce(ended, 'under way'), count(*) FROM reconciler_fleet.runs GROUP BY 1")))
         answer = httpx.get(f"http://127.0.0.1:{self.port}/readyz", timeout=10)
         assert answer.status_code == 200, answer.text
         counts["recovering"] = sum("recovering" in words for words in self.seen.values())
