@@ -29,7 +29,7 @@ command = LazyGroup(
     \b
     Example:
       reconciler policy list examples/environments --env staging
-      reconciler policy test examples/environments/policies.test.yaml
+      reconciler policy test examples/environments/policies.test.yaml --env staging
     """,
 )
 
@@ -105,7 +105,7 @@ def test_command(screen: Screen, /, file: Path, **words: Any) -> int:
 
     \b
     Example:
-      reconciler policy test examples/environments/policies.test.yaml
+      reconciler policy test examples/environments/policies.test.yaml --env staging
     """
     from reconciler.cli import exits
     from reconciler.cli.wiring.connect import load, now
