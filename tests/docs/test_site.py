@@ -140,8 +140,10 @@ def test_every_page_is_accessible_and_no_wider_than_the_screen(address: str, pag
         tab = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900}).new_page()
         tab.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
         tab.on("requestfailed", lambda request: wrong.append(request.url))
-        for name in sorted(pages):
+        for name in (*sorted(pages), "index.html?q=lease"):
             tab.goto(f"{address}/{name}", wait_until="load")
+            if "?q=" in name:
+                tab.locator("a.md-search-result__link").first.wait_for()
             assert tab.evaluate("document.body.dataset.mdColorScheme") == SCHEMES[scheme]
             wider = tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             wrong += [f"{name}: {wider} pixels too wide"] if wider > 0 else []
