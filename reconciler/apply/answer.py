@@ -56,7 +56,9 @@ class Answers:
             return StepResult(step, StepStatus.DONE)
         if step.verb == "transfer":
             return self._transferred(step, kind, intent, writes, answer)
-        other = next((one.to for one in kind.fields.values() if one.role is FieldRole.MEMBER and step.verb in ("join", "leave")), None)
+        other = next(
+            (field.to for field in kind.fields.values() if field.role is FieldRole.MEMBER and step.verb in ("join", "leave")), None
+        )
         shown = self.kinds[other] if other else kind
         if isinstance(answer.body, Mapping) and answer.body and not is_kind(shown, answer.body):
             what = str(answer.body.get("type", answer.body.get("result", "something else")))
@@ -94,7 +96,7 @@ class Answers:
         A run that continues this one must see the order that this one saw, or it moves others, and what both moved is in no order.
         """
         root = str(address.root)
-        there = [one.place for at, one in self.bindings.items() if at not in self.turns]
+        there = [binding.place for at, binding in self.bindings.items() if at not in self.turns]
         known = [place.index for place in there if place is not None and place.parent == root]
         return SiblingPlace(root, max(known, default=-1) + 1 + self.turns[address])
 
@@ -137,12 +139,12 @@ class Answers:
             return StepResult(step, StepStatus.FAILED, elsewhere, id="RC-created-elsewhere")
         refused = not_taken(kind, writes, {name: kind.fields[name].seen(raw) for name in writes})
         taken = {name: value for name, value in writes.items() if name not in refused}
-        one = self._observed(kind, step.address, raw)
-        made = bound_as(self.desired, kind, step.address, one, taken, Origin.CREATED)
-        self._unseen(step.address, kind, set(taken) - set(made.seen))
-        bind = [made]
-        after = {step.address: told(kind, one.values)}
-        self._track(made, one)
+        item = self._observed(kind, step.address, raw)
+        binding = bound_as(self.desired, kind, step.address, item, taken, Origin.CREATED)
+        self._unseen(step.address, kind, set(taken) - set(binding.seen))
+        bind = [binding]
+        after = {step.address: told(kind, item.values)}
+        self._track(binding, item)
         for name, at, child in step.brings:
             for part in parts(raw, at)[:1]:
                 if is_kind(self.kinds[name], part):

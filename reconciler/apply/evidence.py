@@ -28,11 +28,11 @@ def made_by(kind: Kind, intent: Intent, objects: Sequence[Observed], bound: froz
     """The objects that a create may have made: new since it was about to be sent, of its natural key, and nobody's yet."""
     names = [field.name for field in kind.keys if field.name in intent.writes]
     return [
-        one
-        for one in objects
-        if (one.id not in intent.known or kind.api["create"].upsert)
-        and (kind.name, one.id) not in bound
-        and all(one.values.get(name, UNSET) == intent.writes[name] for name in names)
+        observed
+        for observed in objects
+        if (observed.id not in intent.known or kind.api["create"].upsert)
+        and (kind.name, observed.id) not in bound
+        and all(observed.values.get(name, UNSET) == intent.writes[name] for name in names)
     ]
 
 
@@ -42,12 +42,12 @@ def could_be(kind: Kind, intents: Sequence[Intent], objects: Sequence[Observed],
     dates = [intent.date for intent in intents if intent.date is not None]
     earliest = min(dates) - COPY_SLACK if dates else None
     found = []
-    for one in objects:
-        made = moment(one.raw.get("createdAt"))
+    for observed in objects:
+        made = moment(observed.raw.get("createdAt"))
         recent = earliest is None or made is None or made >= earliest
-        if one.id not in known and (kind.name, one.id) not in bound and recent and one.deleted_at is None:
-            found.append(one)
-    return sorted(found, key=lambda one: (str(one.raw.get("createdAt", "")), one.id))
+        if observed.id not in known and (kind.name, observed.id) not in bound and recent and observed.deleted_at is None:
+            found.append(observed)
+    return sorted(found, key=lambda observed: (str(observed.raw.get("createdAt", "")), observed.id))
 
 
 def source_of(copy: str, titles: Mapping[str, str]) -> str | None:

@@ -37,7 +37,7 @@ async def look(
     Raises `ServiceError` where the service refuses the token.
     """
     one = _Look(reader, kinds, simulation, soon)
-    wave = [*one.some(objects, frozenset(ordered)), *(task for each in emptied for task in one.inside(each))]
+    wave = [*one.some(objects, frozenset(ordered)), *(task for observed in emptied for task in one.inside(observed))]
     while wave:
         await asyncio.gather(*wave)
         wave = [*one.unseen(objects), *one.deeper(emptied)]
@@ -54,13 +54,13 @@ class _Look(Survey):
     def some(self, objects: Collection[Observed], ordered: frozenset[Key]) -> list[Awaitable[None]]:
         """The fewest requests: for each object its own, or a listing of its siblings, or the listing of somebody who reaches everything."""
         groups: dict[tuple[str, str, str], list[Observed]] = defaultdict(list)
-        for each in objects:
-            stands = self._stands(self.kinds[each.kind], each)
-            groups[(each.kind, each.within.get(self.kinds[each.kind].within or "", ""), stands)].append(each)
+        for observed in objects:
+            stands = self._stands(self.kinds[observed.kind], observed)
+            groups[(observed.kind, observed.within.get(self.kinds[observed.kind].within or "", ""), stands)].append(observed)
         wave: list[Awaitable[None]] = []
         several: dict[tuple[str, str], list[list[Observed]]] = defaultdict(list)
         for (name, outer, _), group in groups.items():
-            if ordered.isdisjoint((each.kind, each.id) for each in group) or self._listing(self.kinds[name], group[0]) is None:
+            if ordered.isdisjoint((observed.kind, observed.id) for observed in group) or self._listing(self.kinds[name], group[0]) is None:
                 several[name, outer].append(group)
             else:
                 wave += self._siblings(group, ordered)
@@ -76,9 +76,9 @@ class _Look(Survey):
         """Siblings, by their listing or each by itself."""
         kind = self.kinds[group[0].kind]
         reading = self._listing(kind, group[0])
-        few = len(group) <= self._pages(kind, group[0]) and ordered.isdisjoint((each.kind, each.id) for each in group)
+        few = len(group) <= self._pages(kind, group[0]) and ordered.isdisjoint((observed.kind, observed.id) for observed in group)
         if reading is None or (few and kind.by_id is not None):
-            return [task for each in group for task in self._by_itself(kind, each)]
+            return [task for observed in group for task in self._by_itself(kind, observed)]
         scope = self._stands(kind, group[0]) or group[0].within.get(kind.within or "")
         return self._list(kind, reading, self._names(kind, group[0]), scope)
 
@@ -100,8 +100,12 @@ class _Look(Survey):
 
     def unseen(self, objects: Collection[Observed]) -> list[Awaitable[None]]:
         """What the listing did not show any more may stand elsewhere: it is asked for by its id."""
-        lost = [each for each in objects if each.id not in self._objects[each.kind] and (each.kind, each.id) not in self._absent]
-        return [task for each in lost for task in self._by_itself(self.kinds[each.kind], each)]
+        lost = [
+            observed
+            for observed in objects
+            if observed.id not in self._objects[observed.kind] and (observed.kind, observed.id) not in self._absent
+        ]
+        return [task for observed in lost for task in self._by_itself(self.kinds[observed.kind], observed)]
 
     def inside(self, outer: Observed) -> list[Awaitable[None]]:
         """Everything that stands in an object, one level deep."""
@@ -117,8 +121,8 @@ class _Look(Survey):
     def deeper(self, emptied: Collection[Observed]) -> list[Awaitable[None]]:
         """The next level of what is to be read completely."""
         simulation = Simulation(self.kinds, Actual(self._objects), guess=False)
-        found = [one for outer in emptied for _, one in simulation.contents(self.kinds[outer.kind], outer.id)]
-        return [task for one in found for task in self.inside(one)]
+        found = [observed for outer in emptied for _, observed in simulation.contents(self.kinds[outer.kind], outer.id)]
+        return [task for observed in found for task in self.inside(observed)]
 
     def _stands(self, kind: Kind, one: Observed) -> str:
         """The node whose listing shows the object; "" where the container's does, or none."""

@@ -136,7 +136,7 @@ class Preconditions:
             return []
         then = step.writes[owner.name]
         ids = (target.within.get(owner.to, ""), self.ids.get(then, "") if isinstance(then, Address) else str(then))
-        return [one for id in ids if (one := self.expected.find(owner.to, id)) is not None]
+        return [observed for id in ids if (observed := self.expected.find(owner.to, id)) is not None]
 
     # -- reading ---------------------------------------------------------------------------------------------------------------------
 
@@ -148,16 +148,20 @@ class Preconditions:
     async def _read(self) -> None:
         """One reading for every step that waits."""
         coming = dict(self._waiting)
-        targets = {step.id: one for step in coming.values() if (one := self._target(step)) is not None}
-        emptied = {id: one for id, one in targets.items() if self._unseen_inside(coming[id])}
-        keys = {id: (one.kind, one.id) for id, one in targets.items()}
-        old = {keys[id]: one for id, one in targets.items() if id in emptied or self._old(self.expected.read_at(keys[id]))}
-        choosing = {id: (targets[id], each) for id, step in coming.items() if id in targets for each in self._choices(step)}
-        children = [one for outer, field in choosing.values() for one in self._children(outer, field)]
+        targets = {step.id: observed for step in coming.values() if (observed := self._target(step)) is not None}
+        emptied = {id: observed for id, observed in targets.items() if self._unseen_inside(coming[id])}
+        keys = {id: (observed.kind, observed.id) for id, observed in targets.items()}
+        old = {keys[id]: observed for id, observed in targets.items() if id in emptied or self._old(self.expected.read_at(keys[id]))}
+        choosing = {id: (targets[id], choice) for id, step in coming.items() if id in targets for choice in self._choices(step)}
+        children = [child for outer, field in choosing.values() for child in self._children(outer, field)]
         gates = {key: gate for step in coming.values() for key in step.gates if (gate := self.expected.find(*key)) is not None}
         gates = {key: gate for key, gate in gates.items() if key in old or self._old(self.expected.read_at(key))}
         ends = {id: self._ends(coming[id]) for id in targets if coming[id].verb == "transfer"}
-        objects = {**old, **{(one.kind, one.id): one for one in (*children, *(end for some in ends.values() for end in some))}, **gates}
+        objects = {
+            **old,
+            **{(observed.kind, observed.id): observed for observed in (*children, *(end for some in ends.values() for end in some))},
+            **gates,
+        }
         moved = {keys[id] for id in targets if coming[id].address in self._moved}
         at = self.reader.monotonic()
         try:
@@ -192,10 +196,10 @@ class Preconditions:
     def _emptied_next(self, read: Collection[Observed], now: Actual) -> dict[int, Observed]:
         """The next deletes whose contents the same readings show, because they list everything beside what was `read`."""
         whole: dict[Key, bool] = {}
-        for one in read:
-            outer = one.within.get(str(self.kinds[one.kind].within), "")
-            inside = self._inside(self.kinds[one.kind])
-            whole[one.kind, outer] = all((name, one.within.get(str(self.kinds[name].within))) in now.complete for name in inside)
+        for observed in read:
+            outer = observed.within.get(str(self.kinds[observed.kind].within), "")
+            inside = self._inside(self.kinds[observed.kind])
+            whole[observed.kind, outer] = all((name, observed.within.get(str(self.kinds[name].within))) in now.complete for name in inside)
         if not any(whole.values()):
             return {}
         following = islice(self._deletes.values(), self._soon(INSIDE))
@@ -209,10 +213,10 @@ class Preconditions:
     # -- judging ---------------------------------------------------------------------------------------------------------------------
 
     def _judge(self, key: Key, address: Address, now: Actual, at: float, strayed: bool) -> None:
-        kind, one = self.kinds[key[0]], now.find(*key)
+        kind, observed = self.kinds[key[0]], now.find(*key)
         self._unread.pop(key, None)
-        if one is None:
-            failed = next((each for each in now.unknown if each.kind == kind.name), None)
+        if observed is None:
+            failed = next((unknown for unknown in now.unknown if unknown.kind == kind.name), None)
             if key in now.elsewhere:
                 self._stale[key] = f"it belongs to another {kind.within} now ({now.elsewhere[key]})"
             elif failed is not None:
@@ -223,13 +227,13 @@ class Preconditions:
         self.expected.looked(key, at)
         old = self.expected.find(*key)
         assert old is not None
-        if kind.transferable is not None and one.within != old.within:
-            self._stale[key] = f"it belongs to another {kind.within} now ({one.within.get(str(kind.within))})"
-        if one.deleted_at is not None and old.deleted_at is None:
+        if kind.transferable is not None and observed.within != old.within:
+            self._stale[key] = f"it belongs to another {kind.within} now ({observed.within.get(str(kind.within))})"
+        if observed.deleted_at is not None and old.deleted_at is None:
             self._stale[key] = "it was deleted in the meantime"
-        elif one.deleted_at is None and old.deleted_at is not None:
+        elif observed.deleted_at is None and old.deleted_at is not None:
             self._stale[key] = "it was restored in the meantime"
-        changed = [spelled(*each) for each in self.expected.differences(kind, key[1], one, self._names(kind, address))]
+        changed = [spelled(*difference) for difference in self.expected.differences(kind, key[1], observed, self._names(kind, address))]
         if changed and key not in self._stale:
             self._stale[key] = "; ".join(changed)
         if address in self._moved and key not in self._stale and strayed:
@@ -273,7 +277,7 @@ class Preconditions:
     def _judge_choices(self, outer: Observed, now: Actual, shown: Simulation, at: float) -> None:
         kind, key = self.kinds[outer.kind], (outer.kind, outer.id)
         self._chosen_at[key] = at
-        failed = next((each for each in now.unknown if each.kind in {field.to for field in kind.fields.values()}), None)
+        failed = next((unknown for unknown in now.unknown if unknown.kind in {field.to for field in kind.fields.values()}), None)
         if failed is not None:
             self._unread[key] = f"it could not be read again: {failed.reason}"
             return
@@ -287,17 +291,25 @@ class Preconditions:
         if (outer.kind, outer.id) in self._gone:
             return None
         gone, inside = {id for _, id in self._gone}, self._inside(kind)
-        failed = next((each for each in now.unknown if each.kind in inside and each.scope not in gone), None)
+        failed = next((unknown for unknown in now.unknown if unknown.kind in inside and unknown.scope not in gone), None)
         if failed is not None:
             return StepStatus.SKIPPED, f"not sent: its contents could not be read again: {failed.reason}"
         before, after = (dict(simulation.contents(kind, outer.id)) for simulation in (self.expected.simulation, shown))
-        said = [f"{key[0]} {title(one)!r} was added" for key, one in after.items() if key not in before and self._whole(self.actual, one)]
-        said += [f"{key[0]} {title(one)!r} was removed" for key, one in before.items() if key not in after and self._whole(now, one)]
-        for key, one in after.items():
+        said = [
+            f"{key[0]} {title(observed)!r} was added"
+            for key, observed in after.items()
+            if key not in before and self._whole(self.actual, observed)
+        ]
+        said += [
+            f"{key[0]} {title(observed)!r} was removed"
+            for key, observed in before.items()
+            if key not in after and self._whole(now, observed)
+        ]
+        for key, observed in after.items():
             if key in before:
                 inner = self.kinds[key[0]]
-                changed = self.expected.differences(inner, key[1], one, list(inner.fields))
-                said += [f"in {key[0]} {title(one)!r} {spelled(*each)}" for each in changed]
+                changed = self.expected.differences(inner, key[1], observed, list(inner.fields))
+                said += [f"in {key[0]} {title(observed)!r} {spelled(*each)}" for each in changed]
         return (StepStatus.STALE, f"its contents changed in the meantime: {'; '.join(said[:5])}") if said else None
 
     def _inside(self, outer: Kind) -> frozenset[str]:

@@ -114,7 +114,7 @@ class _Recovery:
         return frozenset((binding.kind, binding.id) for binding in self.journal.state().bindings.values())
 
     def _doubt(self, intents: Sequence[Intent], found: Sequence[Observed]) -> bool:
-        listing = ", ".join(one.id for one in found)
+        listing = ", ".join(item.id for item in found)
         for intent in intents:
             self.notes.append(f"{intent.address}: still in doubt, {listing} match; reconciler adopt {intent.address} ID")
         return True
@@ -143,9 +143,9 @@ class _Recovery:
             for part in parts(found.raw, at)[:1]:
                 if is_kind(child, part):
                     address = Address.parse(text)
-                    one = observed(self.kinds, child, part, within=self._within(address))
-                    bind.append(bound_as(self.desired, child, address, one, {}, Origin.RECOVERED))
-                    after[address] = told(child, one.values)
+                    item = observed(self.kinds, child, part, within=self._within(address))
+                    bind.append(bound_as(self.desired, child, address, item, {}, Origin.RECOVERED))
+                    after[address] = told(child, item.values)
         self.end(intent, "recovered", f"{intent.address}: was created by an earlier run ({found.id})", bind, after)
 
     # -- copies, told by being new ---------------------------------------------------------------------------------------------------
@@ -153,17 +153,17 @@ class _Recovery:
     async def _copies(self, kind: Kind, intents: Sequence[Intent], final: bool) -> bool:
         """Copies of one source are interchangeable: as many as are found are bound, the rest was not created; more than asked for stops."""
         found = could_be(kind, intents, await self._listed(kind, intents), self._bound())
-        same = [await self._same_content(kind, intents[0], one) for one in found]
-        mine = await self._own(kind, intents[0], [one for one, is_same in zip(found, same, strict=True) if is_same])
+        same = [await self._same_content(kind, intents[0], item) for item in found]
+        mine = await self._own(kind, intents[0], [item for item, is_same in zip(found, same, strict=True) if is_same])
         if len(mine) > len(intents):
             return self._doubt(intents, mine)
         if len(mine) < len(intents) and not final:
             return False
-        for intent, one in zip(intents, mine, strict=False):
-            self._bind(kind, intent, one)
+        for intent, item in zip(intents, mine, strict=False):
+            self._bind(kind, intent, item)
         for intent in intents[len(mine) :]:
             self._close(intent)
-        others = ", ".join(one.id for one, is_same in zip(found, same, strict=True) if not is_same)
+        others = ", ".join(item.id for item, is_same in zip(found, same, strict=True) if not is_same)
         if others and len(mine) < len(intents):
             self.notes.append(f"{others}: new, but not a copy of the source, so considered somebody else's")
         return True
@@ -175,15 +175,15 @@ class _Recovery:
             intent.target,
         }
         mine = await self._outline(kind, str(intent.target)) if others and found else None
-        alike = [str(one) for one in others if mine is not None and await self._outline(kind, str(one)) == mine]
+        alike = [str(other) for other in others if mine is not None and await self._outline(kind, str(other)) == mine]
         if not alike:
             return list(found)
         titles = {id: await self._title(kind, id) for id in (str(intent.target), *alike)}
-        whose = [source_of(title(one), titles) for one in found]
+        whose = [source_of(title(item), titles) for item in found]
         if None in whose:
             wrong = f"a new {kind.name} may be a copy of any of {', '.join(sorted(titles))}, which have the same pages"
             raise ServiceError(wrong, id="RC-copy-not-recognized")
-        return [one for one, source in zip(found, whose, strict=True) if source == intent.target]
+        return [item for item, source in zip(found, whose, strict=True) if source == intent.target]
 
     async def _same_content(self, kind: Kind, intent: Intent, one: Observed) -> bool:
         if kind.api["create"].fingerprint is None or intent.target is None:
@@ -239,7 +239,7 @@ class _Recovery:
             if not is_kind(kind, answer.body):
                 raise ServiceError(f"GET {path} answered something that is not {a(kind.name)}", id="RC-response-unusable")
             return Sight(observed(self.kinds, kind, answer.body, within=self._within(intent.address)))
-        return Sight(next((one for one in await self._listed(kind, [intent]) if one.id == intent.target), None))
+        return Sight(next((item for item in await self._listed(kind, [intent]) if item.id == intent.target), None))
 
     # -- reading ---------------------------------------------------------------------------------------------------------------------
 

@@ -41,14 +41,16 @@ async def apply(
         run = ApplyRun(task)
         await run.all()
     journal.remember(places=run.places())
-    found, interrupted = Verification(), options.stop.is_set()
+    verification, interrupted = Verification(), options.stop.is_set()
     if run.steps.sent and not interrupted:
         options.listener.looking()
-        found = await verified(task, run.answers, run.results)
+        verification = await verified(task, run.answers, run.results)
     results = tuple(run.results[step.id] for step in plan.steps)
-    notes = (*run.answers.notes, *found.notes)
+    notes = (*run.answers.notes, *verification.notes)
     stopped = "interrupted" if interrupted else f"stopped: {run.halt.refused}" if run.halt.refused is not None else None
-    return Outcome(journal.run, plan, results, run.steps.sent, found.leftover, notes, stopped, found.edited, found.unverified)
+    return Outcome(
+        journal.run, plan, results, run.steps.sent, verification.leftover, notes, stopped, verification.edited, verification.unverified
+    )
 
 
 class ApplyRun:

@@ -62,7 +62,7 @@ async def verified(task: Task, answers: Answers, results: Mapping[int, StepResul
         if step.address in waiting:
             continue
         edits = list(look.meanwhile(step))
-        told |= {one.address for one in edits}
+        told |= {edit.address for edit in edits}
         consequences |= {step.id} if edits else set()
         edited += edits
         leftover += [] if edits or step.address in leftover else [step.address]
@@ -105,7 +105,7 @@ class _Look:
     def unread(self, address: Address) -> bool:
         """Whether nothing can be said of what was written there."""
         binding = self.state.bindings.get(address)
-        return binding is not None and self._now(binding) is None and any(one.kind == binding.kind for one in self.actual.unknown)
+        return binding is not None and self._now(binding) is None and any(unknown.kind == binding.kind for unknown in self.actual.unknown)
 
     def written(self, address: Address, names: set[str]) -> Iterator[Edited]:
         """What is not as it was seen after the write."""

@@ -51,7 +51,7 @@ def of_plan(plan: Plan, *, detailed: bool) -> int:
         codes.append(PARTLY if asked or plan.deferred else REFUSED)
     if plan.unknown or plan.in_doubt:
         codes.append(PARTLY)
-    if plan.unknown and not asked and len({one.address for one in plan.blocked}) >= plan.managed:
+    if plan.unknown and not asked and len({blocked.address for blocked in plan.blocked}) >= plan.managed:
         codes.append(FAILED)  # not one resource could be looked at
     if detailed and (asked or plan.deferred):
         codes.append(PENDING)

@@ -259,7 +259,7 @@ def _given_secrets(words: Sequence[str]) -> list[str]:
     given = os.environ
     told = [value for name, value in given.items() if name in SECRETS]
     addresses = [value for name, value in given.items() if name.lower() in ADDRESSES] + [word for word in words if "://" in word]
-    if not any("@" in one or "?" in one for one in addresses):
+    if not any("@" in address or "?" in address for address in addresses):
         return told
     from reconciler.text.redact import of_urls
 

@@ -74,8 +74,10 @@ class Fish(_Whole, FishComplete):
         return words, self.word
 
     def format_completion(self, item: CompletionItem[str]) -> str:
-        made = _with_option(self.word, item)
-        return super().format_completion(CompletionItem(made.value, made.type, (made.help or "").replace(",", ";") or None))
+        completion = _with_option(self.word, item)
+        return super().format_completion(
+            CompletionItem(completion.value, completion.type, (completion.help or "").replace(",", ";") or None)
+        )
 
 
 SHELLS: Final[dict[str, type[ShellComplete]]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}

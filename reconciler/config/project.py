@@ -76,13 +76,13 @@ def load(
     `access`: which files are read beside those of the project.
     """
     problems = Problems([])
-    made: Project | None = None
+    project: Project | None = None
     loading = Loading(Path(path), kinds, problems, environment, access=access)
     with _uncollected(), suppress(Enough):
-        made = loading.run(variables, public, environ)
-    if problems.found or made is None:
+        project = loading.run(variables, public, environ)
+    if problems.found or project is None:
         raise ConfigError(problems.found, more=len(problems.found) >= PROBLEMS_MAX, sensitive=loading.secret_texts)
-    return made
+    return project
 
 
 @contextmanager
@@ -180,13 +180,13 @@ class Loading:
         if self.overlay is not None:
             self._evaluate_overlay(self.overlay, evaluation)
         assembly = assembled(self.kinds, self.problems, self.environment, EvaluatedFiles(top, maps, split, evaluation, self.overlay))
-        made, self.changed, self.generated = assembly.project, assembly.changed, assembly.generated
+        project, self.changed, self.generated = assembly.project, assembly.changed, assembly.generated
         self.documents |= {name: document for name, document in split.documents.items() if document is not None}
         return replace(
-            made,
+            project,
             sensitive=self.given.secrets | self.secret_texts,
             supplied=frozenset(scalar.text for entry in supplied.values() for scalar in scalars(entry.node)),
-            unused={**made.unused, **{f"vars.{name}": at for name, at in self._unused(evaluation, files.root, made).items()}},
+            unused={**project.unused, **{f"vars.{name}": at for name, at in self._unused(evaluation, files.root, project).items()}},
             variables=frozenset(evaluation.variables.places),
             unset=tuple(sorted(self.given.unset)),
             undecrypted=self.secrets.unchecked if self.secrets is not None else (),
@@ -234,11 +234,11 @@ class Loading:
             misspelled(files.root, self.problems)
             return None
         name = chosen(files.root, self.environment, self.problems)
-        found = files.read(name) if name is not None else None
-        self.missing = found is None
-        if found is not None and self.look is not None:
-            self.look(found)
-        return found
+        node = files.read(name) if name is not None else None
+        self.missing = node is None
+        if node is not None and self.look is not None:
+            self.look(node)
+        return node
 
     def _secrets(self, environment: Node | None) -> MapEntry | None:
         """The encrypted files that the environment names."""
@@ -250,10 +250,10 @@ class Loading:
         from reconciler.config.secrets.secrets import Secrets
 
         files = ProjectFiles(evaluation.root, refused, texts=evaluation.texts, allowed=evaluation.allowed)
-        made = Secrets(files, environ, self.problems, self.access.decrypt)
+        secrets = Secrets(files, environ, self.problems, self.access.decrypt)
         for entry in reversed(entries):
-            made.add(entry)
-        return made
+            secrets.add(entry)
+        return secrets
 
     def _evaluate_overlay(self, overlay: Overlay, evaluation: Evaluation) -> None:
         for node in (*overlay.patches, *(entry.node for entry in (*overlay.roots.values(), *overlay.removed))):

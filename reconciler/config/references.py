@@ -184,7 +184,7 @@ class Linker:
     def _whence(self, node: Node, key: str) -> Source:
         """Where in a field's node a reference stands: at the text that names it, else at the whole."""
         if id(node) not in self._places:
-            self._places[id(node)] = {one.text: one.at for one in reversed(tuple(scalars(node)))}
+            self._places[id(node)] = {scalar.text: scalar.at for scalar in reversed(tuple(scalars(node)))}
         return self._places[id(node)].get(key, node.at)
 
     def _address(self, item: Item, value: Named) -> Address | None:
@@ -263,8 +263,8 @@ class Linker:
             if name in item.values:
                 says = f"expect.{name} is not allowed here: {name} is written, so nothing derives it"
                 self.problems.add(expected.source, says, about, id="RC-expect-not-allowed")
-        for name, one in kind.fields.items():
-            if one.required and name not in item.values and name not in item.meant:
+        for name, declared_field in kind.fields.items():
+            if declared_field.required and name not in item.values and name not in item.meant:
                 self.problems.add(item.at, f"{name} is missing", about, id="RC-missing-field")
         create = kind.api.get("create")
         if create is not None and create.copies is not None and item.id is None and not {create.copies, "id"} & {*item.values, *item.meant}:
@@ -279,9 +279,9 @@ class Linker:
             level = item.parent.address if item.parent is not None and inside is not None and inside.on_change == "replace" else None
             scope = (item.address.container,) if item.kind.local_ids else ()
             said: list[tuple[str, object, tuple[object, ...]]] = [("id", item.id, scope)] if item.id is not None else []
-            for name, each in item.kind.fields.items():
+            for name, declared_field in item.kind.fields.items():
                 value = item.values.get(name)
-                if each.unique and isinstance(value, str) and name not in item.given:
+                if declared_field.unique and isinstance(value, str) and name not in item.given:
                     said.append((name, value, (item.address.container, level)))
             for name, value, where in said:
                 other = claims.setdefault((item.kind.name, name, value, *where), item)
@@ -303,8 +303,18 @@ class Linker:
             if at is not None and at in path:
                 order = list(path)
                 loop = order[order.index(at) :]
-                label = next((one.label for one in self.items[at].kind.fields.values() if one.role is FieldRole.SEED), None) or "copy"
-                names = " -> ".join(str(one) for one in (*loop, at))
+                label = (
+                    next(
+                        (
+                            declared_field.label
+                            for declared_field in self.items[at].kind.fields.values()
+                            if declared_field.role is FieldRole.SEED
+                        ),
+                        None,
+                    )
+                    or "copy"
+                )
+                names = " -> ".join(str(address) for address in (*loop, at))
                 wrong = (
                     f"it cannot {label} itself"
                     if len(loop) == 1

@@ -57,7 +57,7 @@ def read_moved(kinds: Kinds, entries: list[MapEntry], items: Mapping[Address, It
         while last not in items and last in found and steps <= len(found):
             last, steps = found[last].new, steps + 1
         if last not in items:
-            hint = did_you_mean(str(last), (str(one) for one in items)) or ";"
+            hint = did_you_mean(str(last), (str(item) for item in items)) or ";"
             way = f"{hint} {AGAIN.format(last)}" if steps <= len(found) else "; it is a circular move"
             problems.absent(targets[old], f"moved.to is {move.new}, which is not declared{way}", id="RC-unknown-reference")
         found[old] = Moved(old, last, move.source)

@@ -41,9 +41,9 @@ def rendered(
     expressions: dict[tuple[str, int, int], str] = {}
 
     def look(document: Node) -> None:
-        for one in scalars(document):
-            if holds_expression(one.text):
-                expressions[(one.at.file, one.at.line, one.at.column)] = one.text
+        for scalar in scalars(document):
+            if holds_expression(scalar.text):
+                expressions[(scalar.at.file, scalar.at.line, scalar.at.column)] = scalar.text
 
     loading = Loading(path, kinds, problems, environment, access=replace(access, decrypt=False), look=look)
     with suppress(Enough):

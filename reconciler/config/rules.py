@@ -56,14 +56,14 @@ def read_guards(top: KeyReader, problems: Problems) -> Guards:
     words = KeyReader.of("guards", top.entry("guards"), problems)
     limit = KeyReader.of("guards.maxDelete", words.entry("maxDelete"), problems, example="percent: 20, atLeast: 3")
     plain = Guards()
-    made = Guards(
+    guards = Guards(
         limit.number("percent", plain.max_delete_percent, most=100.0),
         limit.whole("atLeast", plain.max_delete_at_least),
         words.whole("minAdmins", plain.min_admins),
     )
     limit.rest()
     words.rest()
-    return made
+    return guards
 
 
 def rule_lines(top: KeyReader) -> dict[str, Source]:

@@ -74,9 +74,9 @@ def resume(connection: Connection, person: Person, names: Sequence[str]) -> list
     """End the pauses and the quarantines of projects; they are due at once."""
     rows = _rows(connection, person, names, Role.ADMIN)
     held = quarantines.opened(connection, [row.id for row in rows])
-    quarantines.lift(connection, [one.id for mine in held.values() for one in mine], by=person.name)
+    quarantines.lift(connection, [quarantine.id for mine in held.values() for quarantine in mine], by=person.name)
     projects.resume(connection, [row.project.name for row in rows])
-    lifted = [Resumed(row.project.name, row.is_paused, tuple(one.undone_by for one in held.get(row.id, ()))) for row in rows]
+    lifted = [Resumed(row.project.name, row.is_paused, tuple(quarantine.undone_by for quarantine in held.get(row.id, ()))) for row in rows]
     for row, resumed in zip(rows, lifted, strict=True):
         _log(connection, person, "resume", [row], {"paused": resumed.paused, "quarantined": list(resumed.quarantined)})
     return lifted

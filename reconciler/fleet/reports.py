@@ -43,7 +43,10 @@ def plan_document(changes: Changes) -> FleetPlanDocument:
         "projects": changes.total,
         "appearing": [project.name for project in changes.appearing],
         "changing": [
-            {"name": name, "keys": [{"key": one.key, "before": one.before, "after": one.after} for one in different]}
+            {
+                "name": name,
+                "keys": [{"key": difference.key, "before": difference.before, "after": difference.after} for difference in different],
+            }
             for name, different in changes.changing.items()
         ],
         "returning": list(changes.returning),
@@ -61,7 +64,7 @@ def plan_text(changes: Changes) -> str:
         lines.append(f"+ {project.name}  {project.mode.value} every {_every(project.every)}, {where}")
     for name, different in changes.changing.items():
         lines.append(f"~ {name}")
-        lines += [f"    {one.key}: {_value(one.before)} -> {_value(one.after)}" for one in different]
+        lines += [f"    {difference.key}: {_value(difference.before)} -> {_value(difference.after)}" for difference in different]
     lines += [f"+ {name}  declared again" for name in changes.returning]
     lines += [f"- {name}  becomes orphaned: it is not run again, and nothing of it is deleted" for name in changes.vanishing]
     parts = [
@@ -147,15 +150,15 @@ def needs_text(judged: Judged) -> str:
 
 
 def _project(row: ProjectRow, judged: Judged | None) -> FleetProjectData:
-    made, facts, well = status_of(row), facts_of(row), health_of(row)
+    project_status, facts, well = status_of(row), facts_of(row), health_of(row)
     reading = facts.reading
     return {
         "name": row.project.name,
         "tenant": row.project.tenant,
         "mode": row.project.mode.value,
-        "status": made.word.value,
-        "causes": list(made.causes),
-        "age": int(made.age.total_seconds()) if made.age is not None else None,
+        "status": project_status.word.value,
+        "causes": list(project_status.causes),
+        "age": int(project_status.age.total_seconds()) if project_status.age is not None else None,
         "reading": {
             "commit": reading.commit,
             "at": utc_text(row.read_at),
@@ -210,11 +213,11 @@ def status_text(rows: Sequence[ProjectRow], workers: int, *, width: int) -> str:
         return "The fleet has no projects.\n"
     lines = [("project", "status", "health", "age", "coverage", "why")]
     for row in rows:
-        made, well = status_of(row), health_of(row)
-        age = lasting(made.age) if made.age is not None else "-"
-        coverage = f"{int(made.coverage * 100)} %" if made.coverage is not None else "-"
-        words = ("orphaned", "-") if row.orphaned else (made.word.value, well.word.value)
-        lines.append((row.project.name, *words, age, coverage, "; ".join(_why(row, made, well)) or "-"))
+        project_status, well = status_of(row), health_of(row)
+        age = lasting(project_status.age) if project_status.age is not None else "-"
+        coverage = f"{int(project_status.coverage * 100)} %" if project_status.coverage is not None else "-"
+        words = ("orphaned", "-") if row.orphaned else (project_status.word.value, well.word.value)
+        lines.append((row.project.name, *words, age, coverage, "; ".join(_why(row, project_status, well)) or "-"))
     statuses = Counter(status_of(row).word for row in rows if not row.orphaned)
     parts = [f"{statuses[word]} {word.value}" for word in (StatusWord.SYNCED, StatusWord.OUT_OF_SYNC, StatusWord.UNKNOWN) if statuses[word]]
     orphaned = sum(row.orphaned for row in rows)

@@ -61,29 +61,31 @@ def chosen(drift: Drift, words: Sequence[str], generated: Mapping[Address, Gener
     """
     found: dict[tuple[Address, str | None], AcceptedField] = {}
     for word in words:
-        one, name = _named(drift, word)
-        if one.status is DriftWord.DELETED:
-            wrong, lines = f"{one.address} was deleted outside Reconciler", generated.get(one.address, "its lines from the YAML")
+        drifted, name = _named(drift, word)
+        if drifted.status is DriftWord.DELETED:
+            wrong, lines = f"{drifted.address} was deleted outside Reconciler", generated.get(drifted.address, "its lines from the YAML")
             raise Refused(wrong, id="RC-deleted-outside", hint=f"Remove {lines} to accept this, or apply to restore it.")
-        if one.place is not None and name is None:
-            found[(one.address, None)] = AcceptedField(one, None)
-        for delta in one.fields:
+        if drifted.place is not None and name is None:
+            found[(drifted.address, None)] = AcceptedField(drifted, None)
+        for delta in drifted.fields:
             if name in (None, delta.name):
-                found[(one.address, delta.name)] = AcceptedField(one, delta)
+                found[(drifted.address, delta.name)] = AcceptedField(drifted, delta)
     return list(found.values())
 
 
 def _named(drift: Drift, word: str) -> tuple[Drifted, str | None]:
-    by_text = {str(one.address): one for one in drift.resources}
+    by_text = {str(resource.address): resource for resource in drift.resources}
     if word in by_text:
         return by_text[word], None
     address, _, name = word.rpartition(".")
-    one = by_text.get(address)
-    if one is None or all(delta.name != name for delta in one.fields):
-        meant = did_you_mean(word, [*by_text, *(f"{one.address}.{delta.name}" for one in drift.resources for delta in one.fields)])
+    drifted = by_text.get(address)
+    if drifted is None or all(delta.name != name for delta in drifted.fields):
+        meant = did_you_mean(
+            word, [*by_text, *(f"{resource.address}.{delta.name}" for resource in drift.resources for delta in resource.fields)]
+        )
         wrong = f"{word} is a pattern, and --accept requires addresses" if "*" in word else f"{word} has not drifted{meant}"
         raise UsageError(wrong, id="RC-not-drifted", hint="reconciler drift lists what has.")
-    return one, name
+    return drifted, name
 
 
 def _at(source: Source | None) -> str:
@@ -198,10 +200,10 @@ class Acceptance:
     def _check_literal(self, each: AcceptedField) -> None:
         """Raise `Refused` where the resource is made by `forEach`: its lines are those of others too."""
         address, name = each.one.address, each.delta.name if each.delta is not None and not each.moved else None
-        made = self.desired.generated.get(address)
-        if made is not None:
+        generation = self.desired.generated.get(address)
+        if generation is not None:
             written = self._written(address, name, self.desired.resources[address].positions.get(name or "")) if name is not None else None
-            hint = f"Change {f'{written}, or ' if written is not None else ''}{made}."
+            hint = f"Change {f'{written}, or ' if written is not None else ''}{generation}."
             raise Refused(f"{each} {GENERATED}", id="RC-computed-in-yaml", hint=hint)
 
     def _written(self, address: Address, name: str, at: Source | None) -> str | None:
@@ -219,11 +221,11 @@ class Acceptance:
     def _now(self, each: AcceptedField) -> Any:
         """The living value, request form."""
         assert each.delta is not None
-        found = self.actual.find(each.one.kind, str(each.one.id))
+        observed = self.actual.find(each.one.kind, str(each.one.id))
         field = self.kinds[each.one.kind].fields[each.delta.name]
         if field.role is FieldRole.CHOICE:
             return each.delta.before
-        value = found.values.get(each.delta.name, UNSET) if found is not None else UNSET
+        value = observed.values.get(each.delta.name, UNSET) if observed is not None else UNSET
         if value is UNSET:
             raise Refused(f"the service does not show {each}", id="RC-value-not-shown", hint="Remove the line to stop managing it.")
         return value
@@ -232,17 +234,17 @@ class Acceptance:
         """The flag goes from one child to another."""
         assert each.delta is not None
         before = self.desired.resources[each.one.address].values[each.delta.name]
-        address = next((one for one in self.desired.resources if str(one) == now), None)
+        address = next((resource for resource in self.desired.resources if str(resource) == now), None)
         if address is None:
             wrong = f"the {flag} {kind} is {now}, which the YAML does not declare"
             raise Refused(wrong, id="RC-not-in-yaml", hint=f'Declare it, and write "{flag}: true" there.')
         at = self.desired.resources[each.one.address].positions.get(each.delta.name)
         for child, place in ((before, at), (address, None)):
-            made = self.desired.generated.get(child)
-            if made is not None:
+            generation = self.desired.generated.get(child)
+            if generation is not None:
                 written = self._written(child, flag, place) or f"the lines: {flag} can be an expression that is true for one element"
                 raise Refused(
-                    f"{each} concerns {child}, which {GENERATED}", id="RC-computed-in-yaml", hint=f"Change {written}. It is {made}."
+                    f"{each} concerns {child}, which {GENERATED}", id="RC-computed-in-yaml", hint=f"Change {written}. It is {generation}."
                 )
             self._check_plain(each, child, flag, place)
         self._edits[before][flag] = DROP
@@ -283,10 +285,10 @@ class Acceptance:
 
     def _undeclared_key(self, kind: str, id: str) -> str | None:
         """The key of what may be referenced without being declared."""
-        one, key_is = self.actual.find(kind, id), self.kinds[kind].place.key_is
-        if one is None or not self.kinds[kind].undeclared or key_is is None:
+        observed, key_is = self.actual.find(kind, id), self.kinds[kind].place.key_is
+        if observed is None or not self.kinds[kind].undeclared or key_is is None:
             return None
-        value = one.values.get(key_is)
+        value = observed.values.get(key_is)
         return value if isinstance(value, str) else None
 
     def _id(self, at: Address, kind: str, key: str) -> str | None:

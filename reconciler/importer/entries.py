@@ -34,7 +34,7 @@ class EntryWriter:
         words, comments = self._fields(thing)
         bare = kind.place.bare_is
         below = self._below(thing, without)
-        if bare is not None and [one.key for one in words] == [bare] and not below:
+        if bare is not None and [word.key for word in words] == [bare] and not below:
             return EmittedEntry(thing.key, words[0].value, comments)
         return EmittedEntry(thing.key, EmittedMap([*words, *below], open=kind.within is None), comments)
 
@@ -43,7 +43,7 @@ class EntryWriter:
         place = thing.kind.place
         words, comments = self._fields(thing)
         below = self._below(thing, frozenset())
-        if place.bare_is is not None and not below and [one.key for one in words] == [place.bare_is] and isinstance(words[0].value, str):
+        if place.bare_is is not None and not below and [word.key for word in words] == [place.bare_is] and isinstance(words[0].value, str):
             return EmittedEntry(None, words[0].value, comments)
         return EmittedEntry(None, EmittedMap([*words, *below]), comments)
 
@@ -54,8 +54,8 @@ class EntryWriter:
             words, more = self._fields(things[0])
             return EmittedEntry(name, words[0].value, (*comments, *more))
         if kind.place.in_list:
-            return EmittedEntry(name, EmittedList([self.node(one) for one in things]), comments)
-        return EmittedEntry(name, EmittedMap([self.entry(one) for one in things], open=True), comments)
+            return EmittedEntry(name, EmittedList([self.node(thing) for thing in things]), comments)
+        return EmittedEntry(name, EmittedMap([self.entry(thing) for thing in things], open=True), comments)
 
     def sections(self, thing: GatheredObject) -> list[tuple[str, Kind, list[GatheredObject], list[str]]]:
         """What stands in a thing and is not declared yet, by section: the kind of the first, the things, what is missing."""
@@ -63,7 +63,7 @@ class EntryWriter:
         names = kinds.sections(thing.kind.name) | {name: some[0] for name, some in kinds.lists(thing.kind.name).items()}
         names |= kinds.singles(thing.kind.name)
         return [
-            (name, kind, [one for one in thing.below.get(name, []) if not one.declared], thing.missed.get(name, []))
+            (name, kind, [gathered for gathered in thing.below.get(name, []) if not gathered.declared], thing.missed.get(name, []))
             for name, kind in names.items()
         ]
 
@@ -93,26 +93,26 @@ class EntryWriter:
                     words.append(EmittedEntry("key", thing.key))
         if self.all.needs_id(thing):
             words.append(EmittedEntry("id", bare(thing.one.id)))
-        for name, one in kind.fields.items():
-            if one.role is not FieldRole.VALUE or one is first or name not in self.all.shapes[kind.name].readers:
+        for name, field in kind.fields.items():
+            if field.role is not FieldRole.VALUE or field is first or name not in self.all.shapes[kind.name].readers:
                 continue
             value = thing.one.values.get(name, UNSET)
-            if value is UNSET or (usual(one, value, thing.one.raw) and not one.required):
+            if value is UNSET or (usual(field, value, thing.one.raw) and not field.required):
                 continue
-            if one.sensitive:
+            if field.sensitive:
                 comments.append(f"{name} is a secret and was not written")
                 continue
-            if name in patched and not one.required:
+            if name in patched and not field.required:
                 at = patched[name]
                 comments.append(f"{name} was not written: a patch of the environment sets it at {at}")
                 continue
             try:
-                said = self._value(thing, one)
+                said = self._value(thing, field)
             except Unwritable as error:
-                if not nothing(one.shown(value)):
-                    comments.append(f"{name} is {_cut(one.shown(value))}, which is left as it is: {error}")
+                if not nothing(field.shown(value)):
+                    comments.append(f"{name} is {_cut(field.shown(value))}, which is left as it is: {error}")
                 continue
-            if not nothing(said) or one.required:
+            if not nothing(said) or field.required:
                 words.append(EmittedEntry(name, said))
         words += [EmittedEntry(flag, True) for flag in self._flags.get(thing.ref, ())]
         return words, tuple(comments)
@@ -131,8 +131,8 @@ class EntryWriter:
         return [
             f"{name} of {a(kind.name)} was not written: the service does not show it"
             for kind in kinds
-            for name, one in kind.fields.items()
-            if one.role is FieldRole.VALUE and not one.readable
+            for name, field in kind.fields.items()
+            if field.role is FieldRole.VALUE and not field.readable
         ]
 
 

@@ -130,11 +130,11 @@ class Gathered:
     def _meet(self) -> None:
         for kind in self.kinds.values():
             self._order |= {(kind.name, id): order for id, order in _orders(kind, self.actual).items()}
-            found = [one for one in self.actual.objects.get(kind.name, {}).values() if one.deleted_at is None]
-            for one in sorted(found, key=self._age):
-                container = self.things.get((kind.within, one.within.get(kind.within, ""))) if kind.within is not None else None
+            found = [observed for observed in self.actual.objects.get(kind.name, {}).values() if observed.deleted_at is None]
+            for observed in sorted(found, key=self._age):
+                container = self.things.get((kind.within, observed.within.get(kind.within, ""))) if kind.within is not None else None
                 if kind.within is None or container is not None:
-                    thing = self.things[(kind.name, one.id)] = GatheredObject(kind, one, None, "")
+                    thing = self.things[(kind.name, observed.id)] = GatheredObject(kind, observed, None, "")
                     self._stand(thing, container, kind.place.section_in(kind.within))
         for thing in list(self.things.values()):
             self._host(thing)
@@ -168,15 +168,15 @@ class Gathered:
         if thing.ref not in self.things or thing.ref in self.known:
             return
         for name in thing.kind.fields:
-            one = thing.kind.fields[name]
+            declared_field = thing.kind.fields[name]
             reader = self.shapes[thing.kind.name].readers.get(name)
-            if not one.required or reader is None:
+            if not declared_field.required or reader is None:
                 continue
             value = thing.one.values.get(name, UNSET)
             if value is UNSET:
                 self._leave(thing, f"the service does not show its {name}")
                 return
-            if one.sensitive:
+            if declared_field.sensitive:
                 self._leave(thing, f"its {name} is a secret")
                 return
             try:
@@ -192,7 +192,7 @@ class Gathered:
         del self.things[thing.ref]
         if thing.host is not None:
             thing.host.missed[thing.section].append(f"not written: {thing.name}: {why}")
-        for other in [one for one in self._hosted.pop(thing, ()) if one.host is thing]:
+        for other in [gathered for gathered in self._hosted.pop(thing, ()) if gathered.host is thing]:
             if thing.host is not None:
                 self._stand(other, thing.host, thing.section)
             self._leave(other, f"it is in {thing.name}, which was not written")
@@ -215,7 +215,7 @@ class Gathered:
         self._ids = {(kind, address): id for (kind, id), address in self.known.items()}
         named_by_others = [kind for kind in self.kinds.values() if tag(kind) is not None]
         for kind in (*(kind for kind in self.kinds.values() if kind not in named_by_others), *named_by_others):
-            for thing in [one for one in self.things.values() if one.kind is kind]:
+            for thing in [gathered for gathered in self.things.values() if gathered.kind is kind]:
                 self._call(thing)
 
     def _call(self, thing: GatheredObject) -> None:
@@ -273,8 +273,8 @@ class Gathered:
 
     def _natural_name(self, thing: GatheredObject) -> str:
         """A name for what has no title: the keys of what its natural key refers to, and its texts, such as `guides en fr`."""
-        one, texts = thing.one, []
-        ahead = [spelled(key.type, one.values.get(key.name), self._key_of) for key in thing.kind.keys if key.name in one.values]
+        observed, texts = thing.one, []
+        ahead = [spelled(key.type, observed.values.get(key.name), self._key_of) for key in thing.kind.keys if key.name in observed.values]
         while ahead:
             value = ahead.pop(0)
             if isinstance(value, Mapping):
@@ -298,12 +298,12 @@ class Gathered:
                 thing.host.below[thing.section].append(thing)
         for thing in self.things.values():
             for section, some in thing.below.items():
-                if any(one.kind.place.in_list for one in some):
+                if any(gathered.kind.place.in_list for gathered in some):
                     thing.below[section] = sorted(some, key=self._position)
 
     def _position(self, thing: GatheredObject) -> tuple[float, tuple[str, int, str]]:
         """Its place in the listing; of what no listing ranks, the place of the first that stands in it and is ranked beside it."""
-        ranks = [one.one.rank for one in self._within(thing) if one is thing or _ranked_widely(one.kind)]
+        ranks = [gathered.one.rank for gathered in self._within(thing) if gathered is thing or _ranked_widely(gathered.kind)]
         return min((float(rank) for rank in ranks if rank is not None), default=float("inf")), self._age(thing.one)
 
     def _within(self, thing: GatheredObject) -> Iterator[GatheredObject]:
@@ -324,10 +324,10 @@ class Gathered:
     @cached_property
     def _alike(self) -> Counter[tuple[Any, ...]]:
         return Counter(
-            (name, one.within.get(self.kinds[name].within or ""), _natural(self.kinds[name], one))
+            (name, observed.within.get(self.kinds[name].within or ""), _natural(self.kinds[name], observed))
             for name, some in self.actual.objects.items()
-            for one in some.values()
-            if one.deleted_at is None
+            for observed in some.values()
+            if observed.deleted_at is None
         )
 
 

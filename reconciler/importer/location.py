@@ -77,14 +77,14 @@ class EditedFile:
         self._edit(at, 0, text if at == 0 or self.text[at - 1] == "\n" else f"\n{text}")
 
     def _add_closed(self, holder: yaml.CollectionNode, lines: list[EmittedEntry], after: int | None, keyed: bool) -> None:
-        texts = [f"{scalar(one.key or '')}: {closed(one.value)}" if keyed else closed(one.value) for one in lines]
+        texts = [f"{scalar(line.key or '')}: {closed(line.value)}" if keyed else closed(line.value) for line in lines]
         index = len(holder.value) - 1 if after is None else after
         if not holder.value:
             self._edit(self._offset(holder.start_mark) + 1, 0, ", ".join(texts))
         elif index < 0:
-            self._edit(self._offset(holder.start_mark) + 1, 0, "".join(f"{one}, " for one in texts))
+            self._edit(self._offset(holder.start_mark) + 1, 0, "".join(f"{text}, " for text in texts))
         else:
-            self._edit(self._offset(_value(holder, index).end_mark), 0, "".join(f", {one}" for one in texts))
+            self._edit(self._offset(_value(holder, index).end_mark), 0, "".join(f", {text}" for text in texts))
 
     def open_up(self, spot: YamlSpot, lines: list[EmittedEntry], *, keyed: bool) -> None:
         """Fill an empty map or list (`{}`, `[]`) with entries or items on lines of their own."""

@@ -27,24 +27,24 @@ def into(kinds: Kinds, actual: Actual, desired: Desired, state: State, texts: Ma
 
     Raises `Refused` where it is not clear which object a declared address is.
     """
-    found = match(kinds, desired, state, actual)
-    unclear = [one for one in found.blocked.values() if not desired.resources[one.address].implied]
+    matches = match(kinds, desired, state, actual)
+    unclear = [blocked for blocked in matches.blocked.values() if not desired.resources[blocked.address].implied]
     if unclear:
         more = f", and {len(unclear) - 1} more" if len(unclear) > 1 else ""
         raise Refused(f"{unclear[0].address}: {unclear[0].reason}{more}", id=unclear[0].id, hint=unclear[0].remedy)
-    declared = {address: one for address, one in desired.resources.items() if not one.implied}
-    known = {(declared[address].kind, id): address for address, id in found.ids.items() if address in declared}
-    known |= excluded_objects(kinds, desired, state, actual, found)
+    declared = {address: resource for address, resource in desired.resources.items() if not resource.implied}
+    known = {(declared[address].kind, id): address for address, id in matches.ids.items() if address in declared}
+    known |= excluded_objects(kinds, desired, state, actual, matches)
     declared |= {address: excluded.declared for address, excluded in desired.excluded.items()}
     gathered = Gathered(kinds, actual, known, keys=frozenset(declared), patches=desired.patches)
     adding = _Adding(EntryWriter(gathered), declared, pages(texts), next(iter(texts)), schema)
     left: list[str] = []
     for thing in list(gathered.things.values()):
-        made = desired.generated.get(thing.address) if thing.address is not None else None
+        generation = desired.generated.get(thing.address) if thing.address is not None else None
         if thing.address in desired.excluded:
             left += _excluded(thing, desired)
-        elif thing.declared and made is not None:
-            left += _left(thing, made)
+        elif thing.declared and generation is not None:
+            left += _left(thing, generation)
         elif thing.declared:
             adding.to(thing)
     left += _ids_of(gathered, desired.environment)
@@ -74,10 +74,10 @@ def _excluded(thing: GatheredObject, desired: Desired) -> list[str]:
 def _left(thing: GatheredObject, made: Generation) -> list[str]:
     """What is not written into a resource that `forEach` makes: it would be written into all that come from the same lines."""
     return [
-        f"not written: {one.name}: {thing.address} is generated; change {made}"
+        f"not written: {gathered.name}: {thing.address} is generated; change {made}"
         for some in thing.below.values()
-        for one in some
-        if not one.declared
+        for gathered in some
+        if not gathered.declared
     ]
 
 
@@ -118,23 +118,25 @@ class _Adding:
             self._section(thing, name, kind, things)
 
     def _holds(self, thing: GatheredObject, name: str) -> bool:
-        return any(one.declared for one in thing.below.get(name, ())) or self._empty(thing, name) is not None
+        return any(gathered.declared for gathered in thing.below.get(name, ())) or self._empty(thing, name) is not None
 
     def _section(self, thing: GatheredObject, name: str, kind: Kind, things: list[GatheredObject]) -> None:
         """Add to one map or list, which may be missing."""
         keyed = not kind.place.in_list
-        beside = [one for one in thing.below.get(name, ()) if one.declared]
-        lines = {one.ref: self.writer.entry(one) if keyed else self.writer.node(one) for one in things if not kind.one_per}
+        beside = [gathered for gathered in thing.below.get(name, ()) if gathered.declared]
+        lines = {
+            gathered.ref: self.writer.entry(gathered) if keyed else self.writer.node(gathered) for gathered in things if not kind.one_per
+        }
         if beside:
-            places = {one.ref: place for one in beside if (place := self._spot(one)) is not None}
+            places = {gathered.ref: place for gathered in beside if (place := self._spot(gathered)) is not None}
             page, spot = next(iter(places.values()))
             previous = -1
-            for one in thing.below[name]:
-                if one.ref in places:
-                    page, spot = places[one.ref]
+            for gathered in thing.below[name]:
+                if gathered.ref in places:
+                    page, spot = places[gathered.ref]
                     previous = spot.index
-                elif one.ref in lines:
-                    page.add(spot.holder, [lines[one.ref]], after=None if keyed else previous)
+                elif gathered.ref in lines:
+                    page.add(spot.holder, [lines[gathered.ref]], after=None if keyed else previous)
             return
         empty = self._empty(thing, name) if lines else None
         if empty is not None:
@@ -181,16 +183,16 @@ class _Adding:
         assert thing.address is not None
         source = self.declared[thing.address].source
         own = self.pages[source.file].spot(source)
-        found = key_of(own.node, name) if own is not None else None
-        if found is not None:
-            return self.pages[source.file], found
+        spot = key_of(own.node, name) if own is not None else None
+        if spot is not None:
+            return self.pages[source.file], spot
         if thing.host is not None:
             return None
         for page in self.pages.values():
             whose = key_of(page.top, thing.kind.name)
-            found = key_of(page.top, name)
-            if found is not None and (whose is None or whose.node.value == thing.key):
-                return page, found
+            spot = key_of(page.top, name)
+            if spot is not None and (whose is None or whose.node.value == thing.key):
+                return page, spot
         return None
 
     def _free(self, path: str) -> str:
@@ -213,7 +215,7 @@ class _Adding:
         if spot is None:
             project = key_of(page.top, "project")
             page.add(
-                page.top, [EmittedEntry("include", [one.value for one in lines])], after=project.index if project is not None else None
+                page.top, [EmittedEntry("include", [line.value for line in lines])], after=project.index if project is not None else None
             )
         elif patterns:
             page.add(spot.node, lines)

@@ -60,9 +60,9 @@ class Moves:
         self.now: dict[Address, Standing] = {}
         for address, id in ids.items():
             kind = kinds[desired.resources[address].kind]
-            one = actual.find(kind.name, id)
-            if one is not None and one.deleted_at is None:
-                self.now[address] = Standing(address, kind, state.bindings.get(address), one, self._host(address, kind, one))
+            observed = actual.find(kind.name, id)
+            if observed is not None and observed.deleted_at is None:
+                self.now[address] = Standing(address, kind, state.bindings.get(address), observed, self._host(address, kind, observed))
         self.actual, self.moving = actual, Moving(files)
         self.rows: dict[Row, list[Address]] = defaultdict(list)
         for address, declared in desired.resources.items():
@@ -92,13 +92,13 @@ class Moves:
         if one.host is None:
             assert one.kind.inside is not None
             kind, id = str(one.kind.inside.to), str(one.observed.values[one.kind.inside.name])
-            found = self.actual.find(kind, id)
+            observed = self.actual.find(kind, id)
             address_there = self.excluded.get((kind, id))
             if address_there is not None:
                 why = removed_by(address_there, self.desired.excluded[address_there].source)
                 wrong = f"{address} is now in {address_there}, but {why}"
                 raise Refused(wrong, id="RC-computed-in-yaml", hint="Change the patch, or run apply to move it back.")
-            called = f' "{title(found)}"' if found is not None else ""
+            called = f' "{title(observed)}"' if observed is not None else ""
             raise Refused(
                 f"{address} is now in {kind} {id}{called}, which the YAML does not declare",
                 id="RC-not-in-yaml",

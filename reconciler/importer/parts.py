@@ -36,7 +36,7 @@ class RootFiles:
 
     def split(self, host: GatheredObject, section: str, folder: str) -> None:
         """Split a list of what is not declared yet into files, if it is that long; the writer writes their names in its place."""
-        things = [one for one in host.below.get(section, ()) if not one.declared]
+        things = [gathered for gathered in host.below.get(section, ()) if not gathered.declared]
         if sum(size(thing) for thing in things) <= (self.limits.nodes if host.host is None else self.limits.file):
             return
         names = []
@@ -46,7 +46,9 @@ class RootFiles:
             path = self._free(f"{folder}/{name}")
             for inner in self.writer.all.kinds.lists(first.kind.name) if len(group) == 1 else ():
                 self.split(first, inner, f"{folder}/{name}")
-            self.files[path] = EmittedMap([EmittedEntry(section, EmittedList([self.writer.node(one) for one in group]))], open=True)
+            self.files[path] = EmittedMap(
+                [EmittedEntry(section, EmittedList([self.writer.node(gathered) for gathered in group]))], open=True
+            )
             names.append(path)
         self.writer.elsewhere[(host.ref, section)] = EmittedEntry(section, EmittedMap([EmittedEntry(INCLUDE, names)], open=True))
 
@@ -79,4 +81,4 @@ class RootFiles:
 
 def size(thing: GatheredObject) -> int:
     """How many nodes a node is, with all that it contains."""
-    return 1 + sum(size(one) for some in thing.below.values() for one in some)
+    return 1 + sum(size(gathered) for some in thing.below.values() for gathered in some)

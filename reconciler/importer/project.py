@@ -73,11 +73,11 @@ def parts(
     writer: EntryWriter, root: GatheredObject, several: bool, limits: Limits = LIMITS, *, taken: Collection[str] = ()
 ) -> dict[str, EmittedMap]:
     """The files of the ordered lists of a root that are too long for one, where nothing in the list is declared yet."""
-    found = RootFiles(writer, limits, taken)
+    root_files = RootFiles(writer, limits, taken)
     for section, kind, _, _ in writer.sections(root):
-        if kind.place.in_list and not any(one.declared for one in root.below.get(section, ())):
-            found.split(root, section, f"{root.key}/{section}" if several else section)
-    return found.files
+        if kind.place.in_list and not any(gathered.declared for gathered in root.below.get(section, ())):
+            root_files.split(root, section, f"{root.key}/{section}" if several else section)
+    return root_files.files
 
 
 def apart(writer: EntryWriter, root: GatheredObject, several: bool) -> tuple[dict[str, EmittedMap], frozenset[str]]:
@@ -109,7 +109,11 @@ def _patterns(files: Mapping[str, object]) -> Sequence[str]:
 
 def unread(actual: Actual) -> tuple[str, ...]:
     """What could not be read, as sentences."""
-    return tuple(dict.fromkeys(f"{one.kind}" + (f" in {one.scope}" if one.scope else "") + f": {one.reason}" for one in actual.unknown))
+    return tuple(
+        dict.fromkeys(
+            f"{unknown.kind}" + (f" in {unknown.scope}" if unknown.scope else "") + f": {unknown.reason}" for unknown in actual.unknown
+        )
+    )
 
 
 def missing(gathered: Gathered) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ from reconciler.resource import POST, UNSET, Keyed, Listing, Permission, Resourc
 def _integration(raw: Mapping[str, Any]) -> Any:
     """The service shows the name in the URL of the installation alone."""
     urls = raw.get("urls")
-    found = re.search(r"/integrations/([^/]+)/installations/", str(urls.get("location"))) if isinstance(urls, Mapping) else None
-    return found[1] if found is not None else UNSET
+    match = re.search(r"/integrations/([^/]+)/installations/", str(urls.get("location"))) if isinstance(urls, Mapping) else None
+    return match[1] if match is not None else UNSET
 
 
 class Installation(

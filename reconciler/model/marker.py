@@ -40,7 +40,7 @@ def naming(kinds: Kinds, kind: Kind, step: Step) -> Step:
     """The request that gives what a marked create made the name that `step`, as it was planned, has for it."""
     name = kind.api["create"].marker
     assert name is not None
-    verb = next(one for one in kind.carriers if one.name in kind.fields[name].on)
+    verb = next(carrier for carrier in kind.carriers if carrier.name in kind.fields[name].on)
 
     def fill(part: str) -> str | Address:
         if not part.startswith("{"):

@@ -83,9 +83,9 @@ class Landing:
     def _outer(self) -> Mapping[str, str]:
         """The ids of the outermost container, taken from anything that was seen."""
         for objects in self.actual.objects.values():
-            for one in objects.values():
-                if one.within:
-                    return one.within
+            for item in objects.values():
+                if item.within:
+                    return item.within
         return {}
 
     async def _by_lister(self, kind: Kind, within: Mapping[str, str], *, needed: bool) -> str | None:

@@ -40,7 +40,7 @@ class Survey(Readings):
         self._matches: tuple[int, Matches] | None = None
         self._remembering = True
         self._needed = self._needs()
-        self._referring = [one for one in desired.resources.values() if any(True for _ in outside(one.values))]
+        self._referring = [resource for resource in desired.resources.values() if any(True for _ in outside(resource.values))]
 
     def suspects(self) -> dict[Address, Binding]:
         """What a plan would now take for gone, with its binding; what went along with something else is left out."""
@@ -85,10 +85,10 @@ class Survey(Readings):
                 return wave
         if not self._revision:
             return self._roots()
-        found = self.matched()
-        wave = [*self._roots(), *self._listings(found), *self._each(found)]
-        wave = wave or self._listers(found) or self._ones(found) or self._outsiders(found) or self._makers(found)
-        return wave or (self._rest(found) if self.everything else [])
+        matches = self.matched()
+        wave = [*self._roots(), *self._listings(matches), *self._each(matches)]
+        wave = wave or self._listers(matches) or self._ones(matches) or self._outsiders(matches) or self._makers(matches)
+        return wave or (self._rest(matches) if self.everything else [])
 
     def _makers(self, found: Matches) -> list[Awaitable[None]]:
         """The lists of what has results, in each container with an object that nobody manages and that may be such a result."""
@@ -96,9 +96,9 @@ class Survey(Readings):
         held |= {(self.desired.resources[address].kind, id) for address, id in found.ids.items()}
         for maker, name in makers(self.kinds):
             scopes = {
-                one.within.get(maker.within or "")
-                for one in self._objects[name].values()
-                if one.deleted_at is None and (name, one.id) not in held
+                observed.within.get(maker.within or "")
+                for observed in self._objects[name].values()
+                if observed.deleted_at is None and (name, observed.id) not in held
             }
             for container, declared in self.desired.resources.items() if scopes else ():
                 scope = found.ids.get(container) if declared.kind == maker.within else None
@@ -138,10 +138,10 @@ class Survey(Readings):
                 host = reading.each or kind.within
                 if host is None or (reading.lister and lister is None):
                     continue
-                for one in list(self._objects[host].values()):
-                    if one.deleted_at is None:
-                        holes = {**one.within, host: one.id} | ({"lister": bare(lister)} if reading.lister and lister else {})
-                        wave += self._list(kind, reading, holes, None if reading.lister else one.id)
+                for observed in list(self._objects[host].values()):
+                    if observed.deleted_at is None:
+                        holes = {**observed.within, host: observed.id} | ({"lister": bare(lister)} if reading.lister and lister else {})
+                        wave += self._list(kind, reading, holes, None if reading.lister else observed.id)
         return wave
 
     def _roots(self) -> list[Awaitable[None]]:
@@ -244,11 +244,11 @@ class Survey(Readings):
         bound = {binding.id for binding in self.state.bindings.values() if binding.kind == name} | set(found.ids.values())
         within = self.kinds[name].within or ""
         return {
-            container.child(name, bare(one.id)): one.id
+            container.child(name, bare(observed.id)): observed.id
             for container, written in self.desired.written
             if written == name
-            for one in self._objects[name].values()
-            if one.id not in bound and one.within.get(within) == found.ids.get(container)
+            for observed in self._objects[name].values()
+            if observed.id not in bound and observed.within.get(within) == found.ids.get(container)
         }
 
     def _listers(self, found: Matches) -> list[Awaitable[None]]:
@@ -267,7 +267,7 @@ class Survey(Readings):
             return []
         lister = self.desired.lister
         named = found.ids.get(lister) if lister is not None and lister.container == container else None
-        admins = sorted(one.id for one in reaching(self.kinds, self._objects) if scope in one.within.values())
+        admins = sorted(observed.id for observed in reaching(self.kinds, self._objects) if scope in observed.within.values())
         if named is not None and named not in admins:  # it may not reach everything: its list shows what exists, not what does not
             shown = self._list(kind, reading, {**holes, "lister": bare(named)}, None)
             if shown:

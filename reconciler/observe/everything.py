@@ -57,16 +57,16 @@ class _Census(Survey):
     def _below(self, kind: Kind, reading: Listing, holder: str) -> list[Awaitable[None]]:
         """One listing for each object of the kind that holds."""
         wave = []
-        for one in list(self._objects[holder].values()):
-            wave += self._list(kind, reading, {**one.within, holder: one.id}, one.id)
+        for observed in list(self._objects[holder].values()):
+            wave += self._list(kind, reading, {**observed.within, holder: observed.id}, observed.id)
         return wave
 
     def _by_listers(self) -> list[Awaitable[None]]:
         wave = []
         for kind in self.kinds.values():
             if kind.lister_listing is not None:
-                for one in list(reaching(self.kinds, self._objects)) or self._anyone():
-                    wave += self._list(kind, kind.lister_listing, {**one.within, "lister": bare(one.id)}, None)
+                for observed in list(reaching(self.kinds, self._objects)) or self._anyone():
+                    wave += self._list(kind, kind.lister_listing, {**observed.within, "lister": bare(observed.id)}, None)
         return wave
 
     def _anyone(self) -> list[Observed]:

@@ -109,12 +109,12 @@ class _Look:
         return None
 
     def _missing(self, address: Address) -> bool:
-        return any(address == one or address.is_within(one) for one in self.suspects)
+        return any(address == suspect or address.is_within(suspect) for suspect in self.suspects)
 
     def _witnesses(self, others: list[Address], kind: Kind) -> Iterator[tuple[Address, Observed]]:
         """Bound objects that were seen and can be read by id, of the same kind first."""
         actual, bindings = self.survey.actual(), self.survey.state.bindings
-        for at in sorted(others, key=lambda one: (bindings[one].kind != kind.name, one)):
+        for at in sorted(others, key=lambda address: (bindings[address].kind != kind.name, address)):
             now = actual.find(bindings[at].kind, bindings[at].id)
             if now is not None and now.deleted_at is None and _one_path(self.survey.kinds[now.kind], now) is not None:
                 yield at, now

@@ -103,10 +103,10 @@ class _Leading(Readings):
         kind = self.kinds[key[0]]
         for field in kind.results:
             known, copied = self._objects[str(field.to)], self.kinds[str(field.to)]
-            for made in [*self._objects[kind.name].values()]:
-                original = made.values.get(str(field.copies))
-                if made.values.get(field.name) in known and isinstance(original, str) and original not in known:
-                    yield from self._one(copied, original, made.within)
+            for observed in [*self._objects[kind.name].values()]:
+                original = observed.values.get(str(field.copies))
+                if observed.values.get(field.name) in known and isinstance(original, str) and original not in known:
+                    yield from self._one(copied, original, observed.within)
 
     def opening(self, key: Key) -> Iterator[Awaitable[None]]:
         """The lists of what opens an object."""

@@ -97,17 +97,17 @@ class Readings:
     def doubt_contradicted(self) -> None:
         """Doubt every listing that lacks an object which another reading shows to stand in it."""
         for kind in self.kinds.values():
-            for one in self._objects[kind.name].values():
-                inside = one.values.get(kind.inside.name) if kind.inside is not None else None
-                for scope in (one.within.get(kind.within or ""), inside):
-                    listed = self._listed.get((kind.name, scope)) if isinstance(scope, str) and one.deleted_at is None else None
-                    if listed is None or one.id in listed.ids or not isinstance(scope, str):
+            for item in self._objects[kind.name].values():
+                inside = item.values.get(kind.inside.name) if kind.inside is not None else None
+                for scope in (item.within.get(kind.within or ""), inside):
+                    listed = self._listed.get((kind.name, scope)) if isinstance(scope, str) and item.deleted_at is None else None
+                    if listed is None or item.id in listed.ids or not isinstance(scope, str):
                         continue
                     if listed.reading.lister:  # that member does not reach everything; what the list shows is there nevertheless
                         del self._listed[(kind.name, scope)]
                         self._revision += 1
                     else:
-                        self.doubt(kind, scope, f"GET {listed.path} lacks {one.id}, which exists")
+                        self.doubt(kind, scope, f"GET {listed.path} lacks {item.id}, which exists")
 
     def is_absent(self, kind: Kind, id: str) -> bool:
         """Whether the object was asked for by its id and is not there."""
@@ -189,7 +189,7 @@ class Readings:
         for path, holes in asked.items():
             await self._read_list(kind, reading, path, dict(holes), scope)
             if (kind.name, scope) in self._listed:
-                self._unknown -= {one for one in self._unknown - before if (one.kind, one.scope) == (kind.name, scope)}
+                self._unknown -= {unknown for unknown in self._unknown - before if (unknown.kind, unknown.scope) == (kind.name, scope)}
                 self._revision += 1
                 return
 
@@ -227,10 +227,10 @@ class Readings:
         elif owner is not None:
             self._elsewhere[(kind.name, kind.identity(kind.own_id(raw), within))] = owner
             return
-        one = observed(self.kinds, kind, raw, within=within, rank=rank)
-        known = self._objects[kind.name].get(one.id)
+        item = observed(self.kinds, kind, raw, within=within, rank=rank)
+        known = self._objects[kind.name].get(item.id)
         if known is None or known.rank is None:
-            self._objects[kind.name][one.id] = one
+            self._objects[kind.name][item.id] = item
         for other, reading in self.kinds.seen_in[kind.name]:
             if is_kind(other, raw.get(reading.at)):
                 outer = {name: within[name] for name in self.kinds.containers(other.name) if name in within}

@@ -18,21 +18,21 @@ def taken_along(kinds: Kinds, actual: Actual, gone: Mapping[Address, Removal], c
     deleted = {(removal.kind.name, removal.id): removal for removal in gone.values() if removal.deletes}
     if not deleted:
         return []
-    stays = {(one.kind.name, one.keeper_id, name) for one in changing for name in one.names}
+    stays = {(rearrangement.kind.name, rearrangement.keeper_id, name) for rearrangement in changing for name in rearrangement.names}
     below = _below(kinds, actual)
     along: dict[tuple[str, str], Change] = {}
     waiting = [(key, removal.address) for key, removal in deleted.items() if removal.replaces is None]
     while waiting:
         outer, address = waiting.pop()
-        for one in below.get(outer, ()):
-            key = (one.kind, one.id)
-            if key in deleted or key in along or (*outer, one.kind) in stays:
+        for observed in below.get(outer, ()):
+            key = (observed.kind, observed.id)
+            if key in deleted or key in along or (*outer, observed.kind) in stays:
                 continue
-            container = address if kinds[one.kind].within == outer[0] else address.container
+            container = address if kinds[observed.kind].within == outer[0] else address.container
             if container is not None:
-                named = kinds[one.kind].address(container, bare(one.id))
+                named = kinds[observed.kind].address(container, bare(observed.id))
                 reason = f"unmanaged; deleted with {address}"
-                along[key] = Change(named, one.kind, (Action.DELETE,), reason=reason, id=one.id, title=title(one))
+                along[key] = Change(named, observed.kind, (Action.DELETE,), reason=reason, id=observed.id, title=title(observed))
                 waiting.append((key, named))
     return sorted(along.values(), key=lambda change: change.address)
 
@@ -42,13 +42,13 @@ def _below(kinds: Kinds, actual: Actual) -> dict[tuple[str, str], list[Observed]
     below: dict[tuple[str, str], list[Observed]] = defaultdict(list)
     for kind in kinds.values():
         inside = kind.inside if kind.inside is not None and kind.inside.cascade else None
-        for one in actual.objects.get(kind.name, {}).values():
-            if one.deleted_at is not None:
+        for observed in actual.objects.get(kind.name, {}).values():
+            if observed.deleted_at is not None:
                 continue
-            if (holder := kind.listed_with(one.values)) is not None:
-                below[holder].append(one)
+            if (holder := kind.listed_with(observed.values)) is not None:
+                below[holder].append(observed)
             if kind.within is not None:
-                below[kind.within, one.within.get(kind.within, "")].append(one)
-            if inside is not None and isinstance(node := one.values.get(inside.name), str):
-                below[str(inside.to), node].append(one)
+                below[kind.within, observed.within.get(kind.within, "")].append(observed)
+            if inside is not None and isinstance(node := observed.values.get(inside.name), str):
+                below[str(inside.to), node].append(observed)
     return below

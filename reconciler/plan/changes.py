@@ -29,7 +29,7 @@ def changes(
             continue
         row = moved.get(draft.address)
         deltas = [
-            *(_delta(draft, one, names) for one in draft.sendable),
+            *(_delta(draft, difference, names) for difference in draft.sendable),
             *_derived_deltas(draft, derived),
             *_state_deltas(desired, draft, names),
         ]
@@ -62,13 +62,18 @@ def changes(
 def remarks(mine: Mapping[Address, Draft]) -> tuple[str, ...]:
     """What differs and cannot be mended: one sentence each, for the reader; nothing is pending for it."""
     active = [draft for draft in mine.values() if draft.active]
-    return tuple(f"{draft.address}: {one.field.name} {one.note}" for draft in active for one in draft.differences if one.note is not None)
+    return tuple(
+        f"{draft.address}: {difference.field.name} {difference.note}"
+        for draft in active
+        for difference in draft.differences
+        if difference.note is not None
+    )
 
 
 def differing(mine: Mapping[Address, Draft], names: Names) -> dict[Address, tuple[Delta, ...]]:
     """Every field of an existing object that is not as declared, whether a request mends it or not."""
     return {
-        draft.address: tuple(_delta(draft, one, names) for one in draft.deviations)
+        draft.address: tuple(_delta(draft, deviation, names) for deviation in draft.deviations)
         for draft in mine.values()
         if draft.deviations and not draft.is_restored
     }
@@ -99,10 +104,14 @@ def _delta(draft: Draft, one: FieldDifference, names: Names) -> Delta:
 
 def _derived_deltas(draft: Draft, derived: Mapping[Address, Derivation]) -> list[Delta]:
     """What the service derives when it creates the object, where no request sets it."""
-    one = derived.get(draft.address)
+    derivation = derived.get(draft.address)
     return (
-        [Delta(one.field.name, UNSET, one.value if one.value is not None else UNSET, Cause.YOURS, note=one.note)]
-        if one and one.shown
+        [
+            Delta(
+                derivation.field.name, UNSET, derivation.value if derivation.value is not None else UNSET, Cause.YOURS, note=derivation.note
+            )
+        ]
+        if derivation and derivation.shown
         else []
     )
 
@@ -171,7 +180,7 @@ def departures(gone: Mapping[Address, Removal]) -> list[Change]:
 
 def blockages(mine: Mapping[Address, Draft], gone: Mapping[Address, Removal]) -> tuple[Blocked, ...]:
     found = [draft.blocked for draft in mine.values() if draft.blocked is not None]
-    found += [one for draft in mine.values() if draft.blocked is None for _, one in draft.partly]
+    found += [blocked for draft in mine.values() if draft.blocked is None for _, blocked in draft.partly]
     found += [removal.blocked for removal in gone.values() if removal.blocked is not None]
     return tuple(found)
 
@@ -180,8 +189,8 @@ def unmanaged(kinds: Kinds, desired: Desired, state: State, actual: Actual, foun
     held = {(desired.resources[address].kind, id) for address, id in found.ids.items()}
     held |= {(binding.kind, binding.id) for binding in state.bindings.values()} | state.foreign | results(kinds, actual.objects)
     return tuple(
-        Unmanaged(name, one.id, title(one))
+        Unmanaged(name, observed.id, title(observed))
         for name in kinds
-        for one in sorted(actual.objects.get(name, {}).values(), key=lambda each: each.id)
-        if (name, one.id) not in held and one.deleted_at is None
+        for observed in sorted(actual.objects.get(name, {}).values(), key=lambda observed: observed.id)
+        if (name, observed.id) not in held and observed.deleted_at is None
     )

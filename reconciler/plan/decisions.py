@@ -228,7 +228,9 @@ def actions(entry: Draft | Removal) -> frozenset[Action]:
     if isinstance(entry, Draft) and not entry.differences and isinstance(entry.intent, Keep):
         return frozenset()
     corrected = (
-        {Action.MOVE if one.field.container else Action.UPDATE for one in entry.sendable} if isinstance(entry, Draft) else set[Action]()
+        {Action.MOVE if difference.field.container else Action.UPDATE for difference in entry.sendable}
+        if isinstance(entry, Draft)
+        else set[Action]()
     )
     match entry.decision:
         case Blocked() | Deferred():

@@ -89,18 +89,18 @@ def _text(kinds: Kinds, actual: Actual, drafts: Mapping[Address, Draft], derived
 
 def pending_sources(drafts: Mapping[Address, Draft], draft: Draft) -> Iterator[Address]:
     """The existing resources from which a created one derives a value that this plan is to change first."""
-    for one in derived_fields(draft) if draft.is_new else ():
-        assert one.derived is not None
-        source = source_of(one.derived, draft)
+    for declared_field in derived_fields(draft) if draft.is_new else ():
+        assert declared_field.derived is not None
+        source = source_of(declared_field.derived, draft)
         other = drafts.get(source) if isinstance(source, Address) and source != draft.address else None
-        if other is not None and other.observed is not None and draft.wants.get(one.name, UNSET) is UNSET:
-            wanted = other.wants.get(one.derived.field, UNSET)
-            if wanted is not UNSET and wanted != other.observed.values.get(one.derived.field, UNSET):
+        if other is not None and other.observed is not None and draft.wants.get(declared_field.name, UNSET) is UNSET:
+            wanted = other.wants.get(declared_field.derived.field, UNSET)
+            if wanted is not UNSET and wanted != other.observed.values.get(declared_field.derived.field, UNSET):
                 yield other.address
 
 
 def derived_fields(draft: Draft | Removal) -> list[Field]:
-    return [one for one in draft.kind.fields.values() if one.derived is not None]
+    return [declared_field for declared_field in draft.kind.fields.values() if declared_field.derived is not None]
 
 
 def underived(world: World, decisions: Decisions) -> Decisions:
@@ -143,8 +143,8 @@ def derivations(
     born: dict[tuple[str, Level], list[Draft]] = defaultdict(list)
     for draft in mine.values():
         if draft.is_new and draft.active:
-            for one in derived_fields(draft):
-                born[one.name, level(draft, now=False)].append(draft)
+            for declared_field in derived_fields(draft):
+                born[declared_field.name, level(draft, now=False)].append(draft)
     if not born:
         return {}
     everyone = _Everyone(kinds, actual, ids, drafts, mine, removals)
@@ -190,24 +190,24 @@ class _Everyone:
             text
             for draft in mine.values()
             if draft.active
-            for one in draft.sendable
-            if one.before is not UNSET
-            for text in ids_in(one.before)
+            for difference in draft.sendable
+            if difference.before is not UNSET
+            for text in ids_in(difference.before)
         }
         containers = {id: address for address, id in ids.items()}
         self.present: dict[Level, list[Observed]] = defaultdict(list)
         for kind in kinds.values():
-            if all(one.derived is None for one in kind.fields.values()):
+            if all(declared_field.derived is None for declared_field in kind.fields.values()):
                 continue
             inside = kind.inside
             nested = inside is not None and inside.role is FieldRole.INSIDE and inside.on_change == "replace"
-            for one in actual.objects.get(kind.name, {}).values():
-                managed = self.leaving.get((kind.name, one.id)) or self.holding.get((kind.name, one.id))
-                node = one.values.get(inside.name) if inside is not None and nested else None
+            for observed in actual.objects.get(kind.name, {}).values():
+                managed = self.leaving.get((kind.name, observed.id)) or self.holding.get((kind.name, observed.id))
+                node = observed.values.get(inside.name) if inside is not None and nested else None
                 if managed is not None and managed.moves_into is not None:
                     node = managed.moves_into
-                if one.deleted_at is None:
-                    self.present[kind.name, containers.get(one.within.get(kind.within or "", "")), node].append(one)
+                if observed.deleted_at is None:
+                    self.present[kind.name, containers.get(observed.within.get(kind.within or "", "")), node].append(observed)
 
     def row(self, where: Level, one: Field) -> _Row:
         """What is held on a level before anything is created there."""
@@ -217,7 +217,7 @@ class _Everyone:
             if not isinstance(value, str):
                 continue
             removal, draft = self.leaving.get((now.kind, now.id)), self.holding.get((now.kind, now.id))
-            change = next((each for each in draft.sendable if each.field is one), None) if draft is not None else None
+            change = next((difference for difference in draft.sendable if difference.field is one), None) if draft is not None else None
             if removal is not None:
                 leaving.append((value, removal))
             elif draft is not None and change is not None and draft.active and draft.address in self.mine:
@@ -269,17 +269,17 @@ def _level(everyone: _Everyone, where: Level, one: Field, created: Iterable[Draf
 
 def suffixed(drafts: Mapping[Address, Draft], made: Mapping[Address, Derivation]) -> list[str]:
     """A sentence for each created object that does not get the plain value, or whose written one somebody has by then."""
-    refused = [
-        f"{address}: the service will refuse {one.field.name} {drafts[address].wants[one.field.name]!r}, because {one.refused} has it"
-        f" by then; write another {one.field.name} there"
-        for address, one in made.items()
-        if one.refused
-    ]
-    return refused + [
-        f"{address}: {one.field.name} will be {one.value}, because {one.taken} has {one.plain}; write {one.field.name} to choose another"
-        for address, one in made.items()
-        if one.shown and one.taken and one.value is not None
-    ]
+    refused, taken = [], []
+    for address, derivation in made.items():
+        name = derivation.field.name
+        if derivation.refused:
+            written = drafts[address].wants[name]
+            why = f"because {derivation.refused} has it by then"
+            refused.append(f"{address}: the service will refuse {name} {written!r}, {why}; write another {name} there")
+        if derivation.shown and derivation.taken and derivation.value is not None:
+            why = f"because {derivation.taken} has {derivation.plain}"
+            taken.append(f"{address}: {name} will be {derivation.value}, {why}; write {name} to choose another")
+    return refused + taken
 
 
 def staying(drafts: Mapping[Address, Draft], mine: Mapping[Address, Draft]) -> list[str]:
@@ -288,19 +288,23 @@ def staying(drafts: Mapping[Address, Draft], mine: Mapping[Address, Draft]) -> l
     for draft in drafts.values():
         if draft.observed is None or draft.declared.implied:
             continue
-        for one in derived_fields(draft):
-            now = draft.observed.values.get(one.name)
-            if draft.wants.get(one.name, UNSET) is not UNSET or not isinstance(now, str) or one.derived is None:
+        for declared_field in derived_fields(draft):
+            now = draft.observed.values.get(declared_field.name)
+            if draft.wants.get(declared_field.name, UNSET) is not UNSET or not isinstance(now, str) or declared_field.derived is None:
                 continue
-            source = source_of(one.derived, draft)
+            source = source_of(declared_field.derived, draft)
             other = mine.get(source) if isinstance(source, Address) else None
             change = (
-                next((each for each in other.sendable if each.field.name == one.derived.field), None) if other and other.active else None
+                next((difference for difference in other.sendable if difference.field.name == declared_field.derived.field), None)
+                if other and other.active
+                else None
             )
             if change is None or not isinstance(change.before, str) or not isinstance(change.after, str):
                 continue
-            old, new = one.derived.form(change.before), one.derived.form(change.after)
+            old, new = declared_field.derived.form(change.before), declared_field.derived.form(change.after)
             if old != new and re.fullmatch(rf"{re.escape(old)}(-\d+)?", now):
-                way = f"; to change it, write {one.name}: {new}" if new else ""
-                told.append(f"{draft.address}: {one.name} stays {now}, it does not follow the {one.derived.field}{way}")
+                way = f"; to change it, write {declared_field.name}: {new}" if new else ""
+                told.append(
+                    f"{draft.address}: {declared_field.name} stays {now}, it does not follow the {declared_field.derived.field}{way}"
+                )
     return told

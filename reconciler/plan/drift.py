@@ -54,7 +54,7 @@ class Drifted:
     @property
     def cannot_be_set(self) -> bool:
         """Whether something of it cannot be set back by a request."""
-        return any(one.note is not None for one in self.fields)
+        return any(delta.note is not None for delta in self.fields)
 
 
 @dataclass(frozen=True)
@@ -144,14 +144,14 @@ class Drift:
 
     def count(self, status: DriftWord) -> int:
         """How many objects have this status."""
-        return sum(one.status is status for one in self.resources)
+        return sum(resource.status is status for resource in self.resources)
 
 
 def drift(
     kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan, *, selection: Selection | None = None, whole: bool = False
 ) -> Drift:
     """What changed outside, read off a plan that was made of the same Desired, State and Actual, for the same selection."""
-    found = match(kinds, desired, state, actual)
+    matches = match(kinds, desired, state, actual)
     chosen = selection or Selection()
     doubtful = set(plan.in_doubt)
     resources: list[Drifted] = []
@@ -160,29 +160,29 @@ def drift(
     judged = 0
     present: dict[Address, Observed] = {}
     for address, declared in desired.resources.items():
-        binding = found.binding(address)
+        binding = matches.binding(address)
         if declared.implied or not chosen.takes(address):
             continue
         if binding is None:
-            if address in found.ids or not state.bindings:  # what the state does not track and is not there yet is no drift
+            if address in matches.ids or not state.bindings:  # what the state does not track and is not there yet is no drift
                 unjudged.append(address)
             continue
         judged += 1
-        one = Drifted(address, declared.kind, DriftWord.DELETED, id=binding.id, source=declared.source)
+        drifted = Drifted(address, declared.kind, DriftWord.DELETED, id=binding.id, source=declared.source)
         now = actual.find(declared.kind, binding.id)
         if address in doubtful:
             reason = "a request of an earlier run is in doubt; reconciler apply finds out what happened to it"
             unread.append(Unread(address, declared.kind, reason))
-        elif address in found.unknown:
-            unread.append(Unread(address, declared.kind, found.unknown[address]))
-        elif address in found.gone:
-            resources.append(one)
+        elif address in matches.unknown:
+            unread.append(Unread(address, declared.kind, matches.unknown[address]))
+        elif address in matches.gone:
+            resources.append(drifted)
         elif now is not None and now.deleted_at is not None:
-            resources.append(_deleted(kinds, one, now, now.deleted_at, actual))
+            resources.append(_deleted(kinds, drifted, now, now.deleted_at, actual))
         elif now is not None:
             present[address] = now
-            resources += _changed(one, now, plan)
-    readers = unmet(kinds, desired, actual, found.ids, present)
+            resources += _changed(drifted, now, plan)
+    readers = unmet(kinds, desired, actual, matches.ids, present)
     return Drift(
         project=desired.project,
         environment=desired.environment,
@@ -190,8 +190,8 @@ def drift(
         unmanaged=plan.unmanaged,
         unknown=plan.unknown,
         unread=tuple(unread),
-        managed=sum(found.binding(address) is not None for address, one in desired.resources.items() if not one.implied),
-        coverage=_coverage(kinds, desired, actual, found.ids),
+        managed=sum(matches.binding(address) is not None for address, resource in desired.resources.items() if not resource.implied),
+        coverage=_coverage(kinds, desired, actual, matches.ids),
         whole=whole,
         unjudged=tuple(unjudged),
         judged=judged,
@@ -215,20 +215,20 @@ def silence(drift: Drift, baseline: Sequence[KnownDrift], today: date) -> Drift:
     valid = [known for known in baseline if known.until >= today]
     left: list[Drifted] = []
     silenced: list[Silenced] = []
-    for one in drift.resources:
+    for resource in drift.resources:
         fields = []
-        for delta in one.fields:
-            known = next((each for each in valid if each.covers(one.address, delta.name)), None)
+        for delta in resource.fields:
+            known = next((each for each in valid if each.covers(resource.address, delta.name)), None)
             if known is None:
                 fields.append(delta)
             else:
-                silenced.append(Silenced(one.address, delta.name, known))
-        bare = one.status is DriftWord.DELETED or one.place is not None
-        known = next((each for each in valid if each.covers(one.address, None)), None) if bare else None
+                silenced.append(Silenced(resource.address, delta.name, known))
+        bare = resource.status is DriftWord.DELETED or resource.place is not None
+        known = next((each for each in valid if each.covers(resource.address, None)), None) if bare else None
         if known is not None:
-            silenced.append(Silenced(one.address, None, known))
+            silenced.append(Silenced(resource.address, None, known))
         if fields or (bare and known is None):
-            left.append(replace(one, fields=tuple(fields), place=None if known is not None else one.place))
+            left.append(replace(resource, fields=tuple(fields), place=None if known is not None else resource.place))
     used = {id(each.known) for each in silenced}
     notes = [f"known, and ignored by the baseline: {_spelled(each)} ({each.known.reason}, until {each.known.until})" for each in silenced]
     notes += [f"the baseline's entry for {known} expired on {known.until}: {known.reason}" for known in expired]
@@ -271,7 +271,7 @@ def _coverage(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Addre
         for address, declared in desired.resources.items()
         if not declared.implied and address in ids and _lives(actual.find(declared.kind, ids[address]))
     )
-    seen = {name: sum(_lives(one) for one in actual.objects.get(name, {}).values()) for name in kinds}
+    seen = {name: sum(_lives(observed) for observed in actual.objects.get(name, {}).values()) for name in kinds}
     return {name: Share(managed[name], number) for name, number in seen.items() if number}
 
 

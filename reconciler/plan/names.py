@@ -15,10 +15,10 @@ class Names(dict[str, Address]):
     def near(self, id: str, where: Address) -> Address | None:
         """What an id of the service means in a value that stands at `where`; None where it is not known."""
         at: Address | None = where
-        found = self.get(id)
-        while found is None and at is not None:
-            found, at = self._local.get((at, id)), at.container
-        return found
+        address = self.get(id)
+        while address is None and at is not None:
+            address, at = self._local.get((at, id)), at.container
+        return address
 
     @cached_property
     def _local(self) -> dict[tuple[Address | None, str], Address]:

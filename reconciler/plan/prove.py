@@ -36,9 +36,9 @@ def prove(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Pl
 
 def carried_out(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan) -> tuple[State, Actual]:
     """What would be remembered, and what the service would show, once the plan is done."""
-    found = match(kinds, desired, state, actual)
-    simulation = simulate(kinds, actual, found.ids, plan.steps, plan.places)
-    return _remembered(kinds, desired, found.former.state, plan, simulation), simulation.actual()
+    matches = match(kinds, desired, state, actual)
+    simulation = simulate(kinds, actual, matches.ids, plan.steps, plan.places)
+    return _remembered(kinds, desired, matches.former.state, plan, simulation), simulation.actual()
 
 
 def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, simulation: Simulation) -> State:

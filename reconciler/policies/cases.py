@@ -104,7 +104,11 @@ class CasesReader:
         if violations is None:
             self.problems.add(node.at, f"an example must say its violations; write violations: [] for none; {FORM}", id="RC-missing-key")
         subjects = [subject for one in self._list(resources, FORM) if (subject := self._subject(one)) is not None]
-        expected = [found for one in self._list(violations, "write [POLICY]") if (found := self._expected(one)) is not None]
+        expected = [
+            expected_violation
+            for one in self._list(violations, "write [POLICY]")
+            if (expected_violation := self._expected(one)) is not None
+        ]
         title = name[0] if name is not None else f"example {number}"
         return Case(title, env[0] if env is not None else None, today, tuple(subjects), tuple(expected), node.at)
 

@@ -21,8 +21,8 @@ FILES_SAY: Final = "as far as the files say"
 def with_violations(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan, *, today: date) -> Plan:
     """The plan with the policies that it violates."""
     scene = of_plan(kinds, desired, actual, plan)
-    found = judge(desired.policies, scene, environment=desired.environment, today=today)
-    return replace(plan, violations=(*plan.violations, *found.violations), notes=(*plan.notes, *found.notes))
+    judgement = judge(desired.policies, scene, environment=desired.environment, today=today)
+    return replace(plan, violations=(*plan.violations, *judgement.violations), notes=(*plan.notes, *judgement.notes))
 
 
 def as_far_as_files_say(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan, *, today: date) -> Plan:
@@ -47,8 +47,8 @@ def as_far_as_files_say(kinds: Kinds, desired: Desired, actual: Actual, plan: Pl
 
 def by_configuration(kinds: Kinds, desired: Desired, *, today: date) -> tuple[tuple[Violation, ...], str]:
     """What the configuration violates, and lines on the exceptions and on the policies that only a plan can decide."""
-    found = judge(desired.policies, of_configuration(kinds, desired), environment=desired.environment, today=today)
-    names = ", ".join(f"{policy.id} ({policy.source.file}:{policy.source.line})" for policy in found.undecided)
-    lines = [f"{note}\n" for note in found.notes]
+    judgement = judge(desired.policies, of_configuration(kinds, desired), environment=desired.environment, today=today)
+    names = ", ".join(f"{policy.id} ({policy.source.file}:{policy.source.line})" for policy in judgement.undecided)
+    lines = [f"{note}\n" for note in judgement.notes]
     lines += [f"Not evaluated, because they ask about the service or the plan: {names}\n"] if names else []
-    return found.violations, "".join(lines)
+    return judgement.violations, "".join(lines)

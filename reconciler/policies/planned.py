@@ -82,9 +82,9 @@ class _Maker:
         before = observed_values(kind, observed, self.names, address) if observed is not None else None
         after = before
         if self.simulation is not None:
-            found = self.simulation.find(kind.name, self.simulation.ids[address]) if address in self.simulation.ids else None
-            if found is not None and found is not observed:
-                after = observed_values(kind, found, self.later, address)
+            item = self.simulation.find(kind.name, self.simulation.ids[address]) if address in self.simulation.ids else None
+            if item is not None and item is not observed:
+                after = observed_values(kind, item, self.later, address)
         if after is None:
             return None  # this run does not create it
         said = written(kind, declared)

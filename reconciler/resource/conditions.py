@@ -39,8 +39,8 @@ def holds(condition: str, claims: Mapping[str, Any]) -> bool | None:
 
 def names(condition: str) -> Iterator[str]:
     """The names of the signed claims that a condition looks at, as far as they are written out."""
-    for found in _CLAIM.finditer(condition):
-        name = next(part for part in found.groups() if part is not None)
+    for match in _CLAIM.finditer(condition):
+        name = next(part for part in match.groups() if part is not None)
         if name != UNSIGNED:
             yield name
 

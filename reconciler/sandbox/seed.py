@@ -190,8 +190,8 @@ def _space(store: Store, entry: _Entry) -> None:
 
 def _moment(entry: _Entry, value: Any) -> str:
     try:
-        found = datetime.fromisoformat(value)
-        return iso(found if found.tzinfo else found.replace(tzinfo=UTC))
+        moment = datetime.fromisoformat(value)
+        return iso(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     except (OverflowError, TypeError, ValueError) as error:
         raise SeedError(f"{entry.where}.deletedAt: expected an ISO 8601 time") from error
 

@@ -114,9 +114,9 @@ def _restore(store: Store, export: Everything) -> None:
 def _insert(store: Store, export: Everything) -> None:
     for token in export.tokens:
         store.add_token(token.token, token.member, token.organization, token.access)
-    for one in export.objects:
-        data = json.dumps(one.data, ensure_ascii=False, separators=(",", ":"))
-        row = (one.kind, one.id, one.organization, one.container, one.position, data)
+    for kept in export.objects:
+        data = json.dumps(kept.data, ensure_ascii=False, separators=(",", ":"))
+        row = (kept.kind, kept.id, kept.organization, kept.container, kept.position, data)
         store.connection.execute(
             f"insert or replace into objects ({', '.join(OBJECT)}) values (?, ?, ?, ?, ?, ?)",  # noqa: S608 - our own names
             row,

@@ -270,7 +270,7 @@ def _make(path: Path) -> None:
     except FileExistsError:
         _check_regular(path)
         return
-    for folder in (path.parent, *(made.parent for made in missing)):
+    for folder in (path.parent, *(file.parent for file in missing)):
         directory = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         try:
             os.fsync(directory)

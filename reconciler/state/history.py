@@ -72,8 +72,8 @@ def read_undos(connection: Connection, state: int) -> tuple[str, ...]:
     changed = select(turns.c.id).where(turns.c.state == runs.c.state, turns.c.run == runs.c.id).exists()
     decided = or_(runs.c.command.startswith("undo"), runs.c.command.startswith("apply"))
     query = select(runs.c.id, runs.c.command).where(runs.c.state == state, decided, or_(sent, changed))
-    with closing(connection.execute(query.order_by(runs.c.started.desc(), runs.c.id))) as found:
-        return tuple(row.id for row in takewhile(lambda row: row.command.startswith("undo"), found))
+    with closing(connection.execute(query.order_by(runs.c.started.desc(), runs.c.id))) as cursor_result:
+        return tuple(row.id for row in takewhile(lambda row: row.command.startswith("undo"), cursor_result))
 
 
 def read_entries(connection: Connection, state: int, run: str) -> tuple[JournalEntry, ...]:

@@ -83,18 +83,18 @@ def find(connection: Connection, scope: StateScope) -> Any:
 def has_seen(connection: Connection, state: int) -> bool:
     """Whether a run ever tracked, sent or remembered anything in that state; a run that was refused or declined leaves nothing of that."""
     found = (select(table.c.state).where(table.c.state == state).limit(1) for table in (bindings, journal, turns, rules))
-    return any(connection.execute(one).first() is not None for one in found)
+    return any(connection.execute(query).first() is not None for query in found)
 
 
 def read_tracking(connection: Connection, service: str) -> tuple[tuple[StateScope, int], ...]:
     """Whose states in this database track resources, and how many: those on the given service first."""
     number = func.count().label("number")
-    found = (
+    query = (
         select(states.c.project, states.c.environment, states.c.service, number)
         .join(bindings, bindings.c.state == states.c.id)
         .group_by(states.c.id, states.c.project, states.c.environment, states.c.service)
     )
-    listed = [(StateScope(row.project, row.environment or None, row.service), int(row.number)) for row in connection.execute(found)]
+    listed = [(StateScope(row.project, row.environment or None, row.service), int(row.number)) for row in connection.execute(query)]
     return tuple(sorted(listed, key=lambda one: (one[0].service != service, one[0].project, one[0].environment or "", one[0].service)))
 
 

@@ -38,7 +38,7 @@ class Spare:
         """Write these endings, and those kept before, so that a power cut leaves the old file or the new one."""
         self._endings += endings
         path = self._folder / f"{PREFIX}{run}.json"
-        body = {"version": 1, "lineage": self._lineage, "run": run, "endings": [_data(one) for one in self._endings]}
+        body = {"version": 1, "lineage": self._lineage, "run": run, "endings": [_data(ending) for ending in self._endings]}
         text = json.dumps({**body, "signature": self._sign(body)}, indent=1).encode()
         new = path.with_suffix(".new")
         with calm(f"the file {path}"):
@@ -99,10 +99,16 @@ class Spare:
 
 def _data(ending: IntentEnding) -> dict[str, Any]:
     bound = [
-        {"address": str(one.address), "kind": one.kind, "id": one.id, "origin": one.origin.value, "protected": one.protected}
-        for one in ending.bind
+        {
+            "address": str(binding.address),
+            "kind": binding.kind,
+            "id": binding.id,
+            "origin": binding.origin.value,
+            "protected": binding.protected,
+        }
+        for binding in ending.bind
     ]
-    return {"intent": ending.intent, "status": ending.status, "bound": bound, "forgotten": [str(one) for one in ending.forget]}
+    return {"intent": ending.intent, "status": ending.status, "bound": bound, "forgotten": [str(address) for address in ending.forget]}
 
 
 def _ending(data: Any) -> IntentEnding:

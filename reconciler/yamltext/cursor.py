@@ -58,4 +58,4 @@ def index(text: str, line: int, column: int) -> int:
 
 def line_starts(text: str) -> list[int]:
     """The index at which each line begins."""
-    return [0, *(found.end() for found in re.finditer("\n", text))]
+    return [0, *(match.end() for match in re.finditer("\n", text))]

@@ -112,10 +112,10 @@ def item(line: EmittedEntry, indent: int) -> Iterator[str]:
 def _text(head: str, value: str, indent: int) -> Iterator[str]:
     """A text: several lines as a block where it can be one."""
     lines = value.removesuffix("\n").split("\n")
-    free = all(not one.startswith(" ") and all(map(_shows, one)) for one in lines)
+    free = all(not line.startswith(" ") and all(map(_shows, line)) for line in lines)
     if len(lines) > 1 and free and lines[0] and lines[-1]:
         yield f"{head} |" if value.endswith("\n") else f"{head} |-"
-        yield from (f"{' ' * (indent + STEP)}{escaped(one)}" if one else "" for one in lines)
+        yield from (f"{' ' * (indent + STEP)}{escaped(line)}" if line else "" for line in lines)
     else:
         yield f"{head} {scalar(value)}"
 
@@ -126,14 +126,14 @@ def _text(head: str, value: str, indent: int) -> Iterator[str]:
 def flow(value: Any) -> str | None:
     """The value on one line; None where it holds what takes several."""
     match value:
-        case EmittedMap() if value.open or any(one.comments for one in value.lines):
+        case EmittedMap() if value.open or any(line.comments for line in value.lines):
             return None
         case EmittedMap():
-            return flow({one.key: one.value for one in value.lines})
-        case EmittedList() if any(one.comments or not isinstance(one.value, str) for one in value.lines):
+            return flow({line.key: line.value for line in value.lines})
+        case EmittedList() if any(line.comments or not isinstance(line.value, str) for line in value.lines):
             return None if value.lines else "[]"
         case EmittedList():
-            return flow([one.value for one in value.lines])
+            return flow([line.value for line in value.lines])
         case Mapping():
             parts = [(scalar(str(key)), flow(part)) for key, part in value.items()]
             return None if any(part is None for _, part in parts) else "{" + ", ".join(f"{key}: {part}" for key, part in parts) + "}"
@@ -150,9 +150,9 @@ def closed(value: Any) -> str:
     """The value on one line, whatever it holds; comments in it are lost."""
     match value:
         case EmittedMap():
-            return "{" + ", ".join(f"{scalar(one.key or '')}: {closed(one.value)}" for one in value.lines) + "}"
+            return "{" + ", ".join(f"{scalar(line.key or '')}: {closed(line.value)}" for line in value.lines) + "}"
         case EmittedList():
-            return "[" + ", ".join(closed(one.value) for one in value.lines) + "]"
+            return "[" + ", ".join(closed(line.value) for line in value.lines) + "]"
         case Mapping():
             return "{" + ", ".join(f"{scalar(str(key))}: {closed(part)}" for key, part in value.items()) + "}"
         case list() | tuple():

@@ -37,6 +37,6 @@ def open_up(tracked: MarkedText, find: Callable[[Node], tuple[tuple[TrailStep, .
     new = text[:first] + made + text[last:]
     if prefix or not same(parse(text), new):
         raise Untouchable.at("it is inside braces that cannot be expanded", text, node.start)
-    places = dict(zip((one.start for one in leaves(parse(text).root)), (one.start for one in leaves(parse(new).root)), strict=True))
+    places = dict(zip((leaf.start for leaf in leaves(parse(text).root)), (leaf.start for leaf in leaves(parse(new).root)), strict=True))
     tracked.text = new
     tracked.marks = {name: places[index] for name, index in tracked.marks.items()}

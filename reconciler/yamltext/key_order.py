@@ -81,16 +81,16 @@ def document(kinds: Kinds, top: Sequence[str]) -> ValueShape:
 
 
 def _fill(shape: ValueShape, kinds: Kinds, kind: Kind, shapes: Mapping[str, ValueShape]) -> None:
-    fields = [one for one in kind.fields.values() if one.written]
-    identity = [one.name for one in fields if one.key]
-    values = [one.name for one in fields if not one.key and one.role is not FieldRole.SEED]
-    seeds = [one.name for one in fields if one.role is FieldRole.SEED]
+    fields = [declared_field for declared_field in kind.fields.values() if declared_field.written]
+    identity = [declared_field.name for declared_field in fields if declared_field.key]
+    values = [declared_field.name for declared_field in fields if not declared_field.key and declared_field.role is not FieldRole.SEED]
+    seeds = [declared_field.name for declared_field in fields if declared_field.role is FieldRole.SEED]
     tag = [kind.place.tag] if kind.place.tag is not None else []
     words = dict.fromkeys([FOR_EACH, "key", *tag, "id", *identity, *values, *seeds, *kinds.flags(kind.name), *RESERVED])
     shape.ranks = {word: at for at, word in enumerate(words)}
     sections = {section: ValueShape(each=shapes[one.name]) for section, one in kinds.sections(kind.name).items()}
     lists = {
-        section: ValueShape(tags={str(one.place.tag): shapes[one.name] for one in members})
+        section: ValueShape(tags={str(member.place.tag): shapes[member.name] for member in members})
         for section, members in kinds.lists(kind.name).items()
     }
     shape.inside = {**sections, **lists, **dict.fromkeys(kinds.singles(kind.name), ANY)}

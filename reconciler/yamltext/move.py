@@ -104,7 +104,7 @@ class Moving:
 
     def put(self, piece: Piece, host: Host, behind: Hashable | None) -> None:
         """Put a node into a list, which may not be there yet."""
-        beside = next((one for one in host.members if one == behind), next(iter(host.members), None))
+        beside = next((member for member in host.members if member == behind), next(iter(host.members), None))
         if beside is not None:
             self._beside(piece, beside, before=behind is None)
             return
@@ -117,12 +117,12 @@ class Moving:
             tracked = self.files[host.top]
             tree = parse(tracked.text)
             steps, body = (), tree.root
-        found = entry(body, host.section)
-        if found is None:
+        child = entry(body, host.section)
+        if child is None:
             self._new(piece, tracked, host, body)
         else:
-            alone(tree, tracked.text, (TrailStep(body, found),))
-            self._fill(piece, tracked, host, body, found)
+            alone(tree, tracked.text, (TrailStep(body, child),))
+            self._fill(piece, tracked, host, body, child)
 
     def _host(self, root: Node, tracked: MarkedText, host: Host) -> tuple[tuple[TrailStep, ...], Node]:
         find = node if host.tagged else resource
@@ -145,7 +145,7 @@ class Moving:
                 return
             self._open_up(tracked, steps, name)
             step = self._node(tracked, name)[1][-1]
-        airy = any("" in one.lead for one in step.holder.children)
+        airy = any("" in child.lead for child in step.holder.children)
         _paste(tracked, piece, begin(tracked.text, step.child) if before else end(tracked.text, step.child), step.child.column)
         if airy:
             moved = parse(tracked.text)
@@ -267,5 +267,5 @@ def _line(text: str, at: int) -> str:
 
 
 def _anchors(value: Node) -> list[str]:
-    below = [one for child in value.children for one in _anchors(child.value)]
+    below = [anchor for child in value.children for anchor in _anchors(child.value)]
     return below + ([value.anchor] if value.anchor is not None else [])

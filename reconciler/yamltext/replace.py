@@ -108,8 +108,8 @@ class _Edit:
             return self._span(None) if name == self.place.whole else None
         if self.node.shape == "scalar":
             return self._span(None) if name in (self.place.bare, self.place.tag) else None
-        found = entry(self.node, name)
-        return self._span(found) if found is not None else None
+        child = entry(self.node, name)
+        return self._span(child) if child is not None else None
 
     def _span(self, child: Child | None) -> str:
         value = child.value if child is not None else self.node
@@ -119,13 +119,13 @@ class _Edit:
         if self.node.shape == "alias":
             raise Untouchable.at("it is written elsewhere, and repeated here by an alias", self.text, self.node.start)
         edits = Edits(self.text, self.spelling)
-        found = entry(self.node, name)
-        if found is None and value is not DROP:
+        child = entry(self.node, name)
+        if child is None and value is not DROP:
             edits.add(self.node, name, value)
-        elif found is not None and value is DROP:
-            edits.drop(self.node, found, comment=True)
-        elif found is not None:
-            edits.replace(self.node, found, value)
+        elif child is not None and value is DROP:
+            edits.drop(self.node, child, comment=True)
+        elif child is not None:
+            edits.replace(self.node, child, value)
         return edits.done()
 
     def whole(self, value: Any) -> str:

@@ -20,7 +20,7 @@ class TrailStep:
     @property
     def index(self) -> int:
         """The child's place in its holder, from 0."""
-        return next(at for at, one in enumerate(self.holder.children) if one is self.child)
+        return next(at for at, child in enumerate(self.holder.children) if child is self.child)
 
     def beside(self, by: int) -> Child | None:
         """A sibling, None where there is none."""
@@ -64,7 +64,7 @@ def node(root: Node, index: int) -> tuple[tuple[TrailStep, ...], Node]:
 
 def entry(node: Node, name: str) -> Child | None:
     """What stands behind a key of a map."""
-    return next((one for one in node.children if one.key is not None and one.key.text == name), None)
+    return next((child for child in node.children if child.key is not None and child.key.text == name), None)
 
 
 def alone(tree: Tree, text: str, steps: tuple[TrailStep, ...]) -> None:
@@ -77,7 +77,7 @@ def alone(tree: Tree, text: str, steps: tuple[TrailStep, ...]) -> None:
 
 def repeated(root: Node, anchor: str) -> int:
     """How often an anchor is repeated."""
-    return sum(one.shape == "alias" and one.text == anchor for one in leaves(root))
+    return sum(leaf.shape == "alias" and leaf.text == anchor for leaf in leaves(root))
 
 
 def colon(text: str, child: Child) -> int:

@@ -85,7 +85,7 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def tree(self) -> Tree:
         events = _events(self.text)
@@ -95,7 +95,7 @@ class _Parser:
         root = self._node(event, events)
         head = self._head(root.start)
         comments = self._comments(root)
-        words = [*(one.text for one in comments), *(line for line in head if line)]
+        words = [*(comment.text for comment in comments), *(line for line in head if line)]
         Placing(root, comments).run()
         self._blanks(root)
         if root.children and head and head[-1] and "" in head:  # a comment of its own, right above the first key
@@ -124,19 +124,19 @@ class _Parser:
                 block = event.style in ("|", ">")
                 return Node("scalar", start, end, raw, event.value, plain=not event.style, block=block, anchor=event.anchor)
             case yaml.MappingStartEvent():
-                made = Node("map", start, end, flow=bool(event.flow_style), anchor=event.anchor)
+                node = Node("map", start, end, flow=bool(event.flow_style), anchor=event.anchor)
                 while not isinstance(event := next(events), yaml.MappingEndEvent):
                     key = self._node(event, events)
                     value = self._node(next(events), events)
-                    made.children.append(Child(key, value, key.start, self._column(key.start)))
+                    node.children.append(Child(key, value, key.start, self._column(key.start)))
             case _:
-                made = Node("list", start, end, flow=bool(event.flow_style), anchor=event.anchor)
+                node = Node("list", start, end, flow=bool(event.flow_style), anchor=event.anchor)
                 while not isinstance(event := next(events), yaml.SequenceEndEvent):
                     value = self._node(event, events)
-                    at = value.start if made.flow else self._dash(value.start)
-                    made.children.append(Child(None, value, at, self._column(at)))
-        made.end = self._at(event.end_mark) if made.flow else made.children[-1].value.end if made.children else end
-        return made
+                    at = value.start if node.flow else self._dash(value.start)
+                    node.children.append(Child(None, value, at, self._column(at)))
+        node.end = self._at(event.end_mark) if node.flow else node.children[-1].value.end if node.children else end
+        return node
 
     def _dash(self, index: int) -> int:
         """Where the dash of an item stands whose value begins at an index."""
@@ -145,8 +145,8 @@ class _Parser:
         while (at and not line.strip()) or line.lstrip().startswith("#"):
             at -= 1
             line = self.text[self.starts[at] : self.starts[at + 1]]
-        found = _DASH.match(line)
-        return self.starts[at] + found.end(1) - 1 if found is not None else index
+        match = _DASH.match(line)
+        return self.starts[at] + match.end(1) - 1 if match is not None else index
 
     # -- comments ------------------------------------------------------------------------------------------------------------------
 
@@ -197,7 +197,7 @@ class Placing:
 
     def __init__(self, root: Node, comments: list[Comment]) -> None:
         self.root, self.comments = root, comments
-        self.places = [one.start for one in comments]
+        self.places = [comment.start for comment in comments]
         self.seen: list[Child] = []  # every child that could own a comment, in the order of the text
         self.holders: dict[int, int] = {}  # the child that a value stands behind, by the id of the value
         self.around: list[tuple[Node, ...]] = []  # the maps and lists each of them stands in, outermost first
@@ -217,22 +217,22 @@ class Placing:
             self._walk(child.value, (*around, node))
 
     def run(self) -> None:
-        for one in self.comments:
-            at = bisect_right(self.starts, one.start)
+        for comment in self.comments:
+            at = bisect_right(self.starts, comment.start)
             after = self.seen[at] if at < len(self.seen) else None
-            last = self._last(at - 1, one)
+            last = self._last(at - 1, comment)
             if last is None:
-                self.root.tail.append(one.text)
+                self.root.tail.append(comment.text)
                 continue
             before = self.seen[last]
-            if one.alone:
-                lines = self._owner(one, before, self.around[last], after)
-                lines += [*([""] if one.blank else []), one.text]
+            if comment.alone:
+                lines = self._owner(comment, before, self.around[last], after)
+                lines += [*([""] if comment.blank else []), comment.text]
             elif before.remark is None:
                 moved = before.value.commented or any(node.commented for node in self.around[last])
-                before.remark, before.remark_column = one.text, 0 if moved else one.column
+                before.remark, before.remark_column = comment.text, 0 if moved else comment.column
             else:
-                before.lead.append(one.text)
+                before.lead.append(comment.text)
 
     def _last(self, at: int, one: Comment) -> int | None:
         """Which child began last before a comment, what stands in braces that are closed already not counted."""

@@ -45,7 +45,7 @@ def project(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project | N
         return None, Check(
             "project", Level.PROBLEM, f"{first}{more}", f"{options.command_line('validate')}{option} shows all of them.", id=first.id
         )
-    declared = [one for one in found.desired.resources.values() if not one.implied]
+    declared = [resource for resource in found.desired.resources.values() if not resource.implied]
     text = f"{found.settings.project}: {count(len(declared), 'resource')} in {count(len(found.settings.files), 'file')}"
     return found, Check("project", Level.OK, text)
 
@@ -149,15 +149,17 @@ def _nowhere() -> ConnectedService:
 def _contents(options: Options, project: Project, found: State) -> Iterator[Check]:
     from reconciler.report.words import count, listed
 
-    doubtful = sorted({str(one.address) for one in found.intents})
+    doubtful = sorted({str(intent.address) for intent in found.intents})
     if doubtful:
         text = f"{count(len(found.intents), 'request')} of an earlier run in doubt: {listed(doubtful, 3)}"
         yield Check(
             "state", Level.WARNING, text, f"{options.command_line('apply')} finds out first what happened to them.", id="RC-in-doubt"
         )
-    former = {old for one in project.desired.resources.values() for old in one.previously} | {one.old for one in project.desired.moved}
-    stray = [one for one in sorted(found.bindings) if one not in project.desired.resources and one not in former]
-    stray = [one for one in stray if not any(one.is_within(old) for old in former)]
+    former = {old for resource in project.desired.resources.values() for old in resource.previously} | {
+        moved.old for moved in project.desired.moved
+    }
+    stray = [binding for binding in sorted(found.bindings) if binding not in project.desired.resources and binding not in former]
+    stray = [address for address in stray if not any(address.is_within(old) for old in former)]
     if stray:
-        text = f"{count(len(stray), 'tracked resource')} no longer declared: {listed([str(one) for one in stray], 3)}"
+        text = f"{count(len(stray), 'tracked resource')} no longer declared: {listed([str(address) for address in stray], 3)}"
         yield Check("state", Level.WARNING, text, f"{options.command_line('plan')} shows what happens to them.", id="RC-no-longer-declared")

@@ -57,7 +57,7 @@ async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Check], Mapping[str
         except ServiceError as error:
             remedy = error.hint or "Check the URL, the network, the proxy (HTTPS_PROXY) and whether the service is running; then try again."
             return [Check("service", Level.PROBLEM, error.message, remedy, id=error.id)], None
-        found |= {str(one.get("id")): str(one.get("title", "")) for one in pages.items}
+        found |= {str(item.get("id")): str(item.get("title", "")) for item in pages.items}
     if not found:
         return [
             Check(
@@ -81,13 +81,13 @@ async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, r
         actual = await observe(reader, kinds, desired, state)
     except ServiceError as error:
         return [problem("reach", error)]
-    found = match(kinds, desired, state, actual)
+    matches = match(kinds, desired, state, actual)
     findings = [
-        _root(kinds, one, found.former.state, actual, found, reachable)
-        for one in desired.resources.values()
-        if one.address.container is None
+        _root(kinds, resource, matches.former.state, actual, matches, reachable)
+        for resource in desired.resources.values()
+        if resource.address.container is None
     ]
-    if any(one.level is Level.PROBLEM for one in findings):
+    if any(finding.level is Level.PROBLEM for finding in findings):
         return findings
     for (kind, reason), scopes in _unread(actual).items():
         text = f"{kind}: {reason}" + (f" (and {scopes - 1} more like it)" if scopes > 1 else "")
@@ -109,7 +109,7 @@ async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, r
                 f"everything that the project needs can be read: {count(seen, 'object')}, {count(reader.requests, 'request')}",
             )
         )
-    return [*findings, *await _lister(reader, kinds, project, actual, found), *_permissions(kinds, project, actual, found)]
+    return [*findings, *await _lister(reader, kinds, project, actual, matches), *_permissions(kinds, project, actual, matches)]
 
 
 def _root(kinds: Kinds, one: Declared, state: State, actual: Actual, found: Matches, reachable: Mapping[str, str]) -> Check:
@@ -143,8 +143,8 @@ def _root(kinds: Kinds, one: Declared, state: State, actual: Actual, found: Matc
 def _unread(actual: Actual) -> dict[tuple[str, str], int]:
     """How many readings of a kind failed for the same reason."""
     found: dict[tuple[str, str], int] = defaultdict(int)
-    for one in actual.unknown:
-        found[(one.kind, one.reason)] += 1
+    for unknown in actual.unknown:
+        found[(unknown.kind, unknown.reason)] += 1
     return found
 
 
@@ -187,10 +187,10 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
             continue
         reached = {reading.id(item) for item in pages.items}
         outer = kind.within or ""
-        missed = [one for one in actual.objects[kind.name].values() if one.id not in reached and one.deleted_at is None]
-        missed = [one for one in missed if one.within.get(outer) == holes.get(outer)]
+        missed = [observed for observed in actual.objects[kind.name].values() if observed.id not in reached and observed.deleted_at is None]
+        missed = [observed for observed in missed if observed.within.get(outer) == holes.get(outer)]
         if missed:
-            names = listed([f"{one.id} {str(one.raw.get('title', ''))!r}" for one in missed], SHOWN)
+            names = listed([f"{observed.id} {str(observed.raw.get('title', ''))!r}" for observed in missed], SHOWN)
             text = f"{lister.key} has no access to {count(len(missed), kind.name)}: {names}"
             findings.append(
                 Check(
@@ -217,10 +217,10 @@ def _permissions(kinds: Kinds, project: Project, actual: Actual, found: Matches)
     """Flags that changes of what is declared would want, and that the service says are false."""
     lacking: dict[tuple[str, str], list[str]] = defaultdict(list)
     asked = 0
-    for address, one in project.desired.resources.items():
-        kind = kinds[one.kind]
+    for address, declared in project.desired.resources.items():
+        kind = kinds[declared.kind]
         permission = kind.permission if address in found.ids else kind.create_permission
-        if one.implied or permission is None:
+        if declared.implied or permission is None:
             continue
         holder = address if permission.of is None else kinds.container(address, permission.of)
         flags = _flags(kinds, actual, found, holder)

@@ -72,7 +72,7 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
     ):
         state, sealed = journal.state(), kinds.sealed(store.digest_key())
         _check_free(state, address, id, desired.resources[address].kind)
-        calm = replace(state, intents=tuple(one for one in state.intents if one.address != address))
+        calm = replace(state, intents=tuple(intent for intent in state.intents if intent.address != address))
 
         async def look() -> run.Planned:
             async with Reader(service.settings, listener=narration) as reader:
@@ -81,10 +81,10 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
 
         with narration.phase(f"Reading {name}", where=service.where):
             binding = _bound(asyncio.run(look()).plan, calm, address, id)
-        doubtful = [one for one in state.intents if one.address == address]
-        made = [one for one in doubtful if one.verb == "create"]
-        again = [IntentEnding(one.id, "not-sent", "resolved by hand: planned again") for one in doubtful if one not in made]
-        journal.settle([*again, *(IntentEnding(one.id, "recovered", None, bind=(binding,)) for one in made)])
+        doubtful = [intent for intent in state.intents if intent.address == address]
+        made = [intent for intent in doubtful if intent.verb == "create"]
+        again = [IntentEnding(intent.id, "not-sent", "resolved by hand: planned again") for intent in doubtful if intent not in made]
+        journal.settle([*again, *(IntentEnding(intent.id, "recovered", None, bind=(binding,)) for intent in made)])
         if not made:
             journal.remember(bind=[binding])
         journal.finish(exit_code=exits.DONE, summary={})
@@ -97,7 +97,7 @@ def _identity(kinds: Kinds, desired: Desired, address: Address, id: str | None) 
 
     if id is None:
         return None
-    ids = {at: one.id for at, one in desired.resources.items()}
+    ids = {at: declared.id for at, declared in desired.resources.items()}
     kind = kinds.of(address)
     return kind.identity(bare(id), path_ids(kinds, address.container, ids.get)) if kind.local_ids else id
 
@@ -122,7 +122,10 @@ def _check_free(state: State, address: Address, id: str | None, kind: str) -> No
     if held is not None and held.id != id:
         wrong = f"{address} already tracks {bare(held.id)}"
         raise Refused(wrong, id="RC-already-tracked", hint="Stop managing that object first: reconciler state forget ADDRESS.")
-    other = next((one.address for one in state.bindings.values() if (one.kind, one.id) == (kind, id) and one.address != address), None)
+    other = next(
+        (binding.address for binding in state.bindings.values() if (binding.kind, binding.id) == (kind, id) and binding.address != address),
+        None,
+    )
     if other is not None:
         wrong = f"{bare(id)} is already tracked as {other}"
         raise Refused(wrong, id="RC-already-tracked", hint=f"If its key changed, write previously: on {address}.")
@@ -131,11 +134,11 @@ def _check_free(state: State, address: Address, id: str | None, kind: str) -> No
 def _bound(plan: Plan, state: State, address: Address, id: str | None) -> Binding:
     """The binding that the planner would remember. Raises `Refused` where it would not adopt the object."""
     blocked = next((one for one in plan.blocked if one.address == address), None)
-    found = plan.memory.bind.get(address) or state.bindings.get(address)
-    if found is None or (id is not None and found.id != id):
+    binding = plan.memory.bind.get(address) or state.bindings.get(address)
+    if binding is None or (id is not None and binding.id != id):
         what = f"no such object as {bare(id)} for {address}" if id is not None else f"no {address.kind} in {address.container}"
         reason = f"{address}: {blocked.reason}" if blocked is not None else f"there is {what}"
         raise Refused(
             reason, id=blocked.id if blocked is not None else "RC-no-such-object", hint=blocked.remedy if blocked is not None else None
         )
-    return found
+    return binding

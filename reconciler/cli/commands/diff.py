@@ -147,5 +147,8 @@ def _side(
             yield load(screen, replace(options, project=path, env=environment), kinds, decrypt=False, stand_ins=True)
         except ConfigError as error:
             name = commit.short if " " in commit.name else commit.name
-            problems = [Problem(f"{name}:{each.file}", each.line, each.column, each.message, id=each.id) for each in error.problems]
+            problems = [
+                Problem(f"{name}:{problem.file}", problem.line, problem.column, problem.message, id=problem.id)
+                for problem in error.problems
+            ]
             raise ConfigError(problems, more=error.more) from None

@@ -42,9 +42,9 @@ def command(screen: Screen, /, **words: Any) -> int:
 
     options = Options.of(screen, words)
     kinds = load_kinds()
-    project, found = local.project(screen, options, kinds)
+    project, check = local.project(screen, options, kinds)
     where = local.service(options, project)
-    findings = [found, where]
+    findings = [check, where]
     ready = where.level is Level.OK
     if not local.is_embedded(options, project):
         token = local.token()
@@ -61,7 +61,7 @@ def command(screen: Screen, /, **words: Any) -> int:
     else:
         screen.spans(checks_text(findings, width=screen.width))
     codes = [exits.WRONG] if project is None else []
-    codes += [exits.FAILED] if any(one.level is Level.PROBLEM for one in findings) else []
+    codes += [exits.FAILED] if any(finding.level is Level.PROBLEM for finding in findings) else []
     return exits.strongest(codes)
 
 

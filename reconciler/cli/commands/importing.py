@@ -77,25 +77,25 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
         if project is not None:
             if not dry_run:
                 agreed_to(screen, options, project, service)
-            found = _added(screen, options, service, kinds, actual, project)
+            imported = _added(screen, options, service, kinds, actual, project)
         else:
             owner = _owner(screen, kinds, actual, member)
-            found = _written(kinds, actual, service, options, directory, owner)
+            imported = _written(kinds, actual, service, options, directory, owner)
         if dry_run:
-            for path, text in found.files.items():
+            for path, text in imported.files.items():
                 screen.out("\n".join(map(terminal, [f"--- {path}", *text.split("\n"), ""])))
-            _tell_missing(screen, found)
+            _tell_missing(screen, imported)
             return 0
-        before = {path: (directory / path).read_bytes() for path in found.files if (directory / path).exists()}
-        _write(directory, found.files, kinds, project)
+        before = {path: (directory / path).read_bytes() for path in imported.files if (directory / path).exists()}
+        _write(directory, imported.files, kinds, project)
         try:
             made = load(screen, options, kinds)
             if project is None:
                 _check_untracked(screen, options, made, service)
         except (ConfigError, UsageError):
-            _take_back(directory, found.files, before)
+            _take_back(directory, imported.files, before)
             raise
-        return _adopt(screen, options, service, kinds, actual, made, found)
+        return _adopt(screen, options, service, kinds, actual, made, imported)
 
 
 def _list(screen: Screen, narration: Narration, service: ConnectedService, kinds: Kinds) -> None:
@@ -140,7 +140,7 @@ def _written(
 
 def _declared(project: Project, org: str | None) -> str:
     """The organization that is meant, of those the project declares."""
-    ids = [one.id for one in project.desired.resources.values() if one.address.container is None and one.id is not None]
+    ids = [resource.id for resource in project.desired.resources.values() if resource.address.container is None and resource.id is not None]
     if org is None and len(ids) == 1:
         return ids[0]
     if org not in ids:
@@ -183,7 +183,7 @@ def _owner(screen: Screen, kinds: Kinds, actual: Actual, named: str | None) -> s
     from reconciler.text.escape import terminal
 
     def keys(found: Iterable[Observed]) -> list[str]:
-        return [str(one.values[key_is]) for one in found if (key_is := kinds[one.kind].place.key_is)]
+        return [str(observed.values[key_is]) for observed in found if (key_is := kinds[observed.kind].place.key_is)]
 
     if named is not None:
         owner = next((key for key in keys(people(kinds, actual.objects)) if key.casefold() == named.casefold()), None)
@@ -191,7 +191,7 @@ def _owner(screen: Screen, kinds: Kinds, actual: Actual, named: str | None) -> s
             wrong = f"{named} is not a member of the organization"
             raise UsageError(wrong, id="RC-not-a-member", hint="Pass the e-mail of a member: --member ada@acme.example")
         return owner
-    able = keys(sorted(reaching(kinds, actual.objects), key=lambda one: one.id))
+    able = keys(sorted(reaching(kinds, actual.objects), key=lambda observed: observed.id))
     if len(able) > 1:
         told = f"Took {terminal(able[0])}, one of {len(able)} with access to everything, as the owner of the token."
         screen.say(f"{told} If that is wrong, correct service.member.")
@@ -240,10 +240,10 @@ def _adopt(
         accounted(journal),
     ):
         state, kinds = journal.state(), kinds.sealed(store.digest_key())
-        made = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
-        journal.remember(**remembered(made.memory))
-        journal.remember(places=made.places)
-        code = _tell(screen, options.project, made, found)
+        new_plan = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
+        journal.remember(**remembered(new_plan.memory))
+        journal.remember(places=new_plan.places)
+        code = _tell(screen, options.project, new_plan, found)
         journal.finish(exit_code=code, summary={})
     return exits.strongest([code, exits.PARTLY if actual.unknown else exits.DONE])
 
@@ -288,7 +288,7 @@ def _tell(screen: Screen, directory: Path, made: Plan, found: ImportedProject) -
     files, objects = count(len(found.files), "file"), count(len(made.memory.bind), "object")
     screen.out(f"Wrote {files} to {near(directory)} and tracked {objects}.\n")
     _tell_missing(screen, found)
-    differing = [str(step.address) for step in made.steps] + [f"{one.address}: {one.reason}" for one in made.blocked]
+    differing = [str(step.address) for step in made.steps] + [f"{blocked.address}: {blocked.reason}" for blocked in made.blocked]
     if differing:
         screen.say("These differ from what was read: " + "; ".join(dict.fromkeys(differing)))
     screen.say(f"Next: reconciler plan {near(directory)}")

@@ -146,14 +146,14 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words:
     with changing(screen, Options.of(screen, words), address, command="state forget") as journal:
         state = journal.state()
         if in_doubt:
-            found = [one.address for one in state.intents if one.address == address]
+            found = [intent.address for intent in state.intents if intent.address == address]
             if not found:
                 raise UsageError(f"no request of {address} is in doubt", id="RC-not-in-doubt", hint="reconciler plan shows what is.")
             why = "closed by hand as not done"
-            journal.settle([IntentEnding(one.id, "failed", why) for one in state.intents if one.address == address])
+            journal.settle([IntentEnding(intent.id, "failed", why) for intent in state.intents if intent.address == address])
             screen.out(f"{address} is no longer in doubt.\n")
         else:
-            found = [one for one in state.bindings if one == address or one.is_within(address)]
+            found = [binding for binding in state.bindings if binding == address or binding.is_within(address)]
             if not found:
                 raise not_bound(address)
             journal.remember(forget=found)

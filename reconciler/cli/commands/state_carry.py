@@ -124,7 +124,7 @@ def without_secrets(document: StateDocument, kinds: Kinds) -> StateDocument:
 
     def shown(binding: BindingData) -> BindingData:
         kind = kinds.get(binding["kind"])
-        hidden = {name for name, one in kind.fields.items() if one.sensitive} if kind is not None else set()
+        hidden = {name for name, field in kind.fields.items() if field.sensitive} if kind is not None else set()
         return {**binding, "fields": {name: pair for name, pair in binding["fields"].items() if name not in hidden}}
 
     return {**document, "bindings": [shown(one) for one in document["bindings"]]}

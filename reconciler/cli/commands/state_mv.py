@@ -118,7 +118,7 @@ def renamed(state: State, old: Address, new: Address) -> dict[Address, Address]:
     if container is not None and container not in state.bindings:
         wrong = f"{container} is not tracked, so nothing below it can be"
         raise UsageError(wrong, id="RC-not-tracked", hint="reconciler state list shows the tracked addresses.")
-    doubtful = next((one.address for one in state.intents if one.address == old or one.address.is_within(old)), None)
+    doubtful = next((intent.address for intent in state.intents if intent.address == old or intent.address.is_within(old)), None)
     if doubtful is not None:
         raise Refused(f"a request of {doubtful} is in doubt", id="RC-in-doubt", hint="reconciler apply finds out what happened to it.")
     moves = {at: Address(new.parts + at.parts[len(old.parts) :]) for at in state.bindings if at == old or at.is_within(old)}

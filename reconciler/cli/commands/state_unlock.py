@@ -49,19 +49,19 @@ def command(screen: Screen, /, force: str | None, **words: Any) -> None:
         return
     with open_store(screen, options, project, service, create=False) as store:
         warned(screen, options, project, service, store)
-        found = store.condition()
-    if found.path is not None:
-        _of_a_file(screen, found, force)
+        condition = store.condition()
+    if condition.path is not None:
+        _of_a_file(screen, condition, force)
         return
-    if found.holder is None:
+    if condition.holder is None:
         screen.out("Nobody holds the state; there is nothing to unlock.\n")
         return
     if force is None:
-        screen.out(f"{_held(found.holder)}, for another {found.seconds:.0f} s unless it renews its lease.\n")
+        screen.out(f"{_held(condition.holder)}, for another {condition.seconds:.0f} s unless it renews its lease.\n")
         again = options.command_line("state unlock")
-        screen.say(f"{ONLY_SHOWS} If that run hangs and cannot be ended: {again} --force {found.holder.run[:SHORTEST]}")
+        screen.say(f"{ONLY_SHOWS} If that run hangs and cannot be ended: {again} --force {condition.holder.run[:SHORTEST]}")
         return
-    holder = _meant(found.holder, force)
+    holder = _meant(condition.holder, force)
     with (
         open_store(screen, options, project, service, create=True) as store,
         store.lease(who=who(), command=f"state unlock --force {holder.run[:SHORTEST]}", instead_of=holder.run) as journal,

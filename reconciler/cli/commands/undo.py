@@ -73,12 +73,12 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         for note in session.recover():
             screen.say(note)
         session.alone = True
-        found = _inverse(session, store, past.id)
-        _about(session, found)
-        _tell_what_stays(screen, found.cannot)
-        _tell_what_turns(screen, found.turns)
+        inverse = _inverse(session, store, past.id)
+        _about(session, inverse)
+        _tell_what_stays(screen, inverse.cannot)
+        _tell_what_turns(screen, inverse.turns)
         planned = agreed(screen, options, session, ask=not yes, full=full)
-        if planned is not None and found.turns and not yes and not planned.plan.pending:
+        if planned is not None and inverse.turns and not yes and not planned.plan.pending:
             if not screen.can_ask:
                 raise no_terminal("undo")
             planned = planned if click.confirm("Change the state? This needs no requests.", default=False, err=True) else None
@@ -86,17 +86,17 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
             screen.say("Nothing was undone.")
             journal.finish(exit_code=exits.FAILED, summary={})
             return exits.FAILED
-        lines = _lines(session, planned, found.turns)
+        lines = _lines(session, planned, inverse.turns)
         outcome = session.apply(planned, on_error=on_error)
-        turned = _turned(screen, journal, outcome, found.turns, past.id[:ID_SHOWN])
+        turned = _turned(screen, journal, outcome, inverse.turns, past.id[:ID_SHOWN])
         code = exits.of_outcome(outcome, signal=session.signal)
-        if found.cannot:
+        if inverse.cannot:
             code = exits.strongest([code, exits.PARTLY if outcome.results or turned or outcome.plan.changes else exits.REFUSED])
         journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in StepStatus})
     if options.format == "json":
-        screen.document(undo_document(past, outcome, turned, found.cannot, lines))
+        screen.document(undo_document(past, outcome, turned, inverse.cannot, lines))
     elif outcome.results or outcome.notes:
-        done = f"Run {past.id[:ID_SHOWN]} is undone{', except for what is listed' if found.cannot else ''}."
+        done = f"Run {past.id[:ID_SHOWN]} is undone{', except for what is listed' if inverse.cannot else ''}."
         again = f"reconciler undo {past.id[:ID_SHOWN]} again"
         screen.spans(outcome_text(screen.masked_data(outcome), width=screen.width, onward=Onward(done, again)))
     _tell_what_wants_it_again(screen, lines)
@@ -136,7 +136,7 @@ def _turned(screen: Screen, journal: Journal, outcome: Outcome, turns: Collectio
 
     if not turns:
         return ()
-    if outcome.plan.deferred or outcome.plan.blocked or any(one.status is not StepStatus.DONE for one in outcome.results):
+    if outcome.plan.deferred or outcome.plan.blocked or any(result.status is not StepStatus.DONE for result in outcome.results):
         screen.say(f"The state was not changed, because not everything was done. To try again: reconciler undo {run}")
         return ()
     forget, rename, protect = as_remembered(turns)
@@ -168,7 +168,7 @@ def _tell_what_turns(screen: Screen, turns: Collection[StateChange]) -> None:
     from reconciler.report.state_changes import turn_line
 
     if turns:
-        screen.say("Changes of the state, without requests:\n" + "\n".join(f"  {turn_line(one)}" for one in turns))
+        screen.say("Changes of the state, without requests:\n" + "\n".join(f"  {turn_line(turn)}" for turn in turns))
 
 
 def _tell_what_wants_it_again(screen: Screen, lines: Collection[YamlLine]) -> None:

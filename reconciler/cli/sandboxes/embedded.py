@@ -126,7 +126,7 @@ def seed_document(project: Project, kinds: Kinds) -> dict[str, list[dict[str, An
     """What a project takes for granted: its roots, an admin, its people, every object it adopts by `id`; and its own seed file."""
     resources = project.desired.resources
     seed: dict[str, list[dict[str, Any]]] = {kind.seeds: [] for kind in kinds.values() if kind.seeds}
-    roots = {address: one.id for address, one in resources.items() if address.container is None and one.id is not None}
+    roots = {address: resource.id for address, resource in resources.items() if address.container is None and resource.id is not None}
     for address, id in roots.items():
         seed[kinds[resources[address].kind].seeds].append({"id": id, "title": _title(resources[address])})
     for kind in kinds.values():
@@ -146,7 +146,11 @@ def _people(project: Project, kind: Kind, roots: Mapping[Address, str]) -> Itera
     resources = project.desired.resources.values()
     names, admin = _Names(), _admin(project, kind)
     for address, id in roots.items():
-        emails = {_email(one): bare(one.id) if one.id is not None else None for one in resources if _is_person(one, kind, address)}
+        emails = {
+            _email(resource): bare(resource.id) if resource.id is not None else None
+            for resource in resources
+            if _is_person(resource, kind, address)
+        }
         for email in dict.fromkeys([admin, *emails]):
             user = names.id(email, emails.get(email))
             person = {str(kind.within): id, "id": user, str(kind.place.key_is): email, "displayName": names.name(email)}
@@ -187,8 +191,10 @@ def _admin(project: Project, kind: Kind) -> str:
     desired, scarce = project.desired, kind.scarce
     if desired.lister is not None:
         return desired.lister.key.lower()
-    people = [one for one in desired.resources.values() if one.kind == kind.name and scarce is not None]
-    return next((_email(one) for one in people if scarce and one.values.get(scarce.name) == scarce.scarce), "admin@sandbox.example")
+    people = [resource for resource in desired.resources.values() if resource.kind == kind.name and scarce is not None]
+    return next(
+        (_email(person) for person in people if scarce and person.values.get(scarce.name) == scarce.scarce), "admin@sandbox.example"
+    )
 
 
 class _Names:
@@ -234,11 +240,11 @@ def read_document(path: Path) -> Any:
 
     try:
         with path.open("rb") as file:
-            found = read(file.read(FILE_MAX + 1), str(path))
+            document = read(file.read(FILE_MAX + 1), str(path))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}", id="RC-file-not-read") from error
-    if found.problems:
-        raise ConfigError(found.problems)
+    if document.problems:
+        raise ConfigError(document.problems)
 
     def plain(node: Node | None) -> Any:
         match node:
@@ -251,7 +257,7 @@ def read_document(path: Path) -> Any:
             case None:
                 return None
 
-    return plain(found.data)
+    return plain(document.data)
 
 
 def _merged(mine: dict[str, list[dict[str, Any]]], own: Mapping[str, Any], kinds: Kinds) -> dict[str, Any]:

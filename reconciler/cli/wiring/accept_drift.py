@@ -34,9 +34,9 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     root, before = read(options.project, kinds)
     plain = {file: text.removeprefix(BOM).replace(CRLF, "\n") for file, text in before.items()}
     picked = chosen(drift, words, project.desired.generated)
-    found = match(kinds, project.desired, planned.state, planned.actual)
-    excluded = excluded_objects(kinds, project.desired, planned.state, planned.actual, found)
-    acceptance = Acceptance(kinds, project.desired, found.former.state, planned.actual, found.ids, plain, excluded)
+    matches = match(kinds, project.desired, planned.state, planned.actual)
+    excluded = excluded_objects(kinds, project.desired, planned.state, planned.actual, matches)
+    acceptance = Acceptance(kinds, project.desired, matches.former.state, planned.actual, matches.ids, plain, excluded)
     texts = acceptance.edited(picked, planned.plan.strayed)
     for file, made in texts.items():
         _write(root / file, _as_it_was(made, before[file]))
@@ -46,9 +46,9 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
         for file in texts:
             _write(root / file, before[file])
         raise
-    for each in picked:
-        where = f" in {each.one.source.file}" if each.one.source is not None else ""
-        screen.out(f"{each}: its lines were moved.\n" if each.moved else f"{each} was updated{where}.\n")
+    for accepted in picked:
+        where = f" in {accepted.one.source.file}" if accepted.one.source is not None else ""
+        screen.out(f"{accepted}: its lines were moved.\n" if accepted.moved else f"{accepted} was updated{where}.\n")
 
 
 def _as_it_was(text: str, before: str) -> str:
@@ -87,7 +87,7 @@ def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
         return fields | {f"{change.address}" for change in made.changes if Action.MOVE in change.actions}
 
     every, before = pending(again), pending(plan(kinds, project.desired, planned.state, planned.actual))
-    left = sorted(every & {str(each) for each in picked} | every - before)
+    left = sorted(every & {str(accepted) for accepted in picked} | every - before)
     if left:
         wrong = f"the change could not be written to the YAML, which was not changed: {', '.join(left)}"
         raise ReconcilerError(wrong, id="RC-edit-by-hand", hint="Change it by hand.")

@@ -87,9 +87,9 @@ def _secrets(project: Project, kinds: Kinds) -> Iterator[str]:
     """Every text in a field that is declared sensitive, whatever it came from: the YAML, a file, a variable."""
     from reconciler.config.language.variables import texts
 
-    for one in project.desired.resources.values():
-        fields = kinds[one.kind].fields
-        for name, value in one.values.items():
+    for resource in project.desired.resources.values():
+        fields = kinds[resource.kind].fields
+        for name, value in resource.values.items():
             if name in fields and fields[name].sensitive:
                 yield from texts(value)
 

@@ -91,12 +91,12 @@ async def make_plan(
     def make(actual: Actual) -> Plan:
         return plan(kinds, desired, state, actual, selection=selection, allow_replace=extent.allow_replace)
 
-    made, actual = await planned(reader, kinds, actual, make)
+    new_plan, actual = await planned(reader, kinds, actual, make)
     seconds, reads = time.monotonic() - began, reader.requests - before
-    _check_targets(selection, desired, state, made)
-    ahead = forecast(len(made.steps), reads, seconds, reader.allowance)
+    _check_targets(selection, desired, state, new_plan)
+    ahead = forecast(len(new_plan.steps), reads, seconds, reader.allowance)
     stage(PROVING)
-    proved = prove(kinds, desired, state, actual, made, selection=selection)
+    proved = prove(kinds, desired, state, actual, new_plan, selection=selection)
     return Planned(_judged(kinds, desired, actual, proved), state, actual, began, ahead)
 
 
@@ -116,7 +116,12 @@ def _import_planner() -> None:
 def _check_targets(selection: Selection, desired: Desired, state: State, made: Plan) -> None:
     """Raise `UsageError` at a target that is nothing: a typing error must not pass for "no changes"."""
 
-    addresses = [*desired.resources, *state.bindings, *(change.address for change in made.changes), *(one.address for one in made.blocked)]
+    addresses = [
+        *desired.resources,
+        *state.bindings,
+        *(change.address for change in made.changes),
+        *(blocked.address for blocked in made.blocked),
+    ]
     for glob in selection.targets:
         if not any(glob.matches(address) for address in addresses):
             raise UsageError(
@@ -245,8 +250,8 @@ class ApplySession:
 
         selection = replace(self.selection, only=only)
         state, actual = planned.state, planned.actual
-        made = plan(self.kinds, self.desired, state, actual, selection=selection, allow_replace=replaceable(self.options))
-        proved = prove(self.kinds, self.desired, state, actual, made, selection=selection)
+        new_plan = plan(self.kinds, self.desired, state, actual, selection=selection, allow_replace=replaceable(self.options))
+        proved = prove(self.kinds, self.desired, state, actual, new_plan, selection=selection)
         return replace(planned, plan=_judged(self.kinds, self.desired, actual, proved))
 
     def apply(

@@ -64,8 +64,8 @@ def _project(settings: Mapping[str, Any]) -> Project:
     from reconciler.model import Desired
 
     paths = {name: Path(settings[name]) for name in _PATHS if settings[name] is not None}
-    made = ProjectSettings(**{**settings, **paths, "files": ()})
-    return Project(made, Desired(made.project, None, {}, {}, frozenset()))
+    project_settings = ProjectSettings(**{**settings, **paths, "files": ()})
+    return Project(project_settings, Desired(project_settings.project, None, {}, {}, frozenset()))
 
 
 def _digest(text: bytes) -> str:

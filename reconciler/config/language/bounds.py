@@ -165,7 +165,7 @@ def kind_of(value: Any) -> str:
 
 
 def listed(values: Sequence[Any]) -> str:
-    return " and ".join(kind_of(one) for one in values) or "nothing"
+    return " and ".join(kind_of(value) for value in values) or "nothing"
 
 
 def text_of(value: Any) -> str:

@@ -95,20 +95,20 @@ class _Bounded(NodeTransformer):
 
     def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802 -- as the visitor wants it
         self.generic_visit(node)
-        made: nodes.Expr | None = None
+        expression: nodes.Expr | None = None
         left = node.expr
         for operand in node.ops:
             pair = nodes.Filter(left, _COMPARE, [nodes.Const(operand.op), operand.expr], [], None, None, lineno=node.lineno)
-            made = pair if made is None else nodes.And(made, pair, lineno=node.lineno)
+            expression = pair if expression is None else nodes.And(expression, pair, lineno=node.lineno)
             left = operand.expr
-        assert made is not None
-        return made
+        assert expression is not None
+        return expression
 
     def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:  # noqa: N802 -- as the visitor wants it
         self.generic_visit(node)
         if not isinstance(node.arg, nodes.Slice):
             return node
-        bounds = [one or nodes.Const(None, lineno=node.lineno) for one in (node.arg.start, node.arg.stop, node.arg.step)]
+        bounds = [expression or nodes.Const(None, lineno=node.lineno) for expression in (node.arg.start, node.arg.stop, node.arg.step)]
         return nodes.Filter(node.node, _PART, bounds, [], None, None, lineno=node.lineno)
 
 
@@ -198,7 +198,7 @@ def compiled(text: str) -> Compiled:
         raise ExpressionError(_DEEP, id="RC-expression-limit") from None
     except (ValueError, MemoryError):
         raise ExpressionError("the expression cannot be read: a number is too large", id="RC-expression-limit") from None
-    keys = {id(one.node): _key(one) for one in found if isinstance(one, nodes.Getattr | nodes.Getitem)}
+    keys = {id(node.node): _key(node) for node in found if isinstance(node, nodes.Getattr | nodes.Getitem)}
     uses = [keys.get(id(one)) for one in found if isinstance(one, nodes.Name) and one.name == "vars"]
     return Compiled(
         run,
@@ -211,7 +211,7 @@ def compiled(text: str) -> Compiled:
 
 def _path(name: nodes.Name, found: list[nodes.Node]) -> tuple[str, ...]:
     """The keys that are written after a name, up to the first that is computed."""
-    after = {id(one.node): one for one in found if isinstance(one, nodes.Getattr | nodes.Getitem)}
+    after = {id(node.node): node for node in found if isinstance(node, nodes.Getattr | nodes.Getitem)}
     path: list[str] = []
     at: nodes.Node = name
     while (next_part := after.get(id(at))) is not None and (key := _key(next_part)) is not None:

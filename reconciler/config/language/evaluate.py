@@ -208,7 +208,7 @@ class Evaluation:
             for entry in node.entries.values():
                 entry.node = self.node(entry.node)
         elif isinstance(node, List):
-            node.items = [self.node(one) for one in node.items]
+            node.items = [self.node(item) for item in node.items]
         elif node.value is UNREAD and holds_expression(node.text):  # what an expression gave is not looked at again
             return self.scalar(node, self.evaluator) or Scalar(node.at, "", False)
         return node
@@ -218,7 +218,7 @@ class Evaluation:
         from reconciler.config.language.bounds import ExpressionError, NoValue
 
         try:
-            found = evaluator.scalar(node.text)
+            evaluated = evaluator.scalar(node.text)
         except ExpressionError as error:
             if unset := self.variables.unset & set(_VARIABLE.findall(node.text)):
                 return self._stand_in(node, unset)
@@ -230,11 +230,11 @@ class Evaluation:
             else:
                 self.problems.settle(Problem(*place, put(error.message), id=error.id))
             return None
-        if self.stand_ins and (found.value is UNKNOWN or not self.variables.unset.isdisjoint(found.tainted)):
-            return self._stand_in(node, found.tainted, found.value)
-        if isinstance(found.value, str):
-            return Scalar(node.at, found.value, False, found.value, found.tainted, computed=True)
-        made = lifted(found.value, node.at, found.tainted)
+        if self.stand_ins and (evaluated.value is UNKNOWN or not self.variables.unset.isdisjoint(evaluated.tainted)):
+            return self._stand_in(node, evaluated.tainted, evaluated.value)
+        if isinstance(evaluated.value, str):
+            return Scalar(node.at, evaluated.value, False, evaluated.value, evaluated.tainted, computed=True)
+        made = lifted(evaluated.value, node.at, evaluated.tainted)
         return made if isinstance(made, Map) else replace(made, computed=True)
 
     def _stand_in(self, node: Scalar, names: Collection[str], value: Any = None) -> Scalar:

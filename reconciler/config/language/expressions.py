@@ -140,10 +140,10 @@ class Evaluator:
 
     def with_names(self, names: Mapping[str, Any], taint: Collection[str] = ()) -> Evaluator:
         """The same with more names, which were made of tainted variables or of none."""
-        made = copy(self)
-        made.names, made.taint = {**self.names, **names}, self.taint | frozenset(taint)
-        made.context = {**self.context, **names}
-        return made
+        evaluator = copy(self)
+        evaluator.names, evaluator.taint = {**self.names, **names}, self.taint | frozenset(taint)
+        evaluator.context = {**self.context, **names}
+        return evaluator
 
     def scalar(self, text: str) -> Evaluated:
         """The value of a scalar: of its hole where it is one whole hole, else a text. Raises `ExpressionError`."""
@@ -153,7 +153,7 @@ class Evaluator:
         try:
             if len(parts) == 1 and isinstance(parts[0], Hole):
                 return Evaluated(self._value(parts[0], taint, plain), tuple(sorted(taint)))
-            texts = [self._value(one, taint, text_of) if isinstance(one, Hole) else one for one in parts]
+            texts = [self._value(part, taint, text_of) if isinstance(part, Hole) else part for part in parts]
         finally:
             WORK.reset(token)
         if UNKNOWN in texts:

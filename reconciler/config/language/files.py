@@ -28,7 +28,7 @@ class ProjectFiles:
         self, root: Path, refused: Collection[Path] = (), *, texts: dict[str, str] | None = None, allowed: Collection[Path] = ()
     ) -> None:
         self.root, self.texts = root.resolve(), texts if texts is not None else {}
-        self.refused = frozenset(Path(f"{one.resolve()}{more}") for one in refused for more in _COMPANIONS)
+        self.refused = frozenset(Path(f"{file.resolve()}{more}") for file in refused for more in _COMPANIONS)
         self.allowed = tuple(path.resolve() for path in allowed)
 
     def __call__(self, path: str) -> str:
@@ -87,7 +87,7 @@ class ProjectFiles:
             status = os.fstat(handle)
             if not stat.S_ISREG(status.st_mode):
                 raise ExpressionError(f"{shown} is not a text file", id="RC-not-a-text-file")
-            if found in self.refused or any(_same(one, status) for one in self.refused):
+            if found in self.refused or any(_same(path, status) for path in self.refused):
                 raise ExpressionError(f"{shown} is the database of a state or a sandbox, which is not allowed", id="RC-file-is-a-database")
             with open(handle, "rb", closefd=False) as file:
                 return file.read(FILE_MAX + 1)

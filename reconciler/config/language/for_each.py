@@ -148,7 +148,7 @@ class ForEachCopies:
                 return node
             return self._scalar(node, scope) or Scalar(node.at, "", False)
         if isinstance(node, List):
-            return List(node.at, [self._copy(one, scope) for one in node.items])
+            return List(node.at, [self._copy(item, scope) for item in node.items])
         if FOR_EACH in node.entries:
             return NestedForEach(node.at, node.entries, scope)
         made: dict[str, MapEntry] = {}

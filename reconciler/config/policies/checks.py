@@ -158,7 +158,7 @@ def _kind(scope: ExpressionScope, call: FunctionCall, name: str | None) -> Itera
 
 
 def _known_field(call: str, field: str, kinds: Collection[Kind]) -> Iterator[Mistake]:
-    known = {name for kind in kinds for name, one in kind.fields.items() if not one.sensitive}
+    known = {name for kind in kinds for name, declared_field in kind.fields.items() if not declared_field.sensitive}
     if field not in known:
         yield Mistake(
             "RC-unknown-field",

@@ -212,14 +212,14 @@ class PolicySections:
         """The policy with its expression, which is checked; problems are noted."""
         try:
             source = test_of(node, "assert")
-            found = read(source)
+            uses = read(source)
         except ExpressionError as error:
             self.problems.add(node.at, error.message, id=error.id)
             return policy
-        if self._fits(scope, found, node.at) and not found.boolean:
+        if self._fits(scope, uses, node.at) and not uses.boolean:
             wrong = 'assert must be true or false, and this expression is neither; compare it: … == "a value"'
             self.problems.add(node.at, wrong, id="RC-policy-expression")
-        for call in found.calls:
+        for call in uses.calls:
             if call.name == INSIDE and call.arguments and call.arguments[0] is not None:
                 asked = call.arguments[0]
                 self.asks |= {(address, asked) for address, kind in self.addresses.items() if policy.applies(address, kind)}

@@ -96,7 +96,7 @@ class Resources:
         }
 
     def fields(self, kind: Kind) -> Schema:
-        return {name: self._field(kind, one) for name, one in kind.fields.items() if one.written and name != kind.place.key_is}
+        return {name: self._field(kind, field) for name, field in kind.fields.items() if field.written and name != kind.place.key_is}
 
     def _field(self, kind: Kind, field: Field) -> Schema:
         made = copy.deepcopy(_of_type(field.type, kind.name))

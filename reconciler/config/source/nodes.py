@@ -124,7 +124,7 @@ def first_unevaluated(node: Node) -> Scalar | None:
     if isinstance(node, Scalar):
         return node if node.value is UNREAD and holds_expression(node.text) else None
     parts = [entry.node for entry in node.entries.values()] if isinstance(node, Map) else node.items
-    return next((found for part in parts if (found := first_unevaluated(part)) is not None), None)
+    return next((scalar for part in parts if (scalar := first_unevaluated(part)) is not None), None)
 
 
 _NULLS: Final = frozenset({"null", "Null", "NULL", "~"})
@@ -183,9 +183,9 @@ def first_tainted(node: Node) -> Scalar | None:
     if isinstance(node, Scalar):
         return node if node.taint else None
     for part in node.items if isinstance(node, List) else [entry.node for entry in node.entries.values()]:
-        found = first_tainted(part)
-        if found is not None:
-            return found
+        scalar = first_tainted(part)
+        if scalar is not None:
+            return scalar
     return None
 
 

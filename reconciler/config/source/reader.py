@@ -139,18 +139,18 @@ class _Reader:
             tag = _cut(replaced(event.tag.replace("tag:yaml.org,2002:", "!!").strip()))
             self._problem(event, f"the tag {tag} is not allowed; the field determines the type", id="RC-yaml-tag")
         if kind is yaml.ScalarEvent:
-            made: Node = Scalar(self._at(event), self._text(event), not event.style)
+            node: Node = Scalar(self._at(event), self._text(event), not event.style)
         else:
             if depth > DEPTH_MAX:
                 raise self._stop_at(event, f"maps and lists have more than {DEPTH_MAX} levels", id="RC-file-too-large")
             if event.anchor is not None:
                 self.open.append(event.anchor)
-            made = self._map(event, depth) if kind is yaml.MappingStartEvent else self._list(event, depth)
+            node = self._map(event, depth) if kind is yaml.MappingStartEvent else self._list(event, depth)
             if event.anchor is not None:
                 self.open.pop()
         if event.anchor is not None:
-            self.anchors[event.anchor] = made
-        return made
+            self.anchors[event.anchor] = node
+        return node
 
     def _list(self, start: Any, depth: int) -> List:
         items = []
@@ -236,9 +236,9 @@ class _Reader:
             meant = did_you_mean(name, self.anchors) if few else ""
             self._problem(event, f"anchor &{_cut(name)} is not defined before this alias{meant}", id="RC-alias")
             return Scalar(self._at(event), "", False)
-        made = self._copy(self.anchors[name], event)
-        made.at = self._at(event)
-        return made
+        node = self._copy(self.anchors[name], event)
+        node.at = self._at(event)
+        return node
 
     def _copy(self, node: Node, event: Any) -> Node:
         """A node of its own, as evaluating changes nodes."""
@@ -249,8 +249,8 @@ class _Reader:
         if isinstance(node, Scalar):
             return Scalar(node.at, node.text, node.plain)
         if isinstance(node, List):
-            return List(node.at, [self._copy(one, event) for one in node.items])
-        return Map(node.at, {key: MapEntry(key, one.at, self._copy(one.node, event)) for key, one in node.entries.items()})
+            return List(node.at, [self._copy(item, event) for item in node.items])
+        return Map(node.at, {key: MapEntry(key, entry.at, self._copy(entry.node, event)) for key, entry in node.entries.items()})
 
     # -- places and problems -------------------------------------------------------------------------------------------------------
 

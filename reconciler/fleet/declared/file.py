@@ -73,7 +73,7 @@ def _fleet(top: Map, problems: Problems) -> Fleet:
     words.rest()
     if not {"projects", "generators"} & top.entries.keys() and not words.meant("projects") and not words.meant("generators"):
         problems.add(top.at, "there are no projects; write projects: [{name: …, source: {git: …}}]", id="RC-missing-key")
-    made: list[FleetProject] = [one for one in declared if one is not None]
+    made: list[FleetProject] = [project for project in declared if project is not None]
     projects.duplicates(made, problems)
     known: list[Generator] = [one for one in generators if one is not None]
     return Fleet(tuple(made), tuple(known), defaults, soak, settings | _generators(known, refresh))

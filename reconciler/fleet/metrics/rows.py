@@ -66,12 +66,12 @@ def numbers(connection: Connection, *, per_project: bool) -> Numbers:
         parts = [func.coalesce(cast(reading[key].astext, Integer), 0) for key in keys]
         return parts[0] + parts[1] if len(parts) > 1 else parts[0]
 
-    each = select(
+    query = select(
         projects.c.name, projects.c.tenant, STATUS.label("status"), HEALTH.label("word"),
         func.extract("epoch", func.now() - projects.c.read_at).label("age"),
         number("ahead", "both").label("ahead"), number("drift", "both").label("drift"), number("unmanaged").label("unmanaged"),
     )  # fmt: skip
-    project = each.where(projects.c.orphaned_at.is_(None)).subquery()
+    project = query.where(projects.c.orphaned_at.is_(None)).subquery()
     age, sums = project.c.age, [func.sum(project.c[name]).label(name) for name in ("ahead", "drift", "unmanaged")]
     ages = (func.count().filter(age.is_(None)).label("unread"), func.max(age).label("oldest"), func.sum(age).label("ages"))
     words = (project.c.tenant, project.c.status, project.c.word)

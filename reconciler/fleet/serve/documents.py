@@ -161,9 +161,15 @@ def run(row: Mapping[str, Any]) -> Run:
 def approvals(judged: Judged) -> Approvals:
     """The approvals of the last plan."""
     decisions = [
-        Decision(person=made.person, approves=made.approves, classes=sorted(made.changes), digest=made.digest, reason=made.reason)
-        for made in judged.decisions
-        if made.person
+        Decision(
+            person=decision.person,
+            approves=decision.approves,
+            classes=sorted(decision.changes),
+            digest=decision.digest,
+            reason=decision.reason,
+        )
+        for decision in judged.decisions
+        if decision.person
     ]
     return _approvals(judged.plan, judged.verdict, decisions)
 

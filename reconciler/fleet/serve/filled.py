@@ -28,15 +28,15 @@ DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 def row_view(row: ProjectRow) -> views.RowView:
-    made, well, project = status_of(row), health_of(row), row.project
+    status, well, project = status_of(row), health_of(row), row.project
     return views.RowView(
         name=project.name,
         tenant=project.tenant,
         mode=project.mode,
-        status=made.word,
-        causes=made.causes,
-        age=made.age,
-        coverage=made.coverage,
+        status=status.word,
+        causes=status.causes,
+        age=status.age,
+        coverage=status.coverage,
         health=views.HealthView(well.word, shortened(well.sentences)),
         waits=row.waits,
         wave=project.wave,

@@ -125,15 +125,15 @@ def repository(cache: Path, url: str) -> Iterator[Path]:
         if not (folder / "HEAD").exists():
             shutil.rmtree(folder, ignore_errors=True)
             fetches = 1
-            made = run(
+            ended_command = run(
                 ["git", "init", "--quiet", "--bare", "--template=", str(folder)],
                 environ=environ(),
                 folder=cache,
                 seconds=SECONDS,
                 most=2**16,
             )
-            if made.code != 0:
-                raise SourceError(f"git cannot create a repository in {cache}: {reason(made)}", id="RC-git-failed")
+            if ended_command.code != 0:
+                raise SourceError(f"git cannot create a repository in {cache}: {reason(ended_command)}", id="RC-git-failed")
         lock.seek(0)
         lock.truncate()
         lock.write(str(fetches))

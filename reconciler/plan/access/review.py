@@ -80,15 +80,15 @@ class Review:
 
 def review(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan, readers: Sequence[NamedReader] = ()) -> Review:
     """The review of everything that was read. `readers`: those to show; all classes of readers where none is given."""
-    found = match(kinds, desired, state, actual)
-    simulation = simulate(kinds, actual, found.ids, plan.steps, plan.places)
+    matches = match(kinds, desired, state, actual)
+    simulation = simulate(kinds, actual, matches.ids, plan.steps, plan.places)
     then = simulation.actual() if plan.steps else actual
     now = Audiences(kinds, actual.objects, complete=actual.complete)
     sides = (now, Audiences(kinds, then.objects, complete=then.complete) if plan.steps else now)
     keys = [(name, id) for name, some in actual.objects.items() if kinds[name].audience is not None for id in some]
     unread = frozenset(needed(kinds, actual, sides[:1], keys).unread)
-    looks = (Look(sides[0], found.ids, unread), Look(sides[1], simulation.ids, unread))
-    addresses = {(kinds.of(address).name, id): address for address, id in (*found.ids.items(), *simulation.ids.items())}
+    looks = (Look(sides[0], matches.ids, unread), Look(sides[1], simulation.ids, unread))
+    addresses = {(kinds.of(address).name, id): address for address, id in (*matches.ids.items(), *simulation.ids.items())}
     reviewing = _Reviewing(kinds, looks, {key: address for key, address in addresses.items() if address in desired.resources}, readers)
     order = {name: at for at, name in enumerate(kinds)}
     rows = tuple(sorted(reviewing.rows(), key=lambda row: (order[row.kind], row.address)))

@@ -30,13 +30,13 @@ def believable(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, 
     `accept`: how many may be gone; None: the limit. What is no longer declared may have gone by a run that did not come to its end,
     and what a delete that has no outcome yet was to take along by that delete.
     """
-    found = identified(kinds, desired, state, actual)
-    state = found.former.state
-    seen = {*found.recreated, *found.transferred}  # another object is there, or it is elsewhere: no outage looks like that
+    matches = identified(kinds, desired, state, actual)
+    state = matches.former.state
+    seen = {*matches.recreated, *matches.transferred}  # another object is there, or it is elsewhere: no outage looks like that
     seen |= {at for intent in state.intents if intent.verb == "delete" for at in (intent.address, *intent.before.takes)}  # announced
-    gone = [address for address in missing(found) if address not in seen and (address in desired.resources or not state.unfinished)]
+    gone = [address for address in missing(matches) if address not in seen and (address in desired.resources or not state.unfinished)]
     limit = max(AT_LEAST, int(SHARE * len(state.bindings)))
-    left = any(address.container is not None and address not in found.gone for address in state.bindings)
+    left = any(address.container is not None and address not in matches.gone for address in state.bindings)
     if len(gone) <= (accept if accept is not None else limit if left else 1):
         return
     names = ", ".join(str(address) for address in gone[:5]) + (f" and {len(gone) - 5} more" if len(gone) > 5 else "")

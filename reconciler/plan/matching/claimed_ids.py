@@ -13,7 +13,7 @@ from reconciler.text.suggest import a
 
 def wrong_ids(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> dict[Address, Blocked]:
     """Resources whose written `id` is tracked under another declared address, or is an object that has another key on the service."""
-    untracked = [one for at, one in desired.resources.items() if one.id is not None and at not in state.bindings]
+    untracked = [resource for at, resource in desired.resources.items() if resource.id is not None and at not in state.bindings]
     if not untracked:
         return {}
     tracked = {(binding.kind, binding.id): at for at in desired.resources if (binding := state.bindings.get(at)) is not None}

@@ -19,18 +19,23 @@ def late(kinds: Kinds, state: State, actual: Actual, taken: Collection[tuple[str
         marker = kinds[name].api["create"].marker if name in kinds else None
         if marker is None:
             continue
-        for one in actual.objects.get(name, {}).values():
-            address = state.marks.get((name, str(one.values.get(marker, ""))))
-            if address is not None and (name, one.id) not in taken and (name, one.id) not in state.foreign and one.deleted_at is None:
-                found[(name, one.id)] = address
+        for observed in actual.objects.get(name, {}).values():
+            address = state.marks.get((name, str(observed.values.get(marker, ""))))
+            if (
+                address is not None
+                and (name, observed.id) not in taken
+                and (name, observed.id) not in state.foreign
+                and observed.deleted_at is None
+            ):
+                found[(name, observed.id)] = address
     return found
 
 
 def stands_there(kind: Kind, declared: Declared, id: str | None, actual: Actual, ids: Mapping[Address, str]) -> bool:
     """Whether what came late stands where the resource is declared."""
-    one = actual.find(kind.name, id) if id is not None else None
+    observed = actual.find(kind.name, id) if id is not None else None
     container = declared.address.container
-    return one is not None and container is not None and one.within.get(kind.within or "") == ids.get(container)
+    return observed is not None and container is not None and observed.within.get(kind.within or "") == ids.get(container)
 
 
 def may_lag(state: State, address: Address, actual: Actual) -> bool:

@@ -38,7 +38,9 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, forme
         (binding.kind, binding.id) for address, binding in state.bindings.items() if address.root in desired.resources
     }
     wrong = wrong_ids(kinds, desired, state, actual)
-    taken |= {(one.kind, one.id) for address, one in desired.resources.items() if one.id is not None and address not in wrong}
+    taken |= {
+        (resource.kind, resource.id) for address, resource in desired.resources.items() if resource.id is not None and address not in wrong
+    }
     lost = late(kinds, state, actual, taken)
     known = MatchedSoFar(former, taken | lost.keys())
     matching = _Matching(state, actual, known, Natural(kinds, state, actual, known, Projects(desired, state)))

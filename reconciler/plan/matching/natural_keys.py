@@ -52,10 +52,10 @@ class Index:
         name = f"{kind.name}/{','.join(fields)}"
         if name not in self._keys:
             table: dict[tuple[str | None, ...], list[Observed]] = defaultdict(list)
-            for one in self.actual.objects.get(kind.name, {}).values():
-                if one.deleted_at is None:
-                    container = one.within.get(kind.within) if kind.within is not None else ""
-                    table[(container, *(comparable(one.values.get(field, UNSET)) for field in fields))].append(one)
+            for observed in self.actual.objects.get(kind.name, {}).values():
+                if observed.deleted_at is None:
+                    container = observed.within.get(kind.within) if kind.within is not None else ""
+                    table[(container, *(comparable(observed.values.get(field, UNSET)) for field in fields))].append(observed)
             self._keys[name] = table
         return self._keys[name].get((scope, *(comparable(value) for value in values)), [])
 
@@ -227,5 +227,9 @@ def why(kind: Kind, scope: str | None, id: str | None, actual: Actual) -> str:
 
 def unread(kind: Kind, scopes: Collection[str | None], id: str | None, actual: Actual) -> str | None:
     """Why nothing of the kind is known in one of the scopes, or of the object; None where their readings came to an end."""
-    failed = (one for one in actual.unknown if one.kind == kind.name and (one.scope in scopes if one.id is None else one.id == id))
-    return next((one.reason for one in failed), None)
+    failed = (
+        unknown
+        for unknown in actual.unknown
+        if unknown.kind == kind.name and (unknown.scope in scopes if unknown.id is None else unknown.id == id)
+    )
+    return next((unknown.reason for unknown in failed), None)

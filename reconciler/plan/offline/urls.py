@@ -19,7 +19,8 @@ class PublishedUrls:
         self._segments = {
             name: segment
             for name, kind in kinds.items()
-            if kind.published is not None and (segment := next((each for each in kind.fields.values() if each.address == "segment"), None))
+            if kind.published is not None
+            and (segment := next((field for field in kind.fields.values() if field.address == "segment"), None))
         }
 
     def actual(self) -> Actual:
@@ -51,7 +52,7 @@ class PublishedUrls:
         """What an object stands in that has a path itself."""
         ids = [(str(field.to), str(observed.values.get(field.name))) for field in kind.standing]
         for name, id in (*ids, *reversed(tuple(observed.within.items()))):
-            found = self.shown.find(name, id) if name in self._segments else None
-            if found is not None:
-                return self.kinds[name], found
+            item = self.shown.find(name, id) if name in self._segments else None
+            if item is not None:
+                return self.kinds[name], item
         return None

@@ -132,19 +132,19 @@ class _Check:
         comer = self._awaited(removal)
         if comer is not None:
             return waiting(removal.address, comer, reason=f"waits for {comer.address}, which replaces it")
-        stays = [one for one in self._inhabitants(removal) if not self._leaves(one)]
+        stays = [inhabitant for inhabitant in self._inhabitants(removal) if not self._leaves(inhabitant)]
         if stays:
             return self._holds(removal, stays, "move its contents elsewhere, or declare and remove them too")
         taken = list(self._taken_along(removal))
-        kept = [one for one in taken if self._is_kept(one)]
+        kept = [observed for observed in taken if self._is_kept(observed)]
         if kept:
-            stuck = (self.holders[key].blocked for one in kept if (key := (one.kind, one.id)) in self.holders)
+            stuck = (self.holders[key].blocked for observed in kept if (key := (observed.kind, observed.id)) in self.holders)
             way = next((blocked.remedy for blocked in stuck if blocked is not None), "move its contents elsewhere, or remove them too")
             return self._holds(removal, kept, way)
         missing = self._unread(removal)
         if missing is not None:
             return Blocked(removal.address, f"would be deleted, but {missing} in it could not be read", UNREAD, id="RC-unread")
-        strange = [one for one in taken if self._is_strange(removal, one)]
+        strange = [observed for observed in taken if self._is_strange(removal, observed)]
         if strange:
             line = f"{self.desired.list_of(removal.address)}: {{address: {removal.address}, action: delete-all}}"
             way = f"declare its contents, or delete them too with {line}"
@@ -152,7 +152,7 @@ class _Check:
         return self._in_use(removal)
 
     def _holds(self, removal: Removal, stays: list[Observed], remedy: str, what: str = "") -> Blocked:
-        names = ", ".join(f"{what}{one.kind} {title(one)!r}" for one in stays[:5]) + (f" and {len(stays) - 5} more" if stays[5:] else "")
+        names = ", ".join(f"{what}{stay.kind} {title(stay)!r}" for stay in stays[:5]) + (f" and {len(stays) - 5} more" if stays[5:] else "")
         return Blocked(removal.address, f"would be deleted, but it still contains {names}", remedy, id="RC-still-contains")
 
     # -- what it holds -----------------------------------------------------------------------------------------------------------
@@ -162,7 +162,9 @@ class _Check:
         for kind in self.kinds.values():
             inside = kind.inside
             if inside is not None and inside.role is FieldRole.INSIDE and inside.to == removal.kind.name and not inside.cascade:
-                yield from (one for one in self.contents.in_node(kind.name, removal.kind.name, removal.id) if one.deleted_at is None)
+                yield from (
+                    observed for observed in self.contents.in_node(kind.name, removal.kind.name, removal.id) if observed.deleted_at is None
+                )
 
     def _taken_along(self, removal: Removal) -> Iterable[Observed]:
         """What the service deletes together with it."""

@@ -57,8 +57,8 @@ def rearrangements(world: World, decisions: Decisions) -> Decisions:
 def _by_scope(kind: Kind, objects: Iterable[Observed]) -> dict[str, list[Observed]]:
     """The objects by the id of their fixed container."""
     scopes: dict[str, list[Observed]] = defaultdict(list)
-    for one in objects:
-        scopes[one.within.get(kind.within or "", "")].append(one)
+    for observed in objects:
+        scopes[observed.within.get(kind.within or "", "")].append(observed)
     return scopes
 
 

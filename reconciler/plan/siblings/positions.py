@@ -86,11 +86,17 @@ def strangers(kinds: Kinds, actual: Actual, names: Mapping[str, Address]) -> lis
     """Those that stand in managed containers. `names`: by id, of what is managed."""
     found = []
     for kind in kinds.values():
-        for one in actual.objects.get(kind.name, {}).values():
-            container = names.get(one.within.get(kind.within or "", ""))
-            if kind.ordered and one.rank is not None and one.id not in names and one.deleted_at is None and container is not None:
-                found.append(Stranger(container.child(kind.name, bare(one.id)), kind, one))
-    return sorted(found, key=lambda one: (one.observed.rank or 0, one.address))
+        for observed in actual.objects.get(kind.name, {}).values():
+            container = names.get(observed.within.get(kind.within or "", ""))
+            if (
+                kind.ordered
+                and observed.rank is not None
+                and observed.id not in names
+                and observed.deleted_at is None
+                and container is not None
+            ):
+                found.append(Stranger(container.child(kind.name, bare(observed.id)), kind, observed))
+    return sorted(found, key=lambda stranger: (stranger.observed.rank or 0, stranger.address))
 
 
 def woven(
@@ -99,24 +105,24 @@ def woven(
     """The rows with the strangers in them: behind the sibling of their kind that is shown before them, else before the first of it."""
     found: dict[Address, list[Sibling]] = {parent: list(row) for parent, row in rows.items()}
     strange: dict[Address, list[Sibling]] = defaultdict(list)
-    for one in among:
-        if (parent := parent_of(one, names)) is not None:
-            strange[parent].append(one)
+    for sibling in among:
+        if (parent := parent_of(sibling, names)) is not None:
+            strange[parent].append(sibling)
     return found | {parent: _with(found.get(parent, []), some) for parent, some in strange.items()}
 
 
 def _with(row: Sequence[Sibling], among: Sequence[Sibling]) -> list[Sibling]:
     """One row with the strangers in it."""
     before: dict[int, list[Sibling]] = defaultdict(list)  # who comes before each place of the row
-    for name in dict.fromkeys(one.kind.name for one in among):
+    for name in dict.fromkeys(sibling.kind.name for sibling in among):
         alike = [index for index, other in enumerate(row) if other.kind.name == name]
         shown = deque(sorted(alike, key=lambda index: _rank(row[index]) or 0))
         place = alike[0] if alike else len(row)
-        for one in sorted((one for one in among if one.kind.name == name), key=lambda one: _rank(one) or 0):
-            while shown and (_rank(row[shown[0]]) or 0) < (_rank(one) or 0):
+        for sibling in sorted((sibling for sibling in among if sibling.kind.name == name), key=lambda sibling: _rank(sibling) or 0):
+            while shown and (_rank(row[shown[0]]) or 0) < (_rank(sibling) or 0):
                 place = max(place, shown.popleft() + 1)
-            before[place].append(one)
-    return [one for index in range(len(row) + 1) for one in (*before[index], *row[index : index + 1])]
+            before[place].append(sibling)
+    return [sibling for index in range(len(row) + 1) for sibling in (*before[index], *row[index : index + 1])]
 
 
 def _rank(one: Sibling) -> int | None:
@@ -128,7 +134,7 @@ def stood(everyone: Iterable[Sibling], among: Sequence[Stranger], names: Mapping
     found = {}
     for parent, some in woven(lists(everyone, names), among, names).items():
         previous: Address | None = None
-        for index, one in enumerate(some):
-            found[one.address] = Stood(parent, index, previous)
-            previous = one.address
+        for index, sibling in enumerate(some):
+            found[sibling.address] = Stood(parent, index, previous)
+            previous = sibling.address
     return found

@@ -232,7 +232,7 @@ def _is_there(draft: Draft) -> bool:
 
 def _arrives(draft: Draft) -> bool:
     """Whether an existing object comes from another container."""
-    return any(one.field.container for one in draft.sendable)
+    return any(difference.field.container for difference in draft.sendable)
 
 
 def _by_move(draft: Draft) -> bool:

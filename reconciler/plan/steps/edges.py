@@ -30,7 +30,7 @@ def connect(whole: Sketches, derived: Mapping[Address, Derivation]) -> None:
     _first_gathers(whole)
     _unique_values(whole)
     _deletes_last(whole)
-    others = _creates_before_deletes(whole, {address for one in derived.values() for address in one.after})
+    others = _creates_before_deletes(whole, {address for derivation in derived.values() for address in derivation.after})
     _derived_after(whole, derived)
     leave_first(whole)
     try:
@@ -237,22 +237,27 @@ def _derived_after(whole: Sketches, derived: Mapping[Address, Derivation]) -> No
 
     A source that failed to change must not make the derived value wrong for ever.
     """
-    for address, one in derived.items():
+    for address, derivation in derived.items():
         maker = whole.makers.get(address)
         if maker is None:
             continue
-        needs = {whole.makers[other] for other in one.behind if other in whole.makers}
-        needs |= {index for other in one.behind for index in whole.of.get(other, ()) if one.field.name in whole.sketches[index].writes}
-        if one.shown and one.source is not None:
-            needs |= {index for index in whole.of.get(one.source, ()) if one.derived.field in whole.sketches[index].writes}
+        needs = {whole.makers[other] for other in derivation.behind if other in whole.makers}
+        needs |= {
+            index
+            for other in derivation.behind
+            for index in whole.of.get(other, ())
+            if derivation.field.name in whole.sketches[index].writes
+        }
+        if derivation.shown and derivation.source is not None:
+            needs |= {index for index in whole.of.get(derivation.source, ()) if derivation.derived.field in whole.sketches[index].writes}
         whole.sketches[maker].needs |= needs - {maker}
 
 
 def _derived_after_deletes(whole: Sketches, derived: Mapping[Address, Derivation], waits: Acyclic) -> None:
     """A create needs the deletes that free what is derived for it, where that makes no circle."""
-    for address, one in derived.items():
+    for address, derivation in derived.items():
         maker = whole.makers.get(address)
-        deletes = {whole.deletes[other] for other in one.after if other in whole.deletes}
+        deletes = {whole.deletes[other] for other in derivation.after if other in whole.deletes}
         if maker is not None:
             whole.sketches[maker].needs |= {index for index in sorted(deletes) if waits.add(maker, index)}
 
@@ -263,9 +268,9 @@ def _deletes_last(whole: Sketches) -> None:
     for index, sketch in enumerate(whole.sketches):
         if not isinstance(sketch.draft, Draft):
             continue
-        for one in sketch.draft.sendable:
-            if one.field.name in sketch.writes:
-                for text in ids_in(one.before) if one.before is not UNSET else ():
+        for difference in sketch.draft.sendable:
+            if difference.field.name in sketch.writes:
+                for text in ids_in(difference.before) if difference.before is not UNSET else ():
                     mentions[text].add(index)
         if isinstance(sketch.draft.intent, Transfer) and sketch.verb.name == "transfer" and sketch.draft.intent.left is not None:
             mentions[sketch.draft.intent.left].add(index)

@@ -107,12 +107,12 @@ class Sketches:
     def _create(self, draft: Draft) -> int:
         kind, verb = draft.kind, draft.kind.api["create"]
         writes: dict[str, Any] = {}
-        for one in kind.carried("create"):
-            value = draft.wants.get(one.name, UNSET)
-            if value is UNSET or (one.container and value is None):
+        for declared_field in kind.carried("create"):
+            value = draft.wants.get(declared_field.name, UNSET)
+            if value is UNSET or (declared_field.container and value is None):
                 continue
-            if one.role is not FieldRole.SEED:
-                writes[one.name] = value
+            if declared_field.role is not FieldRole.SEED:
+                writes[declared_field.name] = value
         brings = []
         for name, at in verb.brings.items():
             if (child := self.brought.get((draft.address, name))) is not None:
@@ -120,7 +120,7 @@ class Sketches:
         body = {**body_of(kind, writes), **self._container(draft, verb)}
         sketch = StepSketch(draft, verb, self._path(verb, draft), body or None, writes, create_like=not verb.upsert)
         sketch.brings = tuple(brings)
-        sketch.identity = {one.name: draft.wants.get(one.name) for one in kind.keys}
+        sketch.identity = {key.name: draft.wants.get(key.name) for key in kind.keys}
         sketch.source = draft.wants.get(verb.copies) if verb.copies is not None else None
         return self.add(sketch)
 
@@ -130,19 +130,23 @@ class Sketches:
             if not (draft.differences and draft.active):
                 continue
             made = draft.is_new and draft.created_with is None
-            open_fields = {one.field.name for one in draft.sendable}
+            open_fields = {difference.field.name for difference in draft.sendable}
             if made:
-                open_fields -= {one.name for one in draft.kind.carried("create")}
+                open_fields -= {declared_field.name for declared_field in draft.kind.carried("create")}
             elif draft.created_with is not None:
                 open_fields -= _brought_fields(draft)
             for verb in draft.kind.carriers:
-                carried = [one for one in draft.kind.carried(verb.name) if one.name in open_fields]
+                carried = [declared_field for declared_field in draft.kind.carried(verb.name) if declared_field.name in open_fields]
                 if not carried:
                     continue
-                open_fields -= {one.name for one in carried}
+                open_fields -= {declared_field.name for declared_field in carried}
                 if verb.whole:
-                    carried = [one for one in draft.kind.carried(verb.name) if draft.wants.get(one.name, UNSET) is not UNSET]
-                writes = {one.name: draft.wants[one.name] for one in carried}
+                    carried = [
+                        declared_field
+                        for declared_field in draft.kind.carried(verb.name)
+                        if draft.wants.get(declared_field.name, UNSET) is not UNSET
+                    ]
+                writes = {declared_field.name: draft.wants[declared_field.name] for declared_field in carried}
                 body = body_of(draft.kind, {k: v for k, v in writes.items() if not draft.kind.fields[k].one_way})
                 body = {**_kept(draft, verb), **body, **self._container(draft, verb)}
                 self.add(StepSketch(draft, verb, self._path(verb, draft), body or None, writes, target=self._self(draft)))
@@ -158,20 +162,24 @@ class Sketches:
         return named
 
     def _membership(self, draft: Draft) -> None:
-        for one in draft.sendable:
-            if one.field.role is not FieldRole.MEMBER:
+        for difference in draft.sendable:
+            if difference.field.role is not FieldRole.MEMBER:
                 continue
-            assert one.field.join is not None
-            assert one.field.leave is not None
-            assert one.field.to is not None
+            assert difference.field.join is not None
+            assert difference.field.leave is not None
+            assert difference.field.to is not None
             left = None
-            if one.before is not UNSET and one.before is not None:
-                path = self._path(one.field.leave, draft, {one.field.to: one.before})
-                left = self.add(StepSketch(draft, one.field.leave, path, None, {one.field.name: None}, target=self._self(draft)))
-            if one.after is not None:
-                path = self._path(one.field.join, draft, {one.field.to: one.after})
-                body = {one.field.wire: self._named(draft)}
-                joined = StepSketch(draft, one.field.join, path, body, {one.field.name: one.after}, target=self._self(draft))
+            if difference.before is not UNSET and difference.before is not None:
+                path = self._path(difference.field.leave, draft, {difference.field.to: difference.before})
+                left = self.add(
+                    StepSketch(draft, difference.field.leave, path, None, {difference.field.name: None}, target=self._self(draft))
+                )
+            if difference.after is not None:
+                path = self._path(difference.field.join, draft, {difference.field.to: difference.after})
+                body = {difference.field.wire: self._named(draft)}
+                joined = StepSketch(
+                    draft, difference.field.join, path, body, {difference.field.name: difference.after}, target=self._self(draft)
+                )
                 joined.needs |= {left} if left is not None else set()
                 self.arrivals[draft.address] = self.add(joined)
             elif left is not None:
@@ -201,7 +209,7 @@ class Sketches:
         verb, inside = draft.kind.api["move"], draft.kind.inside
         writes: dict[str, Any] = {}
         if inside is not None and "move" in inside.on:
-            carried = any(one.field is inside for one in draft.sendable)
+            carried = any(difference.field is inside for difference in draft.sendable)
             if carried or (draft.is_new and "create" not in inside.on):
                 writes[inside.name] = draft.wants.get(inside.name)
         body = body_of(draft.kind, writes)
@@ -258,7 +266,14 @@ class Sketches:
             return Before()
         if isinstance(sketch.draft.intent, Transfer) and sketch.verb.name == "transfer":
             return Before(_left(sketch.draft.kind, sketch.draft.intent), self.stood.get(sketch.draft.address), renames=sketch.renames)
-        return Before({one.field.name: _as_sent(sketch.draft, one) for one in sketch.draft.sendable if _told(sketch, one)}, stood)
+        return Before(
+            {
+                difference.field.name: _as_sent(sketch.draft, difference)
+                for difference in sketch.draft.sendable
+                if _told(sketch, difference)
+            },
+            stood,
+        )
 
     # -- paths and numbers -------------------------------------------------------------------------------------------------------
 
@@ -303,14 +318,14 @@ def _kept(draft: Draft, verb: Verb) -> dict[str, Any]:
     """What a request that replaces the whole object says of the fields that nobody manages: the values that they have."""
     if not verb.whole or draft.observed is None:
         return {}
-    carried = (one for one in draft.kind.carried(verb.name) if one.role is FieldRole.VALUE)
-    seen = {one.name: draft.observed.values.get(one.name, UNSET) for one in carried}
+    carried = (declared_field for declared_field in draft.kind.carried(verb.name) if declared_field.role is FieldRole.VALUE)
+    seen = {declared_field.name: draft.observed.values.get(declared_field.name, UNSET) for declared_field in carried}
     return body_of(draft.kind, {name: value for name, value in seen.items() if value is not UNSET and value is not None})
 
 
 def _brought_fields(draft: Draft) -> set[str]:
     """The fields that the parent's create has already set on the child it brings: what identifies it."""
-    return {one.name for one in draft.kind.fields.values() if one.key or one.container}
+    return {declared_field.name for declared_field in draft.kind.fields.values() if declared_field.key or declared_field.container}
 
 
 def _told(sketch: StepSketch, one: FieldDifference) -> bool:

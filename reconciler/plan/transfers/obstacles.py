@@ -195,7 +195,7 @@ class _Looking:
                     return removal.address
             draft = self.drafts.get(at)
             moving = draft is not None and draft.active and draft.address in self.mine
-            if draft is not None and moving and at not in self.brought and any(one.field.container for one in draft.sendable):
+            if draft is not None and moving and at not in self.brought and any(difference.field.container for difference in draft.sendable):
                 return draft.address
             observed = self.actual.find(*at)
             at = parent(self.kinds[at[0]], observed) if observed is not None else None
@@ -247,7 +247,7 @@ class _Looking:
 
     def _shows_another(self, draft: Draft, id: str) -> bool:
         """Whether an object that shows one with this id will show another one, which can be shown before anything is transferred."""
-        changes = {one.field.name: one for one in draft.sendable if not one.field.container}
+        changes = {difference.field.name: difference for difference in draft.sendable if not difference.field.container}
         showing = [name for name, field in draft.kind.kept if not field.container and id in ids_in(_value(draft.observed, name))]
         return bool(showing) and all(name in changes and not self.going.intersection(ids_in(changes[name].after)) for name in showing)
 

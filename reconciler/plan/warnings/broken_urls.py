@@ -62,17 +62,18 @@ def _changed(kinds: Kinds, actual: Actual, draft: Draft, now: Observed) -> list[
     url = kind.url(now.raw)
     read = url is not None and is_read(kinds, actual, kind, now)
     after, reasons = url, []
-    for one in draft.sendable:
-        source = draft.declared.positions.get(one.field.name, draft.declared.source)
-        if one.field.address == "whole" and one.before not in (None, UNSET):
-            then = one.after if isinstance(one.after, str) else None
-            found.append(BrokenUrl(draft.address, kind.name, str(one.before), then, f"{one.field.name} changes", source))
-        elif one.field.address == "segment" and read:
-            after = _with(after, one.before, one.after)
-            reasons.append(f"{one.field.name} changes")
-        elif read and _closes(one):
+    for difference in draft.sendable:
+        source = draft.declared.positions.get(difference.field.name, draft.declared.source)
+        if difference.field.address == "whole" and difference.before not in (None, UNSET):
+            then = difference.after if isinstance(difference.after, str) else None
+            found.append(BrokenUrl(draft.address, kind.name, str(difference.before), then, f"{difference.field.name} changes", source))
+        elif difference.field.address == "segment" and read:
+            after = _with(after, difference.before, difference.after)
+            reasons.append(f"{difference.field.name} changes")
+        elif read and _closes(difference):
             after = None
-            reasons.append(f"{one.field.name} {_text(one.field.shown(one.before))} -> {_text(one.field.shown(one.after))}")
+            before, then = (_text(difference.field.shown(value)) for value in (difference.before, difference.after))
+            reasons.append(f"{difference.field.name} {before} -> {then}")
     if reasons and url is not None:
         found.append(BrokenUrl(draft.address, kind.name, _open(kind, url), after, " and ".join(reasons), draft.declared.source))
     return found

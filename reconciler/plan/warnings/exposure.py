@@ -173,18 +173,29 @@ def _opened(draft: Draft, names: Names) -> list[Exposure]:
     found = []
     audience = draft.kind.audience
     modelled = {*audience.gates, *audience.inherits} if audience is not None else set()
-    for one in draft.sendable:
-        word = one.field.exposes
-        if word is None or one.field.name in modelled or (draft.is_new and draft.old is None):
+    for difference in draft.sendable:
+        word = difference.field.exposes
+        if word is None or difference.field.name in modelled or (draft.is_new and draft.old is None):
             continue
-        before = draft.old.values.get(one.field.name, UNSET) if draft.old is not None else one.before
-        if word.opened(before, one.after):
-            was, then = _shown(one.field, before, names, draft.address), _shown(one.field, one.after, names, draft.address)
-            source = draft.declared.positions.get(one.field.name, draft.declared.source)
-            consents = (consent_to(draft.address, one.field.name, consent_value(draft, one, names)),)
+        before = draft.old.values.get(difference.field.name, UNSET) if draft.old is not None else difference.before
+        if word.opened(before, difference.after):
+            was, then = (
+                _shown(difference.field, before, names, draft.address),
+                _shown(difference.field, difference.after, names, draft.address),
+            )
+            source = draft.declared.positions.get(difference.field.name, draft.declared.source)
+            consents = (consent_to(draft.address, difference.field.name, consent_value(draft, difference, names)),)
             found.append(
                 Exposure(
-                    draft.address, draft.kind.name, one.field.name, was, then, word.says, source, id="RC-setting-exposes", consents=consents
+                    draft.address,
+                    draft.kind.name,
+                    difference.field.name,
+                    was,
+                    then,
+                    word.says,
+                    source,
+                    id="RC-setting-exposes",
+                    consents=consents,
                 )
             )
     return found

@@ -89,10 +89,10 @@ def upkeep(known: Sequence[OurComment], mine: Sequence[CommentPart], mode: Comme
                 parts[part.key] = part
             elif before.version != part.version:
                 superseded[part.key] = before
-        made = body(CommentText(name, tuple(parts.values())), mode.dialect)
-        short += made.short
+        comment_body = body(CommentText(name, tuple(parts.values())), mode.dialect)
+        short += comment_body.short
         place = next((item for item in known if item.id == home), None)
-        steps += _steps(place, read, parts, made.text, moving=any(elsewhere.values()), mode=mode)
+        steps += _steps(place, read, parts, comment_body.text, moving=any(elsewhere.values()), mode=mode)
         at_home = {part.key: part for part in read}
         for id, leaving in elsewhere.items():
             if leaving and all(part.key in at_home and at_home[part.key].run >= part.run for part in leaving):

@@ -57,7 +57,7 @@ class Reference:
         ]
         for word in ALTERNATIVES:
             for part in schema.get(word, ()):
-                found += [one for one in self._fields(part) if one not in found]
+                found += [field for field in self._fields(part) if field not in found]
         return found
 
     def _resolved(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:

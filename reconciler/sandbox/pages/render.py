@@ -22,10 +22,10 @@ def visible(text: object) -> str:
 
 
 def _environment() -> Environment:
-    made = Environment(loader=FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True, undefined=StrictUndefined)
-    made.finalize = lambda value: visible(value) if type(value) is str else value  # markup and numbers stay as they are
-    made.trim_blocks = made.lstrip_blocks = True
-    return made
+    environment = Environment(loader=FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True, undefined=StrictUndefined)
+    environment.finalize = lambda value: visible(value) if type(value) is str else value  # markup and numbers stay as they are
+    environment.trim_blocks = environment.lstrip_blocks = True
+    return environment
 
 
 _ENVIRONMENT: Final = _environment()

@@ -38,7 +38,7 @@ def _filtered(
     requests: list[Object], status: str, creator: str | None, contributor: str | None, reviewer: str | None, cluster: str | None
 ) -> list[Object]:
     """Those a list was asked for, the newest first. Nothing here asks anyone for a review."""
-    found = [one for one in requests if one["status"] == status and reviewer is None]
+    found = [request for request in requests if request["status"] == status and reviewer is None]
     if creator is not None:
         found = [one for one in found if one["_by"] == creator]
     if contributor is not None:

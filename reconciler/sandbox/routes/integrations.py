@@ -94,18 +94,18 @@ async def get_integration_event(integrationName: str, eventId: str, caller: Call
 async def list_integration_spaces(
     integrationName: str, externalId: str | None = None, extended: bool = False, paging: Paging = Paged, caller: Caller = Calling
 ) -> Any:
-    found = installations.reached(caller, integrations.get(caller, integrationName), "space", externalId)
+    reached = installations.reached(caller, integrations.get(caller, integrationName), "space", externalId)
     view = View(caller)
-    return listing(found, paging, lambda pair: installations.show_item(view, "space", extended, pair))
+    return listing(reached, paging, lambda pair: installations.show_item(view, "space", extended, pair))
 
 
 @router.get("/{integrationName}/sites")
 async def list_integration_sites(
     integrationName: str, externalId: str | None = None, extended: bool = False, paging: Paging = Paged, caller: Caller = Calling
 ) -> Any:
-    found = installations.reached(caller, integrations.get(caller, integrationName), "site", externalId)
+    reached = installations.reached(caller, integrations.get(caller, integrationName), "site", externalId)
     view = View(caller)
-    return listing(found, paging, lambda pair: installations.show_item(view, "site", extended, pair))
+    return listing(reached, paging, lambda pair: installations.show_item(view, "site", extended, pair))
 
 
 @router.put("/{integrationName}/dev", status_code=204)

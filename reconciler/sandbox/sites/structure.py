@@ -106,7 +106,7 @@ def new_site_space(store: Store, site: Object, space: Object, section: str | Non
     siblings = store.select("site-space", container=row(site["id"], section))
     made: Object = {
         "id": store.new_id("sitesp"),
-        "path": free_path(space["title"], {one["path"] for one in siblings}),
+        "path": free_path(space["title"], {sibling["path"] for sibling in siblings}),
         "default": not siblings,
         "site": site["id"],
         "organization": site["organization"],
@@ -119,15 +119,15 @@ def new_site_space(store: Store, site: Object, space: Object, section: str | Non
 
 def choose(store: Store, kind: str, siblings: list[Object], id: str) -> None:
     """Make one sibling the default, and no other."""
-    for one in siblings:
-        if one["default"] != (one["id"] == id):
-            one["default"] = one["id"] == id
-            store.save(kind, one)
+    for sibling in siblings:
+        if sibling["default"] != (sibling["id"] == id):
+            sibling["default"] = sibling["id"] == id
+            store.save(kind, sibling)
 
 
 def ensure_default(store: Store, kind: str, siblings: list[Object]) -> None:
     """The first remaining sibling is the default where none is."""
-    if siblings and not any(one["default"] for one in siblings):
+    if siblings and not any(sibling["default"] for sibling in siblings):
         choose(store, kind, siblings, siblings[0]["id"])
 
 

@@ -76,8 +76,8 @@ def write_turns(connection: Connection, state: int, made: Iterator[StateChange],
 
 def read_turns(connection: Connection, state: int, run: str) -> tuple[StateChange, ...]:
     """What a run changed of the bindings without a request, in its order."""
-    found = _TURNS.where(turns.c.run == bindparam("run"))
-    return tuple(_turn(row) for row in connection.execute(found, {"of": state, "run": run}))
+    query = _TURNS.where(turns.c.run == bindparam("run"))
+    return tuple(_turn(row) for row in connection.execute(query, {"of": state, "run": run}))
 
 
 def read_later(connection: Connection, state: int, run: str) -> tuple[tuple[StateChange, ...], ...]:

@@ -169,16 +169,16 @@ def _write(connection: Connection, state: int, found: Document, by: str) -> None
     write_renames(connection, state, {Address.parse(one["old"]): Address.parse(one["new"]) for one in found.get("renames", ())})
     _insert(connection, runs, (_row(state, one, columns(state_types.StoredRunData, runs)) for one in found["runs"] if one["id"] != by))
     _insert(connection, known, ({"state": state, "digest": digest, "ids": _json(ids)} for digest, ids in found["known"].items()))
-    _insert(connection, journal, (_row(state, one, columns(state_types.StoredRequestData, journal)) for one in requests))
-    ended = ((one["id"], each) for one in requests for each in one["outcomes"])
+    _insert(connection, journal, (_row(state, request, columns(state_types.StoredRequestData, journal)) for request in requests))
+    ended = ((request["id"], each) for request in requests for each in request["outcomes"])
     _insert(
         connection,
         outcomes,
         ({"intent": intent, **_row(state, each, columns(state_types.StoredOutcomeData, outcomes))} for intent, each in ended),
     )
-    _insert(connection, open_intents, ({"state": state, "intent": one["id"]} for one in requests if one["open"]))
+    _insert(connection, open_intents, ({"state": state, "intent": request["id"]} for request in requests if request["open"]))
     for table, word in ((befores, "before"), (afters, "after")):
-        values = ((one["id"], one[word]) for one in requests if one[word] is not None)
+        values = ((request["id"], request[word]) for request in requests if request[word] is not None)
         _insert(connection, table, ({"state": state, "intent": intent, "value": _json(value)} for intent, value in values))
     _insert(connection, turns, (_row(state, one, columns(state_types.StoredTurnData, turns)) for one in found["turns"]))
     _insert(connection, approvals, (_row(state, one, columns(state_types.ApprovalData, approvals)) for one in found["approvals"]))

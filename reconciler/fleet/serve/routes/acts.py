@@ -71,10 +71,10 @@ def approve(request: Request, name: str, caller: Acting, fields: Fields) -> Resp
     if not chosen:
         raise UsageError("nothing is chosen", id="RC-option-value", hint="Choose what you approve in the plan.")
     digest = fields.get("digest", "")
-    return _done(request, name, "approve", lambda made: acts.approve(made, caller.person, name, digest=digest, changes=chosen))
+    return _done(request, name, "approve", lambda connection: acts.approve(connection, caller.person, name, digest=digest, changes=chosen))
 
 
 @router.post("/projects/{name}/reject")
 def reject(request: Request, name: str, caller: Acting, fields: Fields) -> Response:
     digest, reason = fields.get("digest", ""), fields.get("reason", "")
-    return _done(request, name, "reject", lambda made: acts.reject(made, caller.person, name, digest=digest, reason=reason))
+    return _done(request, name, "reject", lambda connection: acts.reject(connection, caller.person, name, digest=digest, reason=reason))

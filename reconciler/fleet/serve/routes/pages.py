@@ -121,7 +121,7 @@ def _project(connection: Connection, name: str, caller: Caller, done: str) -> vi
         approvals=_approvals(connection, row, caller) if plan is not None else None,
         samples=[filled.sample_view(point) for point in samples.chart(connection, row.id, DRIFT_SINCE)],
         runs=[filled.run_view(run) for run in store.runs_of(connection, row.id)],
-        quarantines=[filled.quarantine_view(one, frame.now) for one in held],
+        quarantines=[filled.quarantine_view(quarantine, frame.now) for quarantine in held],
     )
 
 
