@@ -121,8 +121,8 @@ class _Look(Survey):
     def deeper(self, emptied: Collection[Observed]) -> list[Awaitable[None]]:
         """The next level of what is to be read completely."""
         simulation = Simulation(self.kinds, Actual(self._objects), guess=False)
-        found = [observed for outer in emptied for _, observed in simulation.contents(self.kinds[outer.kind], outer.id)]
-        return [task for observed in found for task in self.inside(observed)]
+        objects = [observed for outer in emptied for _, observed in simulation.contents(self.kinds[outer.kind], outer.id)]
+        return [task for observed in objects for task in self.inside(observed)]
 
     def _stands(self, kind: Kind, one: Observed) -> str:
         """The node whose listing shows the object; "" where the container's does, or none."""

@@ -123,14 +123,14 @@ class _Recovery:
 
     async def _create(self, kind: Kind, intent: Intent, final: bool) -> bool:
         """One object that is new since the intent and matches it is ours; none, and it was not created; several stop."""
-        found = made_by(kind, intent, await self._listed(kind, [intent]), self._bound())
-        if len(found) > 1:
-            return self._doubt([intent], found)
-        if found:
-            self._bind(kind, intent, found[0])
+        objects = made_by(kind, intent, await self._listed(kind, [intent]), self._bound())
+        if len(objects) > 1:
+            return self._doubt([intent], objects)
+        if objects:
+            self._bind(kind, intent, objects[0])
         elif final:
             self._close(intent)
-        return bool(found) or final
+        return bool(objects) or final
 
     def _bind(self, kind: Kind, intent: Intent, found: Observed) -> None:
         writes = {name: value for name, value in intent.writes.items() if name in kind.fields and "create" in kind.fields[name].on}
@@ -152,9 +152,9 @@ class _Recovery:
 
     async def _copies(self, kind: Kind, intents: Sequence[Intent], final: bool) -> bool:
         """Copies of one source are interchangeable: as many as are found are bound, the rest was not created; more than asked for stops."""
-        found = could_be(kind, intents, await self._listed(kind, intents), self._bound())
-        same = [await self._same_content(kind, intents[0], item) for item in found]
-        mine = await self._own(kind, intents[0], [item for item, is_same in zip(found, same, strict=True) if is_same])
+        objects = could_be(kind, intents, await self._listed(kind, intents), self._bound())
+        same = [await self._same_content(kind, intents[0], item) for item in objects]
+        mine = await self._own(kind, intents[0], [item for item, is_same in zip(objects, same, strict=True) if is_same])
         if len(mine) > len(intents):
             return self._doubt(intents, mine)
         if len(mine) < len(intents) and not final:
@@ -163,7 +163,7 @@ class _Recovery:
             self._bind(kind, intent, item)
         for intent in intents[len(mine) :]:
             self._close(intent)
-        others = ", ".join(item.id for item, is_same in zip(found, same, strict=True) if not is_same)
+        others = ", ".join(item.id for item, is_same in zip(objects, same, strict=True) if not is_same)
         if others and len(mine) < len(intents):
             self.notes.append(f"{others}: new, but not a copy of the source, so considered somebody else's")
         return True

@@ -32,16 +32,16 @@ def _completer(find: Callable[[click.Context, str], Iterator[tuple[str, str]]]) 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> Candidates:
         from click.shell_completion import CompletionItem
 
-        made: Candidates = []
+        completions: Candidates = []
         try:
             for value, remark in find(ctx, incomplete):
                 if value.startswith(incomplete):
-                    made.append(CompletionItem(value, help=remark or None))
-                if len(made) >= CANDIDATES_MAX:
+                    completions.append(CompletionItem(value, help=remark or None))
+                if len(completions) >= CANDIDATES_MAX:
                     break
         except Exception:  # nothing that a completion meets is worth a word
             return []
-        return made
+        return completions
 
     return complete
 

@@ -92,9 +92,9 @@ class Linker:
             self._check(item)
         self._loops()
         self._twice()
-        found = {item.address: self._declared(item) for item in canonical(self.kinds, self.items)}
+        resources = {item.address: self._declared(item) for item in canonical(self.kinds, self.items)}
         self.implied = {address: replace(self.implied[address], index=index) for index, address in enumerate(sorted(self.implied))}
-        return {**found, **self.implied}
+        return {**resources, **self.implied}
 
     def excluded(self, items: Sequence[Item]) -> dict[Address, Excluded]:
         """What the environment removes, as the files declare it; what is wrong with it is not reported."""
@@ -110,7 +110,7 @@ class Linker:
 
     def _named_by_default(self) -> set[Address]:
         """The resources that a default seed names: it is not applied to them."""
-        found: set[Address] = set()
+        addresses: set[Address] = set()
         for name, given in self.defaults.items():
             seed = self.kinds[name].seed
             default = given.get(seed.name) if seed is not None else None
@@ -118,8 +118,8 @@ class Linker:
                 for root in [item for item in self.items.values() if item.parent is None]:
                     address = self._address(root, default.value)
                     if address is not None:
-                        found.add(address)
-        return found
+                        addresses.add(address)
+        return addresses
 
     def _default(self, item: Item, named: set[Address]) -> None:
         for name, default in self.defaults.get(item.kind.name, {}).items():

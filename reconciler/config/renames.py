@@ -24,7 +24,7 @@ WAY: Final = "; remove the line if the rename was already applied. To swap two k
 
 def read_moved(kinds: Kinds, entries: list[MapEntry], items: Mapping[Address, Item], problems: Problems) -> tuple[Moved, ...]:
     """The renamed addresses, in the order of the files. Lines may form a chain, the history of a name: each leads to its last address."""
-    found: dict[Address, Moved] = {}
+    moves: dict[Address, Moved] = {}
     targets: dict[Address, Source] = {}
     for node in _nodes(entries, problems):
         words = KeyReader("moved", node.entries, problems)
@@ -36,8 +36,8 @@ def read_moved(kinds: Kinds, entries: list[MapEntry], items: Mapping[Address, It
         if old is None or new is None:
             continue
         at, target = node.entries["from"].node.at, node.entries["to"].node.at
-        if old in found:
-            problems.add(at, f"{old} is moved twice; first at {found[old].source}", id="RC-moved-twice")
+        if old in moves:
+            problems.add(at, f"{old} is moved twice; first at {moves[old].source}", id="RC-moved-twice")
         elif kinds.of(old) is not kinds.of(new):
             problems.add(
                 target, f"{a(kinds.of(old).name)} cannot become {a(kinds.of(new).name)}: {old} is moved to {new}", id="RC-another-kind"
@@ -49,19 +49,19 @@ def read_moved(kinds: Kinds, entries: list[MapEntry], items: Mapping[Address, It
                 target, f"{what}; remove the line: it is then deleted in {old.root}, and created in {new.root}", id="RC-not-transferable"
             )
         else:
-            found[old] = Moved(old, new, at)
+            moves[old] = Moved(old, new, at)
             targets[old] = target
-    _check_former(items, found, problems)
-    for old, move in found.items():
+    _check_former(items, moves, problems)
+    for old, move in moves.items():
         last, steps = move.new, 0
-        while last not in items and last in found and steps <= len(found):
-            last, steps = found[last].new, steps + 1
+        while last not in items and last in moves and steps <= len(moves):
+            last, steps = moves[last].new, steps + 1
         if last not in items:
             hint = did_you_mean(str(last), (str(item) for item in items)) or ";"
-            way = f"{hint} {AGAIN.format(last)}" if steps <= len(found) else "; it is a circular move"
+            way = f"{hint} {AGAIN.format(last)}" if steps <= len(moves) else "; it is a circular move"
             problems.absent(targets[old], f"moved.to is {move.new}, which is not declared{way}", id="RC-unknown-reference")
-        found[old] = Moved(old, last, move.source)
-    return tuple(found.values())
+        moves[old] = Moved(old, last, move.source)
+    return tuple(moves.values())
 
 
 def _check_former(items: Mapping[Address, Item], moved: Mapping[Address, Moved], problems: Problems) -> None:
@@ -98,7 +98,7 @@ def read_removed(
 ) -> dict[Address, Removed]:
     """What is to happen to single addresses. `chosen`: whether the project has environments."""
     renamed = {move.old: move.new for move in moved} | {old: item.address for item in items.values() for old, _ in item.previously}
-    found: dict[Address, Removed] = {}
+    removals: dict[Address, Removed] = {}
     for node in _nodes(entries, problems):
         words = KeyReader("removed", node.entries, problems)
         address, action = _address(kinds, words, "address", items, problems), words.choice("action", REMOVED_ACTIONS)
@@ -120,15 +120,15 @@ def read_removed(
             problems.add(
                 at, f"removed.address is {address}, which is a former address of {renamed[address]}; {way}", id="RC-former-is-current"
             )
-        elif address in found:
-            problems.add(at, f"{address} is removed twice; first at {found[address].source}", id="RC-moved-twice")
+        elif address in removals:
+            problems.add(at, f"{address} is removed twice; first at {removals[address].source}", id="RC-moved-twice")
         else:
-            found[address] = Removed(address, cast(Literal["forget", "delete", "delete-all"], action), at)
-    return found
+            removals[address] = Removed(address, cast(Literal["forget", "delete", "delete-all"], action), at)
+    return removals
 
 
 def _nodes(entries: list[MapEntry], problems: Problems) -> list[Map]:
-    found: list[Map] = []
+    maps: list[Map] = []
     for entry in entries:
         item = "{from: ADDRESS, to: ADDRESS}" if entry.key == "moved" else "{address: ADDRESS, action: forget}"
         if not isinstance(entry.node, List):
@@ -138,11 +138,11 @@ def _nodes(entries: list[MapEntry], problems: Problems) -> list[Map]:
             continue
         for node in entry.node.items:
             if isinstance(node, Map):
-                found.append(node)
+                maps.append(node)
             else:
                 wrong = f"an item of {entry.key} must be a map, not {described_or_nothing(node)}; write {item}"
                 problems.add(node.at, wrong, id=wrong_form(node))
-    return found
+    return maps
 
 
 def _address(kinds: Kinds, words: KeyReader, key: str, items: Collection[Address], problems: Problems) -> Address | None:

@@ -68,9 +68,9 @@ def read_guards(top: KeyReader, problems: Problems) -> Guards:
 
 def rule_lines(top: KeyReader) -> dict[str, Source]:
     """Where each rule stands: `guards.maxDelete.percent`; `` is the first line of the file, for those that are not written."""
-    found = dict(_lines({name: top.entries[name] for name in RULES if name in top.entries}, ""))
+    sources = dict(_lines({name: top.entries[name] for name in RULES if name in top.entries}, ""))
     first = min((entry.at for entry in top.entries.values()), default=None)
-    return found if first is None else {"": first, **found}
+    return sources if first is None else {"": first, **sources}
 
 
 def _lines(entries: Mapping[str, MapEntry], within: str) -> Iterator[tuple[str, Source]]:

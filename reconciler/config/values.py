@@ -135,9 +135,9 @@ def _hiding(report: ProblemReport, name: str, tainted: Scalar) -> ProblemReport:
 
 def readers(kind: Kind) -> dict[str, FieldReader]:
     """A reader for each field that users write, the one the key is included."""
-    found = {name: field for name, field in kind.fields.items() if field.role in (FieldRole.VALUE, FieldRole.SEED, FieldRole.LOCAL)}
+    fields = {name: field for name, field in kind.fields.items() if field.role in (FieldRole.VALUE, FieldRole.SEED, FieldRole.LOCAL)}
     whole = {kind.place.value_is: kind.place.section_in(kind.within)}
-    return {name: FieldReader(field, compiled(field.type), adapter(field.type), whole.get(name, name)) for name, field in found.items()}
+    return {name: FieldReader(field, compiled(field.type), adapter(field.type), whole.get(name, name)) for name, field in fields.items()}
 
 
 # -- by type -----------------------------------------------------------------------------------------------------------------------

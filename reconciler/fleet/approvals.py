@@ -60,10 +60,10 @@ class ApprovalVerdict:
 
 def classes(plan: Mapping[str, Any]) -> frozenset[ChangeClass]:
     """The classes of change in the document of a plan. What is none of the harmless ones is an update at least."""
-    found = {change for entry in plan["changes"] for change in _classes(entry)}
+    change_classes = {change for entry in plan["changes"] for change in _classes(entry)}
     if any(exposure["asked"] for exposure in plan["exposures"]):
-        found.add(ChangeClass.EXPOSURE)
-    return frozenset(found)
+        change_classes.add(ChangeClass.EXPOSURE)
+    return frozenset(change_classes)
 
 
 def _classes(entry: Mapping[str, Any]) -> Iterable[ChangeClass]:

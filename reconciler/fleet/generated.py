@@ -19,16 +19,16 @@ ELEMENTS_MAX: Final = 100_000
 
 def generated(fleet: Fleet, listing: Listing) -> dict[str, FleetProject]:
     """Every project of a fleet by its name, in the order of the file. Raises `ConfigError`."""
-    problems, made = Problems([]), list(fleet.projects)
+    problems, projects = Problems([]), list(fleet.projects)
     try:
         for generator in fleet.generators:
-            made += _projects(fleet, generator, listing.get(generator.number, generator.elements), problems)
-        duplicates(made, problems)
+            projects += _projects(fleet, generator, listing.get(generator.number, generator.elements), problems)
+        duplicates(projects, problems)
     except Enough:
         pass
     if problems.found:
         raise ConfigError(problems.found, more=len(problems.found) >= PROBLEMS_MAX)
-    return {one.name: one for one in made}
+    return {one.name: one for one in projects}
 
 
 def _projects(fleet: Fleet, generator: Generator, elements: Sequence[Mapping[str, str]], problems: Problems) -> list[FleetProject]:

@@ -25,8 +25,8 @@ class Judged:
 
 def of_plan(connection: Connection, row: ProjectRow, plan: approvals.StoredPlan) -> Judged:
     """What people decided on a plan of a project."""
-    made = approvals.decisions(connection, [(row.id, plan.digest or "")]).get(row.id, [])
-    return _judged(row, plan, made)
+    decisions = approvals.decisions(connection, [(row.id, plan.digest or "")]).get(row.id, [])
+    return _judged(row, plan, decisions)
 
 
 def of_projects(connection: Connection, rows: Sequence[ProjectRow]) -> dict[int, Judged]:

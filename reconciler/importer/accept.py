@@ -59,18 +59,18 @@ def chosen(drift: Drift, words: Sequence[str], generated: Mapping[Address, Gener
 
     `generated`: what `forEach` makes.
     """
-    found: dict[tuple[Address, str | None], AcceptedField] = {}
+    accepted_fields: dict[tuple[Address, str | None], AcceptedField] = {}
     for word in words:
         drifted, name = _named(drift, word)
         if drifted.status is DriftWord.DELETED:
             wrong, lines = f"{drifted.address} was deleted outside Reconciler", generated.get(drifted.address, "its lines from the YAML")
             raise Refused(wrong, id="RC-deleted-outside", hint=f"Remove {lines} to accept this, or apply to restore it.")
         if drifted.place is not None and name is None:
-            found[(drifted.address, None)] = AcceptedField(drifted, None)
+            accepted_fields[(drifted.address, None)] = AcceptedField(drifted, None)
         for delta in drifted.fields:
             if name in (None, delta.name):
-                found[(drifted.address, delta.name)] = AcceptedField(drifted, delta)
-    return list(found.values())
+                accepted_fields[(drifted.address, delta.name)] = AcceptedField(drifted, delta)
+    return list(accepted_fields.values())
 
 
 def _named(drift: Drift, word: str) -> tuple[Drifted, str | None]:

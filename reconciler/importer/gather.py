@@ -130,8 +130,8 @@ class Gathered:
     def _meet(self) -> None:
         for kind in self.kinds.values():
             self._order |= {(kind.name, id): order for id, order in _orders(kind, self.actual).items()}
-            found = [observed for observed in self.actual.objects.get(kind.name, {}).values() if observed.deleted_at is None]
-            for observed in sorted(found, key=self._age):
+            objects = [observed for observed in self.actual.objects.get(kind.name, {}).values() if observed.deleted_at is None]
+            for observed in sorted(objects, key=self._age):
                 container = self.things.get((kind.within, observed.within.get(kind.within, ""))) if kind.within is not None else None
                 if kind.within is None or container is not None:
                     thing = self.things[(kind.name, observed.id)] = GatheredObject(kind, observed, None, "")

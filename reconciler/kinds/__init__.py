@@ -12,13 +12,13 @@ from reconciler.resource import Kind, Kinds, Resource
 @cache
 def load() -> Kinds:
     """Every kind declared in this package. Raises `DeclarationError` where declarations contradict each other."""
-    found: list[Kind] = []
+    kinds: list[Kind] = []
     for module in pkgutil.iter_modules(__path__):
         if not module.name.startswith("_"):
             loaded = importlib.import_module(f"{__name__}.{module.name}")
-            found += [
+            kinds += [
                 value.kind
                 for value in vars(loaded).values()
                 if isinstance(value, type) and issubclass(value, Resource) and value is not Resource
             ]
-    return Kinds(found)
+    return Kinds(kinds)

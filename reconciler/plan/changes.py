@@ -179,10 +179,10 @@ def departures(gone: Mapping[Address, Removal]) -> list[Change]:
 
 
 def blockages(mine: Mapping[Address, Draft], gone: Mapping[Address, Removal]) -> tuple[Blocked, ...]:
-    found = [draft.blocked for draft in mine.values() if draft.blocked is not None]
-    found += [blocked for draft in mine.values() if draft.blocked is None for _, blocked in draft.partly]
-    found += [removal.blocked for removal in gone.values() if removal.blocked is not None]
-    return tuple(found)
+    blocked_resources = [draft.blocked for draft in mine.values() if draft.blocked is not None]
+    blocked_resources += [blocked for draft in mine.values() if draft.blocked is None for _, blocked in draft.partly]
+    blocked_resources += [removal.blocked for removal in gone.values() if removal.blocked is not None]
+    return tuple(blocked_resources)
 
 
 def unmanaged(kinds: Kinds, desired: Desired, state: State, actual: Actual, found: Matches) -> tuple[Unmanaged, ...]:

@@ -22,18 +22,18 @@ def deletes(plan: Plan) -> tuple[Change, ...]:
 def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
     """The plan as it came. Raises `Refused` with the way past it. `allow_delete`: how many it may delete; None: the project's limit."""
     refuse(plan.violations, "the plan")
-    found = deletes(plan)
+    changes = deletes(plan)
     limits = desired.guards
-    managed = plan.managed + sum(1 for change in found if Action.DELETE in change.actions and change.address not in desired.resources)
+    managed = plan.managed + sum(1 for change in changes if Action.DELETE in change.actions and change.address not in desired.resources)
     share = int(managed * limits.max_delete_percent / 100)
     limit = allow_delete if allow_delete is not None else max(limits.max_delete_at_least, share)
-    if len(found) <= limit:
+    if len(changes) <= limit:
         return plan
-    names = ", ".join(str(change.address) for change in found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
+    names = ", ".join(str(change.address) for change in changes[:5]) + (f" and {len(changes) - 5} more" if len(changes) > 5 else "")
     allows = f"maxDelete ({limits.max_delete_percent:g} % of {managed}, at least {limits.max_delete_at_least}) allows"
     what = "this run may delete" if allow_delete is not None else allows
-    wrong = f"the plan deletes {len(found)} object{'s' if len(found) != 1 else ''}, and {what} {limit}: {names}"
-    raise Refused(wrong, id="RC-delete-limit", hint=f"if this is intended: --allow-delete {len(found)}")
+    wrong = f"the plan deletes {len(changes)} object{'s' if len(changes) != 1 else ''}, and {what} {limit}: {names}"
+    raise Refused(wrong, id="RC-delete-limit", hint=f"if this is intended: --allow-delete {len(changes)}")
 
 
 def refuse(found: Sequence[Violation], what: str) -> None:

@@ -55,15 +55,15 @@ def differences(policies: Policies, case: Case) -> list[str]:
         if subject.address.container is not None and subject.after is not None:
             contents[(subject.address.container, subject.kind)].append(subject.after)
     scene = Scene(case.subjects, inside=lambda container, kind: contents[(container, kind)])
-    found = judge(Policies(policies.rules, (), policies.variables), scene, environment=case.environment, today=case.today).violations
+    violations = judge(Policies(policies.rules, (), policies.variables), scene, environment=case.environment, today=case.today).violations
     missing = [
         f"expected a violation of {expected}, and there is none"
         for expected in case.expected
-        if not any(_is(expected, violation.rule, violation.address) for violation in found)
+        if not any(_is(expected, violation.rule, violation.address) for violation in violations)
     ]
     more = [
         f"unexpected violation of {ExpectedViolation(violation.rule, violation.address)}: {violation.message}"
-        for violation in found
+        for violation in violations
         if not any(_is(expected, violation.rule, violation.address) for expected in case.expected)
     ]
     return missing + more

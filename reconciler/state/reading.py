@@ -82,8 +82,8 @@ def find(connection: Connection, scope: StateScope) -> Any:
 
 def has_seen(connection: Connection, state: int) -> bool:
     """Whether a run ever tracked, sent or remembered anything in that state; a run that was refused or declined leaves nothing of that."""
-    found = (select(table.c.state).where(table.c.state == state).limit(1) for table in (bindings, journal, turns, rules))
-    return any(connection.execute(query).first() is not None for query in found)
+    queries = (select(table.c.state).where(table.c.state == state).limit(1) for table in (bindings, journal, turns, rules))
+    return any(connection.execute(query).first() is not None for query in queries)
 
 
 def read_tracking(connection: Connection, service: str) -> tuple[tuple[StateScope, int], ...]:
@@ -143,18 +143,18 @@ def _recent(connection: Connection, state: int, lag: timedelta, now: datetime) -
         .where(journal.c.deadline.is_not(None))
         .order_by(outcomes.c.id)
     )
-    found: dict[Address, datetime] = {}
+    moments: dict[Address, datetime] = {}
     for row in connection.execute(done):
         what = f"the latest outcome of {row.address}"
         try:
             if row.verb == "delete":
-                found.pop(Address.parse(row.address), None)
+                moments.pop(Address.parse(row.address), None)
                 continue
             for address in {row.address, *rows.mapping(row.bound, what)}:
-                found[Address.parse(address)] = datetime.fromisoformat(row.deadline) + lag
+                moments[Address.parse(address)] = datetime.fromisoformat(row.deadline) + lag
         except (TypeError, ValueError) as error:
             raise rows.damaged(what) from error
-    return found
+    return moments
 
 
 def _deleted(connection: Connection, state: int, tracked: Collection[Address], now: datetime) -> dict[Address, tuple[str, str]]:

@@ -91,7 +91,7 @@ class Moving:
         """Write the list that contains a node on lines of its own."""
         if len(steps) == 1:
             raise Untouchable.at("the list of the whole file is in brackets", tracked.text, tracked.marks[name])
-        open_up(tracked, lambda root: (found := node(root, tracked.marks[name])[0][:-1], found[-1].child.value))
+        open_up(tracked, lambda root: (trail_steps := node(root, tracked.marks[name])[0][:-1], trail_steps[-1].child.value))
 
     def _check(self, tree: Tree, text: str, steps: tuple[TrailStep, ...]) -> None:
         alone(tree, text, steps)

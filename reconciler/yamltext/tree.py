@@ -162,7 +162,7 @@ class _Parser:
     def _comments(self, root: Node) -> list[Comment]:
         """All comments but those above everything, in order."""
         spans = [(node.start, node.end) for node in leaves(root)]
-        found: list[Comment] = []
+        comments: list[Comment] = []
         at, leaf = root.start, 0
         while (index := self.text.find("#", at)) >= 0:
             while leaf < len(spans) and spans[leaf][1] <= index:
@@ -173,9 +173,9 @@ class _Parser:
             begin = self._line(index)
             words = self.text[index:].partition("\n")[0]
             alone = not self.text[begin:index].strip(" \t-")
-            found.append(Comment(index, index - begin, words.rstrip(), alone, self._blank_above(begin)))
+            comments.append(Comment(index, index - begin, words.rstrip(), alone, self._blank_above(begin)))
             at = index + len(words)
-        return found
+        return comments
 
     def _blanks(self, node: Node) -> None:
         """Note the blank lines that stand right above children of block maps and lists."""

@@ -82,10 +82,10 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
         with narration.phase(f"Reading {name}", where=service.where):
             binding = _bound(asyncio.run(look()).plan, calm, address, id)
         doubtful = [intent for intent in state.intents if intent.address == address]
-        made = [intent for intent in doubtful if intent.verb == "create"]
-        again = [IntentEnding(intent.id, "not-sent", "resolved by hand: planned again") for intent in doubtful if intent not in made]
-        journal.settle([*again, *(IntentEnding(intent.id, "recovered", None, bind=(binding,)) for intent in made)])
-        if not made:
+        intents = [intent for intent in doubtful if intent.verb == "create"]
+        again = [IntentEnding(intent.id, "not-sent", "resolved by hand: planned again") for intent in doubtful if intent not in intents]
+        journal.settle([*again, *(IntentEnding(intent.id, "recovered", None, bind=(binding,)) for intent in intents)])
+        if not intents:
             journal.remember(bind=[binding])
         journal.finish(exit_code=exits.DONE, summary={})
     screen.out(f"{address} now tracks {bare(binding.id)}.\n")

@@ -146,18 +146,18 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words:
     with changing(screen, Options.of(screen, words), address, command="state forget") as journal:
         state = journal.state()
         if in_doubt:
-            found = [intent.address for intent in state.intents if intent.address == address]
-            if not found:
+            addresses = [intent.address for intent in state.intents if intent.address == address]
+            if not addresses:
                 raise UsageError(f"no request of {address} is in doubt", id="RC-not-in-doubt", hint="reconciler plan shows what is.")
             why = "closed by hand as not done"
             journal.settle([IntentEnding(intent.id, "failed", why) for intent in state.intents if intent.address == address])
             screen.out(f"{address} is no longer in doubt.\n")
         else:
-            found = [binding for binding in state.bindings if binding == address or binding.is_within(address)]
-            if not found:
+            addresses = [binding for binding in state.bindings if binding == address or binding.is_within(address)]
+            if not addresses:
                 raise not_bound(address)
-            journal.remember(forget=found)
-            screen.out("".join(f"{one} is no longer managed ({bare(state.bindings[one].id)}).\n" for one in sorted(found)))
+            journal.remember(forget=addresses)
+            screen.out("".join(f"{one} is no longer managed ({bare(state.bindings[one].id)}).\n" for one in sorted(addresses)))
 
 
 def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:

@@ -74,10 +74,10 @@ def command(
     violations, remark = _judged(kinds, project.desired)
     if lint or options.format in LISTED or report:
         edits = "sarif" in (options.format, *(name for name, _ in report))
-        found = _linted(screen, options, kinds, project, fix=fix, edits=edits) if lint else ()
-        _write(screen, options, report, _listed(found, violations), project)
+        findings = _linted(screen, options, kinds, project, fix=fix, edits=edits) if lint else ()
+        _write(screen, options, report, _listed(findings, violations), project)
     if lint or options.format in LISTED:
-        code = _report(screen, options, found, violations, project, strict=strict)
+        code = _report(screen, options, findings, violations, project, strict=strict)
         _refused(screen, options, violations, remark)
         return code
     _refused(screen, options, violations, remark)
@@ -142,10 +142,10 @@ def _load(screen: Screen, options: Options, kinds: Kinds, report: Sequence[tuple
         if options.format != "text" or report:
             from reconciler.report.findings import of_problem
 
-            found = [of_problem(problem) for problem in error.problems]
-            _write(screen, options, report, found, None)
+            findings = [of_problem(problem) for problem in error.problems]
+            _write(screen, options, report, findings, None)
             if options.format != "text":
-                _print(screen, options, found, None)
+                _print(screen, options, findings, None)
         raise
 
 

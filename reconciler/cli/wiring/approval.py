@@ -58,21 +58,23 @@ Narrow = Callable[["Planned", frozenset[Address]], "Planned"]
 
 def grants(document: Mapping[str, Any]) -> dict[str, ApprovedChange]:
     """What a saved plan says, by address. Positions in the files and reasons are for people, and no part of it."""
-    found: dict[str, ApprovedChange] = defaultdict(ApprovedChange)
+    approved_changes: dict[str, ApprovedChange] = defaultdict(ApprovedChange)
     for change in document["changes"]:
-        found[change["address"]].change = _text(change, without=("source", "reason"))
+        approved_changes[change["address"]].change = _text(change, without=("source", "reason"))
     for one in document["preconditions"]:
-        found[one["address"]].seen = _text(one)
+        approved_changes[one["address"]].seen = _text(one)
     digests = {one["step"]: one["digest"] for one in document["requests"]}
     for step in document["steps"]:
         what = (step["verb"], step["method"], step["path"], _text(step["fields"]), digests.get(step["id"], ""))
-        found[step["address"]].requests.add(what)
+        approved_changes[step["address"]].requests.add(what)
     for one in document["exposures"]:
-        found[one["address"]].exposures.add(_text(one, without=("source", "asked")))
+        approved_changes[one["address"]].exposures.add(_text(one, without=("source", "asked")))
     for one in document["consents"]:
-        if one["address"] in found:  # else it is about what can be read by a change of something else, which has a line of its own
-            found[one["address"]].consents.add(_text(one))
-    return dict(found)
+        if (
+            one["address"] in approved_changes
+        ):  # else it is about what can be read by a change of something else, which has a line of its own
+            approved_changes[one["address"]].consents.add(_text(one))
+    return dict(approved_changes)
 
 
 def sent_digest(document: Mapping[str, Any]) -> str:

@@ -19,17 +19,19 @@ def chosen(runs: Sequence[RecordedRun], text: str) -> RecordedRun:
     from reconciler.report.history import shortest
 
     if text == LAST:
-        found = [run for run in runs if run.anything][:1]
+        candidates = [run for run in runs if run.anything][:1]
     else:
-        found = [run for run in runs if run.id == text] or [run for run in runs if text and run.id.startswith(text)]
-    if len(found) > 1:
-        listing = ", ".join(run.id[: shortest(found)] for run in found[:5]) + (" …" if len(found) > 5 else "")
-        raise UsageError(f"{len(found)} runs begin with {text}: {listing}", id="RC-run-ambiguous", hint="Use more characters of the id.")
-    if not found:
+        candidates = [run for run in runs if run.id == text] or [run for run in runs if text and run.id.startswith(text)]
+    if len(candidates) > 1:
+        listing = ", ".join(run.id[: shortest(candidates)] for run in candidates[:5]) + (" …" if len(candidates) > 5 else "")
+        raise UsageError(
+            f"{len(candidates)} runs begin with {text}: {listing}", id="RC-run-ambiguous", hint="Use more characters of the id."
+        )
+    if not candidates:
         raise UsageError(
             "no run has done anything yet" if text == LAST else f"run {text} does not exist", id="RC-no-such-run", hint=_known(runs)
         )
-    return found[0]
+    return candidates[0]
 
 
 def _known(runs: Sequence[RecordedRun]) -> str:

@@ -142,11 +142,11 @@ class _Tests:
         if glob not in self._matched:
             text = str(glob)
             if "*" in text:
-                found = tuple(address for address, declared in self.resources.items() if not declared.implied and glob.matches(address))
+                addresses = tuple(address for address, declared in self.resources.items() if not declared.implied and glob.matches(address))
             else:
                 address = next((at for at in self._named(text) if at in self.resources and not self.resources[at].implied), None)
-                found = (address,) if address is not None else ()
-            self._matched[glob] = found
+                addresses = (address,) if address is not None else ()
+            self._matched[glob] = addresses
         return self._matched[glob]
 
     def _named(self, text: str) -> Iterator[Address]:

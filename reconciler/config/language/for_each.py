@@ -134,11 +134,11 @@ class ForEachCopies:
     # -- copies --------------------------------------------------------------------------------------------------------------------
 
     def _body(self, node: Map, scope: Evaluator, each: Each) -> Generated:
-        made: dict[str, MapEntry] = {}
+        entries: dict[str, MapEntry] = {}
         for key, entry in node.entries.items():
             if key != FOR_EACH:
-                made[key] = MapEntry(key, entry.at, self._copy(entry.node, scope))
-        return Generated(node.at, made, each)
+                entries[key] = MapEntry(key, entry.at, self._copy(entry.node, scope))
+        return Generated(node.at, entries, each)
 
     def _copy(self, node: Node, scope: Evaluator) -> Node:
         """The node with values for expressions, on its own; what holds `forEach` again waits, with the names it may use."""
@@ -151,7 +151,7 @@ class ForEachCopies:
             return List(node.at, [self._copy(item, scope) for item in node.items])
         if FOR_EACH in node.entries:
             return NestedForEach(node.at, node.entries, scope)
-        made: dict[str, MapEntry] = {}
+        entries: dict[str, MapEntry] = {}
         for entry in node.entries.values():
             key = entry.key
             if holds_expression(key) and not (isinstance(entry.node, Map) and FOR_EACH in entry.node.entries):
@@ -159,11 +159,11 @@ class ForEachCopies:
                 if found is None:
                     continue
                 key = found
-            if key in made:
-                self.problems.add(entry.at, f"the key {shown(key)} is written twice; first at {made[key].at}", id="RC-declared-twice")
+            if key in entries:
+                self.problems.add(entry.at, f"the key {shown(key)} is written twice; first at {entries[key].at}", id="RC-declared-twice")
                 continue
-            made[key] = MapEntry(key, entry.at, self._copy(entry.node, scope))
-        return Map(node.at, made)
+            entries[key] = MapEntry(key, entry.at, self._copy(entry.node, scope))
+        return Map(node.at, entries)
 
     def _scalar(self, node: Scalar, scope: Evaluator) -> Node | None:
         """The value of a scalar; None, with one problem for its place, where it has none."""

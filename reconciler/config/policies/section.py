@@ -161,22 +161,22 @@ class PolicySections:
 
     def _kinds(self, on: Sequence[tuple[str, Source]], when: Collection[str]) -> list[Kind]:
         """The kinds that a policy is about; none where it is about the plan."""
-        found: dict[str, Kind] = {}
+        kinds: dict[str, Kind] = {}
         for text, at in on:
             if text == PLAN:
                 if len(on) > 1:
                     self.problems.add(at, "on: plan cannot be combined with kinds or addresses; write two policies", id="RC-plan-policy")
             elif text in self.kinds:
-                found[text] = self.kinds[text]
+                kinds[text] = self.kinds[text]
             elif "/" in text or "*" in text or text in map(str, self._roots):
                 names = self._matched(text, at, gone=bool(GONE & set(when)))
-                found |= {name: self.kinds[name] for name in names}
+                kinds |= {name: self.kinds[name] for name in names}
             else:
                 options = [*self.kinds, PLAN, *map(str, self._roots)]
                 self.problems.add(
                     at, f"on is {shown(text)}, which is neither a kind nor an address{did_you_mean(text, options)}", id="RC-matches-nothing"
                 )
-        return list(found.values())
+        return list(kinds.values())
 
     @property
     def _roots(self) -> list[Address]:

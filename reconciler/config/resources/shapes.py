@@ -50,14 +50,14 @@ def shapes(kinds: Kinds) -> Mapping[str, KindShape]:
 
 
 def _shape(kinds: Kinds, kind: Kind) -> KindShape:
-    found = readers(kind)
+    field_readers = readers(kind)
     key_is = kind.place.key_is
-    key_reader = found.pop(key_is) if key_is is not None else None
+    key_reader = field_readers.pop(key_is) if key_is is not None else None
     sections, lists, singles = kinds.sections(kind.name), kinds.lists(kind.name), kinds.singles(kind.name)
     flags = kinds.flags(kind.name)
     tag = (kind.place.tag,) if kind.place.tag is not None else ()
-    words = tuple(dict.fromkeys((*tag, *found, *flags, *sections, *lists, *singles, *RESERVED)))
-    return KindShape(kind, found, key_reader, sections, lists, singles, frozenset(flags), words)
+    words = tuple(dict.fromkeys((*tag, *field_readers, *flags, *sections, *lists, *singles, *RESERVED)))
+    return KindShape(kind, field_readers, key_reader, sections, lists, singles, frozenset(flags), words)
 
 
 @dataclass(slots=True, eq=False)

@@ -116,17 +116,17 @@ class ResourceTree:
 
     def _map(self, entry: MapEntry, about: Address | None) -> list[MapEntry]:
         if isinstance(entry.node, Map):
-            found = list(entry.node.entries.values())
+            entries = list(entry.node.entries.values())
             if INCLUDE in entry.node.entries and is_split(entry.node, ordered=False) and self._may_split(entry.node, about):
-                found = self.split.entries(entry.key, entry.node, about)
+                entries = self.split.entries(entry.key, entry.node, about)
             misplaced = entry.node.entries.get(FOR_EACH)
             if misplaced is not None and not isinstance(misplaced.node, Map):
                 wrong = f"forEach belongs to an entry of {entry.key}: write {entry.key}: {{KEY: {{forEach: …, …}}}}"
                 self.problems.add(misplaced.at, wrong, about, id="RC-for-each-elsewhere")
                 return []
-            if any(isinstance(each.node, Map) and FOR_EACH in each.node.entries for each in found):
-                return self._generated_entries(found, about)
-            return found
+            if any(isinstance(each.node, Map) and FOR_EACH in each.node.entries for each in entries):
+                return self._generated_entries(entries, about)
+            return entries
         if isinstance(entry.node, Scalar) and entry.node.empty:
             self.problems.add(entry.node.at, f"{empty(entry.key)} ({{}} is an empty map)", about, id="RC-no-value")
         else:
@@ -143,18 +143,18 @@ class ResourceTree:
             says = f"{entry.key} is ordered and is also written at {first}; {way}"
             self.problems.add(entry.at, says, parent.address, id="RC-list-in-two-places")
             return
-        found: list[Item] = []
+        items: list[Item] = []
         for node in self._nodes(entry, parent):
             if isinstance(node, Map) and FOR_EACH in node.entries:
-                found += self._generated_nodes(members, parent, entry.key, node)
+                items += self._generated_nodes(members, parent, entry.key, node)
                 continue
             item = self._node(members, parent, entry.key, node)
             if item is not None:
-                found.append(item)
-        for one in found:
+                items.append(item)
+        for one in items:
             if not one.kind.place.alone:
                 continue
-            other = next((each for each in found if each.kind is not one.kind), None)
+            other = next((each for each in items if each.kind is not one.kind), None)
             if other is not None:
                 wrong = f"{a(one.kind.name)} is only allowed in {entry.key} next to its own kind; "
                 wrong += f"{other.address} at {other.at} is of another kind"

@@ -53,7 +53,7 @@ class Secrets:
 
     def add(self, entry: MapEntry) -> None:
         """Add the files that one document names; their values replace those of earlier documents by name."""
-        found: dict[str, _File] = {}
+        files: dict[str, _File] = {}
         nodes = entry.node.items if isinstance(entry.node, List) else [entry.node]
         for node in nodes:
             if isinstance(node, Scalar) and node.empty:
@@ -67,8 +67,8 @@ class Secrets:
                 wrong = f"{SECRETS} cannot contain an expression: files are read before expressions; {way}"
                 self._wrong(node.at, wrong, id="RC-expression-not-allowed")
             else:
-                self._read(node, found)
-        self.by_name |= found
+                self._read(node, files)
+        self.by_name |= files
 
     def _read(self, node: Scalar, found: dict[str, _File]) -> None:
         name = node.text

@@ -31,11 +31,11 @@ def included(root: Path, project_file: str, entry: MapEntry | None, problems: Pr
         wrong = f"include must be a list of files, not {described(entry.node)}; write {_listed(entry.node)}"
         problems.add(entry.node.at, empty("include") if nothing else wrong, id=wrong_form(entry.node))
         return {}
-    found: dict[str, Source] = {}
+    sources: dict[str, Source] = {}
     for node in entry.node.items:
         for name in named(root, project_file, node, problems):
-            found.setdefault(name, node.at)
-    return found
+            sources.setdefault(name, node.at)
+    return sources
 
 
 def is_encrypted_document(document: Map, problems: Problems) -> bool:
@@ -115,7 +115,7 @@ def _matches(root: Path, pattern: str) -> list[str]:
     try:
         if not any(mark in pattern for mark in _WILD):
             return [PurePosixPath(pattern).as_posix()] if (root / pattern).is_file() else []
-        found = [path.relative_to(root) for path in islice(root.glob(pattern), FILES_MAX + 1) if path.is_file()]
+        paths = [path.relative_to(root) for path in islice(root.glob(pattern), FILES_MAX + 1) if path.is_file()]
     except (ValueError, OSError):
         return []
-    return sorted(path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts))
+    return sorted(path.as_posix() for path in paths if not any(part.startswith(".") for part in path.parts))

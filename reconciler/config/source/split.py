@@ -75,15 +75,15 @@ class Split:
 
     def names(self, node: Map, about: Address | None) -> list[str]:
         """The files that a map names, each once; what cannot be included is a problem."""
-        found: dict[str, Source] = {}
+        sources: dict[str, Source] = {}
         for pattern in self._patterns(node.entries[INCLUDE].node, about):
             if isinstance(pattern, Scalar) and pattern.computed:
                 wrong = "include must not contain an expression: files are read before expressions are evaluated"
                 self.problems.add(pattern.at, wrong, about, id="RC-expression-not-allowed")
                 continue
             for name in named(self.files.root, self.project_file, pattern, self.problems):
-                found.setdefault(name, pattern.at)
-        return [name for name, at in found.items() if self._free(name, at, about)]
+                sources.setdefault(name, pattern.at)
+        return [name for name, at in sources.items() if self._free(name, at, about)]
 
     def _patterns(self, node: Node, about: Address | None) -> list[Node]:
         if isinstance(node, List) and node.items:

@@ -60,8 +60,10 @@ class HeatMapGroup:
 def groups(cells: Sequence[CellView]) -> list[list[HeatMapGroup]]:
     """The groups of each tenant, its waves in their order."""
     ordered = sorted(cells, key=lambda cell: (cell.tenant, cell.wave, cell.name))
-    made = [_group(tenant, wave, tuple(group)) for (tenant, wave), group in groupby(ordered, key=lambda cell: (cell.tenant, cell.wave))]
-    return [list(group) for _, group in groupby(made, key=lambda group: group.tenant)]
+    heat_map_groups = [
+        _group(tenant, wave, tuple(group)) for (tenant, wave), group in groupby(ordered, key=lambda cell: (cell.tenant, cell.wave))
+    ]
+    return [list(group) for _, group in groupby(heat_map_groups, key=lambda group: group.tenant)]
 
 
 def totals(cells: Sequence[CellView]) -> Counter[str]:

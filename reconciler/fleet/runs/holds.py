@@ -53,8 +53,8 @@ def approvers(connection: Connection, id: int, project: FleetProject, plan: Stor
 
 
 def _verdict(connection: Connection, id: int, project: FleetProject, plan: StoredPlan) -> ApprovalVerdict:
-    made = approvals.decisions(connection, [(id, plan.digest or "")]).get(id, [])
-    return judged(plan.changes, project.approvals, made, digest=plan.digest or "", authors=plan.authors)
+    decisions = approvals.decisions(connection, [(id, plan.digest or "")]).get(id, [])
+    return judged(plan.changes, project.approvals, decisions, digest=plan.digest or "", authors=plan.authors)
 
 
 def _quarantined(name: str, quarantine: quarantines.Quarantine, both: Sequence[str]) -> str:

@@ -80,13 +80,13 @@ class _Testing:
     def _window(self, test: AccessTest, demand: Demand, address: Address, keys: Collection[Key | None]) -> Iterator[Miss]:
         """The longest time for which the reader sees the object on the way."""
         look = self.sides.after
-        found = [
+        reader_windows = [
             window
             for key in keys
             for window in (self.sides.windows.get(key, ()) if key is not None else ())
             if look.among(demand.reader, window.access) is not Sees.NO
         ]
-        for window in sorted(found, key=lambda window: -window.requests)[:1]:
+        for window in sorted(reader_windows, key=lambda window: -window.requests)[:1]:
             yield Miss(test, demand, address, When.WINDOW, ReaderVerdict(Sees.YES, window.access), look, None, window)
 
     def _seen(self, test: AccessTest, demand: Demand, address: Address) -> Iterator[Miss]:

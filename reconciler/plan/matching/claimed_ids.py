@@ -17,7 +17,7 @@ def wrong_ids(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> d
     if not untracked:
         return {}
     tracked = {(binding.kind, binding.id): at for at in desired.resources if (binding := state.bindings.get(at)) is not None}
-    found: dict[Address, Blocked] = {}
+    blocked_resources: dict[Address, Blocked] = {}
     for declared in untracked:
         id, kind = str(declared.id), kinds[declared.kind]
         holder, other = tracked.get((declared.kind, id)), _other_key(kind, declared, actual)
@@ -29,8 +29,8 @@ def wrong_ids(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> d
             continue
         key = f": {a(kind.name)} is matched by its key" if other is not None else ""
         way = f"correct the id, or remove it{key}"
-        found[declared.address] = Blocked(declared.address, reason, way, declared.source, id="RC-id-of-another-resource")
-    return found
+        blocked_resources[declared.address] = Blocked(declared.address, reason, way, declared.source, id="RC-id-of-another-resource")
+    return blocked_resources
 
 
 def _other_key(kind: Kind, declared: Declared, actual: Actual) -> str | None:

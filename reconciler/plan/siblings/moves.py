@@ -65,10 +65,12 @@ def moves(
     staying = _staying(places, is_narrow, len(current))
     if any(is_narrow) and not any(staying):
         raise ValueError("no narrow item can stay, so the others like it have nothing to be put beside")
-    found = tuple(_placements(wanted, is_narrow, staying))
+    sibling_moves = tuple(_placements(wanted, is_narrow, staying))
     members = frozenset(wanted)
-    assert [item for item in replay(current, found) if item in members] == list(wanted), "moves that do not lead to the wanted order"
-    return found
+    assert [item for item in replay(current, sibling_moves) if item in members] == list(wanted), (
+        "moves that do not lead to the wanted order"
+    )
+    return sibling_moves
 
 
 def replay(current: Sequence[T], moves: Iterable[SiblingMove[T]]) -> tuple[T, ...]:

@@ -176,13 +176,13 @@ def _row(
     ahead = frozenset(head)
     comes = _in_turn([draft.address for draft in landing if draft.address in ahead], turns)
     current = (*(draft.address for draft in there), *comes)
-    found = moves(current, head, must=[address for address in head if address in placing], narrow=narrow.__contains__)
+    sibling_moves = moves(current, head, must=[address for address in head if address in placing], narrow=narrow.__contains__)
     last = tuple(
         SiblingMove(address, after=wanted[index - 1] if index else None) if address in placing else address
         for index, address in enumerate(tail, start=split)
     )
-    strayed = _strayed(there, str(parent or "")) if found else ()
-    return SiblingRow(parent, wanted, current, comes, tuple(found), last, strayed)
+    strayed = _strayed(there, str(parent or "")) if sibling_moves else ()
+    return SiblingRow(parent, wanted, current, comes, tuple(sibling_moves), last, strayed)
 
 
 def _in_turn(comes: Sequence[Address], turns: Mapping[Address, int]) -> tuple[Address, ...]:

@@ -70,8 +70,8 @@ def _line(disclosed: Disclosure, draft: Draft, was: Address, keys: list[Key], op
 
 def _readers(without: Audiences, having: Audiences, keys: list[Key], container: str) -> set[Access]:
     """The people of a container who can read some of the objects in the one world and not in the other, by whatever cause."""
-    found = {access for key in keys for access in gained(without, having, key)}
-    return {access for access in found if access.of is not None and access.of[1] == container}
+    accesses = {access for key in keys for access in gained(without, having, key)}
+    return {access for access in accesses if access.of is not None and access.of[1] == container}
 
 
 def _people(container: Address, accesses: set[Access]) -> tuple[str, ...]:

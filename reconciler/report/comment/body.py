@@ -128,15 +128,15 @@ def _fitting(parts: Sequence[CommentPart], dialect: Dialect, room: int) -> list[
 
 def _with_others(parts: Sequence[CommentPart], bare: Sequence[CommentPart], dialect: Dialect, left: int) -> list[CommentPart]:
     """The room that is left, shared equally; what a short part does not need is for the others."""
-    made = list(bare)
+    comment_parts = list(bare)
     needs = {index: size(text(part, dialect)) - size(text(bare[index], dialect)) for index, part in enumerate(parts)}
     waiting = sorted((index for index in needs if parts[index].others), key=needs.__getitem__)
     for done, index in enumerate(waiting):
         share = left // (len(waiting) - done)
         part = parts[index] if needs[index] <= share else _some(bare[index], parts[index].others, dialect, share)
         left -= size(text(part, dialect)) - size(text(bare[index], dialect))
-        made[index] = part
-    return made
+        comment_parts[index] = part
+    return comment_parts
 
 
 def _some(bare: CommentPart, others: tuple[str, ...], dialect: Dialect, room: int) -> CommentPart:

@@ -42,9 +42,9 @@ class Chosen:
 
 def set_rules(store: Store, rules: Sequence[AnyRule]) -> list[Entry]:
     """Put rules in place of all others; they have seen nothing yet."""
-    made = [Entry(rule, label(rule, index)) for index, rule in enumerate(rules)]
-    _write(store, made)
-    return made
+    entries = [Entry(rule, label(rule, index)) for index, rule in enumerate(rules)]
+    _write(store, entries)
+    return entries
 
 
 def read(store: Store) -> list[Entry]:

@@ -19,13 +19,13 @@ def by_source(connection: Connection, repositories: Collection[str], concerns: C
         projects.c.id, projects.c.name, projects.c.tenant, url.label("url"), projects.c.spec["source"]["ref"].astext.label("ref")
     )
     query = query.where(projects.c.orphaned_at.is_(None), or_(*(url.icontains(end, autoescape=True) for end in ends)))
-    found = [row for row in connection.execute(query) if concerns(row.url, row.ref)]
-    if found:
-        ids = [row.id for row in found]
+    rows = [row for row in connection.execute(query) if concerns(row.url, row.ref)]
+    if rows:
+        ids = [row.id for row in rows]
         under_way = select(runs.c.id).where(runs.c.project == projects.c.id, runs.c.ended_at.is_(None)).exists()
         soon = case((under_way, func.now()), else_=func.least(projects.c.next_due, func.now()))
         connection.execute(update(projects).where(projects.c.id.in_(ids)).values(next_due=soon))
     names: dict[str, list[str]] = {}
-    for row in found:
+    for row in rows:
         names.setdefault(row.tenant, []).append(row.name)
     return names
