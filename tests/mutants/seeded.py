@@ -164,8 +164,8 @@ BUGS: Final = (
     ),
     _bug(
         "apply.recover",
-        "if len(found) > 1:",
-        "if not found and len(found) > 1:",
+        "if len(objects) > 1:",
+        "if not objects and len(objects) > 1:",
         "several that could be it stop",
         f"{RECOVER}test_several_that_match_stop_and_are_listed",
     ),
@@ -207,21 +207,21 @@ BUGS: Final = (
     # -- evidence -----------------------------------------------------------------------------------------------------------------------
     _bug(
         "apply.evidence",
-        "(one.id not in intent.known or ",
-        "(one.id or ",
+        "(observed.id not in intent.known or ",
+        "(observed.id or ",
         "what was there before is not ours",
         f"{RECOVER}test_an_object_that_was_there_before_is_not_ours",
     ),
     _bug(
         "apply.evidence",
-        "and all(one.values.get(name, UNSET) == intent.writes[name] for name in names)",
+        "and all(observed.values.get(name, UNSET) == intent.writes[name] for name in names)",
         "",
         "what a create made carries its natural key",
         f"{RECOVER}test_a_new_object_of_another_natural_key_is_not_ours",
     ),
     _bug(
         "apply.evidence",
-        "        and (kind.name, one.id) not in bound\n",
+        "        and (kind.name, observed.id) not in bound\n",
         "",
         "what is bound to another address is not ours",
         f"{RECOVER}test_an_object_that_is_bound_elsewhere_is_not_ours",
@@ -380,9 +380,9 @@ BUGS: Final = (
     ),
     _bug(
         "apply.answer",
-        "        made = bound_as(",
+        "        binding = bound_as(",
         '        if refused:\n            self.group.settle(IntentEnding(intent.id, "failed", "not taken"))\n'
-        '            return StepResult(step, StepStatus.FAILED, "not taken")\n        made = bound_as(',
+        '            return StepResult(step, StepStatus.FAILED, "not taken")\n        binding = bound_as(',
         "the id is stored whatever else the answer says",
         f"{TAKEN}test_what_was_made_but_not_as_asked_is_bound_and_failed_and_never_made_twice",
     ),
