@@ -201,7 +201,7 @@ def test_an_interrupt_has_its_code() -> None:
         (["api", "GET", "/orgs/../x"], "is not a path of the API"),
         (["plan", "nowhere"], "reconciler.yaml does not exist here"),
         (["sandbox", "seed", "--db", "x.db", "nowhere.yaml"], "cannot be read"),
-        (["apply"], "Pass --yes"),
+        (["apply"], "reconciler.yaml does not exist here"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
