@@ -40,17 +40,20 @@ class Feed:
         self.database = database
         self._queues: set[asyncio.Queue[Changed | None]] = set()
         self._reader: asyncio.Task[None] | None = None
+        self._begun = asyncio.Event()  # the reader knows what was there before: whatever comes now is passed on
 
     @asynccontextmanager
     async def follow(self) -> AsyncIterator[asyncio.Queue[Changed | None]]:
-        """Changes from now on; None when the process ends, or when this client is too slow."""
+        """Changes from the moment it is entered; None when the process ends, or when this client is too slow."""
         if len(self._queues) >= CLIENTS_MAX:
             raise Full
         queue: asyncio.Queue[Changed | None] = asyncio.Queue(QUEUE_MAX)
         self._queues.add(queue)
         if self._reader is None or self._reader.done():
+            self._begun.clear()
             self._reader = asyncio.create_task(self._read())
         try:
+            await self._begun.wait()
             yield queue
         finally:
             self._queues.discard(queue)
@@ -64,6 +67,7 @@ class Feed:
 
     def end(self) -> None:
         """End every client: the process ends."""
+        self._begun.set()
         for queue in tuple(self._queues):
             self._last(queue)
 
@@ -75,6 +79,7 @@ class Feed:
                 if seen is not None:
                     self._pass_on([change for change in now if change not in seen])
                 seen = now
+                self._begun.set()
             await asyncio.sleep(POLL_SECONDS)
 
     def _recent(self) -> Sequence[feed.FeedChange]:
