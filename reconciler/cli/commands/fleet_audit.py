@@ -43,15 +43,16 @@ def audit_command(screen: Screen, /, since: datetime | None, follow: bool, datab
     options = Options.of(screen, words)
     with fleet_options.opened(screen, database) as opened:
         printer = _Printer(screen, options, opened, since, settled=follow)
-        printer.more()
+        if not follow:
+            printer.more()
         while follow and screen.lost is None:
-            time.sleep(LOOK_SECONDS)
             printer.follow()
+            time.sleep(LOOK_SECONDS)
 
 
 @dataclass
 class _Printer:
-    """What was printer. `after`: the id of the last line; `settled`: none is skipped because its transaction ended late; `failed`: why the
+    """What was printed. `after`: the id of the last line; `settled`: none is skipped because its transaction ended late; `failed`: why the
     database could not be read the last time."""
 
     screen: Screen
