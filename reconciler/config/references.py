@@ -14,13 +14,13 @@ from typing import Any
 from reconciler.address import Address, is_key
 from reconciler.config.canonical import canonical
 from reconciler.config.resources.shapes import Item, KindShape
-from reconciler.config.source.nodes import Map, MapEntry, Node, Problems, Scalar, described, empty, scalars, shown, wrong_form
+from reconciler.config.source.nodes import EACH_ITS_OWN, Map, MapEntry, Node, Problems, Scalar, described, empty, scalars, shown, wrong_form
 from reconciler.config.values import INVALID
 from reconciler.model import Declared, Source
 from reconciler.model.codec import path_ids
 from reconciler.model.desired import Excluded
 from reconciler.resource import Field, FieldRole, Foreign, Kind, Kinds, Named
-from reconciler.text.suggest import a, did_you_mean
+from reconciler.text.suggest import a, closest, did_you_mean
 
 _ATOMS = (str, int, float, bool, type(None), Address, Foreign)
 
@@ -41,7 +41,9 @@ def read_defaults(shapes: Mapping[str, KindShape], entry: MapEntry | None, probl
         shape = shapes.get(each.key)
         if shape is None:
             problems.add(each.at, f'kind "{each.key}" does not exist{did_you_mean(each.key, shapes)}', "defaults", id="RC-unknown-kind")
-            continue
+            shape = shapes.get(closest(each.key, shapes) or "")
+            if shape is None:
+                continue
         about = f"defaults.{each.key}"
         for one in _entries(each, problems, about):
             reader = shape.readers.get(one.key)
@@ -50,7 +52,7 @@ def read_defaults(shapes: Mapping[str, KindShape], entry: MapEntry | None, probl
                 continue
             value = reader.read(one.node, problems.about(about))
             if value is not INVALID:
-                found[each.key][one.key] = Default(value, one.node, one.at)
+                found[shape.kind.name][one.key] = Default(value, one.node, one.at)
     return found
 
 
@@ -288,6 +290,7 @@ class Linker:
                 if other is not item:
                     at = item.nodes[name].at if name in item.nodes else item.at
                     wrong = f"{name} {shown(value)} is already used by {other.address}, at {other.at}"
+                    wrong += f"; {EACH_ITS_OWN}" if item.each is not None and other.at == item.at else ""
                     self.problems.add(at, wrong, item.address, id="RC-value-twice")
 
     def _loops(self) -> None:

@@ -11,7 +11,18 @@ from typing import Final, Literal, cast
 from reconciler.address import Address
 from reconciler.config.resources.shapes import Item
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Problems, Scalar, described, described_or_nothing, empty, wrong_form
+from reconciler.config.source.nodes import (
+    EACH_ITS_OWN,
+    List,
+    Map,
+    MapEntry,
+    Problems,
+    Scalar,
+    described,
+    described_or_nothing,
+    empty,
+    wrong_form,
+)
 from reconciler.config.words import ENVIRONMENTS, REMOVED_ACTIONS
 from reconciler.model import Moved, Removed, Source
 from reconciler.resource import Kinds
@@ -77,7 +88,8 @@ def _check_former(items: Mapping[Address, Item], moved: Mapping[Address, Moved],
                 wrong = f'previously names "{old.key}", which is still declared at {items[old].at}{WAY}'
                 problems.add(at, wrong, item.address, id="RC-former-still-declared")
             elif new != item.address:
-                problems.add(at, f'previously names "{old.key}", as does {first}', item.address, id="RC-moved-twice")
+                others = f"as does {first}" if first != at else f"as do all elements here; {EACH_ITS_OWN}"
+                problems.add(at, f'previously names "{old.key}", {others}', item.address, id="RC-moved-twice")
     for old, move in moved.items():
         if old in items and not any(above in renamed for above in (old, *old.containers)):
             wrong = f"moved.from is {old}, which is still declared at {items[old].at}{_way(move, items)}"

@@ -200,5 +200,12 @@ def _lower(value: Any) -> Any:
     return value.lower() if isinstance(value, str) else value
 
 
-Email = Annotated[str, AfterValidator(_lower), WireForm(body=_lower, show=_lower), Field(examples=["ada@acme.example"])]
+def _email(value: str) -> str:
+    name, _, host = value.partition("@")
+    if not name or not host or "@" in host:
+        raise PydanticCustomError("email", "expected an e-mail address such as ada@acme.example")
+    return value.lower()
+
+
+Email = Annotated[str, AfterValidator(_email), WireForm(body=_lower, show=_lower), Field(examples=["ada@acme.example"])]
 """An e-mail address; upper and lower case are the same."""

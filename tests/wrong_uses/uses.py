@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.wrong_uses import environments, for_each, rules, transfers, values
+from tests.wrong_uses import environments, for_each, places, rules, transfers, values
 from tests.wrong_uses.use import Use
 
 USES: dict[str, Use] = {
@@ -15,6 +15,7 @@ USES: dict[str, Use] = {
         ("values", values.USES),
         ("rules", rules.USES),
         ("transfers", transfers.USES),
+        ("places", places.USES),
     )
     for name, use in uses.items()
 }

@@ -36,6 +36,7 @@ def overlay(document: Node, sections: frozenset[str], problems: Problems) -> Ove
     """What the file of an environment says. `sections`: the names of the maps of root resources."""
     if not isinstance(document, Map):
         problems.add(document.at, f"the file of an environment must be a map, not {described(document)}", id=wrong_form(document))
+        problems.partial = True
         return Overlay()
     words = KeyReader("", {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)}, problems)
     variables = KeyReader.of(VARIABLES, words.entry(VARIABLES), problems).entries

@@ -140,7 +140,7 @@ class Patches:
         elif name in RESERVED:
             read_reserved(self.tree.kinds, shape, item, entry, report)
         else:
-            wrong = unknown_word(shape, item, name)
+            wrong = unknown_word(self.tree.shapes, shape, item, name)
             report(entry.at, wrong.message, id=wrong.id)
         if len(self.problems.found) == before and item.body is not None:
             self._write(item, entry)

@@ -218,7 +218,7 @@ def _value(
     if default is None:
         ways = f"--var {name}=…" + (f" or {env}" if env else "")
         meaning = f" ({shown(plain(words['description'].node))})" if "description" in words else ""
-        problems.add(each.at, f"it has no value{meaning}; set it with {ways}, or write a default", about, id="RC-variable-without-value")
+        problems.absent(each.at, f"it has no value{meaning}; set it with {ways}, or write a default", about, id="RC-variable-without-value")
         return None
     written = isinstance(default.node, Scalar) and not (default.key != "default" and default.node.null)
     value = _typed(default.node.text, kind) if isinstance(default.node, Scalar) and kind == "string" and written else plain(default.node)

@@ -189,11 +189,9 @@ class PolicySections:
             return []
         every = (*self.addresses.items(), *self.removed.items())
         names = list(dict.fromkeys(kind for address, kind in every if glob.matches(address)))
-        if not names and gone:
-            return list(self.kinds)
-        if not names:
+        if not names and not gone:
             self._nothing(text, at)
-        return names
+        return names or list(self.kinds)
 
     def _glob(self, text: str, at: Source) -> Glob | None:
         try:

@@ -134,7 +134,10 @@ class ResourceFlags:
             self.declined.append((item, entry, chooser, chosen))
         elif chosen.name in chooser.flagged:
             other = chooser.flagged[chosen.name]
-            report(entry.at, f"{chooser.address} has two {flag}s; the other is {other.address} at {other.at}", id="RC-chosen-twice")
+            wrong = f"{chooser.address} has two {flag}s; the other is {other.address} at {other.at}"
+            if item.each is not None and other.at == item.at:  # the same is true of each of its containers
+                wrong = f"{flag} is true for two elements of one {chooser.kind.name}; write an expression that is true for one of them"
+            report(entry.at, wrong, id="RC-chosen-twice")
         else:
             chooser.flagged[chosen.name] = item
             chooser.values[chosen.name] = item.address

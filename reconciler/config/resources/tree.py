@@ -18,6 +18,7 @@ from reconciler.config.resources.reserved import ResourceFlags, read_reserved
 from reconciler.config.resources.shapes import Item, KindShape
 from reconciler.config.source.nodes import (
     FOR_EACH,
+    UNREAD,
     Generated,
     List,
     Map,
@@ -42,13 +43,15 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class ResourceTree:
-    """Gathers the resources of all files. `lists`: where each ordered list of a root was first met, so that a second file is refused."""
+    """Gathers the resources of all files. `lists`: where each ordered list of a root was first met, so that a second file is refused.
+    `misread`: files that contain sections where resources are expected, of which one is said."""
 
     kinds: Kinds
     items: ItemReader
     split: Split
     evaluation: Evaluation
     _lists: dict[tuple[Address, str], Source] = field(default_factory=dict)
+    _misread: set[str] = field(default_factory=set)
 
     @property
     def shapes(self) -> Mapping[str, KindShape]:
@@ -102,8 +105,27 @@ class ResourceTree:
         item = self.items.keyed(kind, entry, entry.key, parent, section)
         if item is not None:
             item.body = entry.node
-            self._read(self.shapes[kind.name], item, entry.node, skip=())
+            if self._is_section(self.shapes[kind.name], entry):
+                way = f"a file that is included in {section} contains entries, or the one key {section}"
+                wrong = f'"{entry.key}" is a section, and {a(kind.name)} is expected here; {way}'
+                if entry.at.file not in self._misread:
+                    self.problems.add(entry.at, wrong, item.address.container, id="RC-key-elsewhere")
+                self._misread.add(entry.at.file)
+                self.problems.partial = item.unread = True
+            else:
+                self._read(self.shapes[kind.name], item, entry.node, skip=())
         self.items.each = around
+
+    def _is_section(self, shape: KindShape, entry: MapEntry) -> bool:
+        """Whether what seems to be a resource is a section: it has the name of one, and nothing that a resource has."""
+        if entry.key not in self._section_names or isinstance(entry.node, Scalar):
+            return False
+        return isinstance(entry.node, List) or (bool(entry.node.entries) and not {*entry.node.entries} & {*shape.words})
+
+    @cached_property
+    def _section_names(self) -> frozenset[str]:
+        roots = (str(kind.place.section_in(None)) for kind in self.kinds.roots)
+        return frozenset((*roots, *(name for shape in self.shapes.values() for name in (*shape.sections, *shape.lists, *shape.singles))))
 
     def _single(self, kind: Kind, parent: Item, entry: MapEntry) -> None:
         """A value that is a resource of its own."""
@@ -253,7 +275,7 @@ class ResourceTree:
             if isinstance(node, Scalar) and node.empty:
                 report(node.at, f"{empty(item.address.key)} ({{}} for no fields)", id="RC-no-value")
             else:
-                report(node.at, f"{a(item.kind.name)} must be a map, not {described(node)}", id="RC-wrong-form")
+                report(node.at, f"{a(item.kind.name)} must be a map, not {described(node)}{_as_a_map(shape, node)}", id="RC-wrong-form")
             return
         for name, entry in node.entries.items():
             if name in skip:
@@ -267,7 +289,7 @@ class ResourceTree:
             elif name in RESERVED:
                 read_reserved(self.kinds, shape, item, entry, report)
             else:
-                wrong = unknown_word(shape, item, name)
+                wrong = unknown_word(self.shapes, shape, item, name)
                 report(entry.at, wrong.message, id=wrong.id)
 
     def _value(self, shape: KindShape, item: Item, name: str, node: Node) -> None:
@@ -278,7 +300,14 @@ class ResourceTree:
         item.values[name] = shape.readers[name].read(node, self.problems.about(item.address))
 
 
-def unknown_word(shape: KindShape, item: Item, name: str) -> Mistake:
+def _as_a_map(shape: KindShape, node: Node) -> str:
+    """What to write instead of a text: a map with the field that it probably is."""
+    required = [name for name, reader in shape.readers.items() if reader.field.required]
+    written = isinstance(node, Scalar) and node.value is UNREAD and node.text.isprintable() and len(node.text) < 60
+    return f"; write {{{required[0]}: {node.text}}}" if written and isinstance(node, Scalar) and len(required) == 1 else ""
+
+
+def unknown_word(shapes: Mapping[str, KindShape], shape: KindShape, item: Item, name: str) -> Mistake:
     """What is said of a word that a resource does not take; the word that was meant is then not missing besides."""
     known = shape.kind.fields.get(name)
     if shape.key_reader is not None and name == shape.key_reader.field.name:
@@ -290,5 +319,7 @@ def unknown_word(shape: KindShape, item: Item, name: str) -> Mistake:
     if known is not None:
         return Mistake("RC-set-by-location", f"{name} is not allowed here: it follows from the location of the {shape.kind.name}")
     meant = closest(name, shape.words)
+    owners = [kind for kind, other in shapes.items() if name in other.words]
+    elsewhere = f"; it is a field of {' and '.join(owners)}" if owners else ""
     item.meant += [meant] if meant is not None else []
-    return Mistake("RC-unknown-field", f'unknown field "{name}"{did_you_mean(name, shape.words)}')
+    return Mistake("RC-unknown-field", f'unknown field "{name}"{did_you_mean(name, shape.words) or elsewhere}')

@@ -60,6 +60,7 @@ def named(root: Path, project_file: str, node: Node, problems: Problems) -> list
         return []
     wrong = _refused(node.text)
     matches = [] if wrong is not None else _matches(root, node.text)
+    gone = wrong is None and not matches
     names = [name for name in matches if name not in (project_file, SEED_FILE) and not name.startswith(f"{ENVIRONMENTS}/")]
     names = [name for name in names if not is_encrypted(name)]
     if wrong is None and matches and not names and is_encrypted(node.text):
@@ -78,6 +79,7 @@ def named(root: Path, project_file: str, node: Node, problems: Problems) -> list
     if wrong is None:
         return names
     problems.add(node.at, f"include {shown(node.text)} {wrong}", id="RC-not-includable")
+    problems.partial |= gone  # what the file declares is not missing besides
     return []
 
 

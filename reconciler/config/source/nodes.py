@@ -116,6 +116,7 @@ class Generated(Map):
 
 Node = Scalar | Map | List
 
+EACH_ITS_OWN: Final = "each element needs its own, so write an expression with each"
 FOR_EACH: Final = "forEach"
 
 
