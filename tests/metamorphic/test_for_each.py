@@ -6,6 +6,7 @@ sections.
 
 from __future__ import annotations
 
+import random
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -16,10 +17,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.metamorphic.arrangement import arranged, shuffled
 from tests.metamorphic.canonical import MADE, differences
 from tests.metamorphic.laboratory import Laboratory, document, laboratory
 from tests.metamorphic.relation import relation
-from tests.metamorphic.test_arrangement import told
+from tests.metamorphic.test_arrangement import CHANCE, told
 from tests.reliability.databases import Sqlite
 
 BLANK = {"space": "blank", "id": "spc_blank", "title": "Blank"}
@@ -152,3 +154,32 @@ def test_for_each_and_its_literal_twin_have_equal_plans_services_and_states(befo
             assert state_of(one) == state_of(other)
             one.write_files({"reconciler.yaml": document(literal(all))})
             assert one.plan().empty
+
+
+def staging(all: Catalogue) -> dict[str, Any]:
+    """The file of an environment: a value of a variable, and patches of what forEach makes."""
+    patches: list[dict[str, Any]] = [
+        {"match": "acme/site/*", "set": {"visibility": "unlisted"}},
+        {"match": "acme/space/*-v*", "set": {"emoji": "1f41b"}},
+    ]
+    if all.partners:
+        patches.append({"match": "acme/site/*/share-link/partner-0", "remove": True})
+    return {"vars": {"products": all.products}, "patch": patches}
+
+
+@relation(catalogues(), catalogues(), CHANCE, quick=1)
+def test_the_plan_of_an_environment_is_the_same_in_any_arrangement(before: Catalogue, after: Catalogue, chance: random.Random) -> None:
+    """Keys, sections, files and patches in another order; the elements of a map stay in theirs, which is that of what is made of them."""
+    with laboratory() as world:
+        world.environment = "staging"
+        for all in (before, after):
+            (organization, _), environment = short(all), staging(all)
+            variables = {"products": {"type": "map"}}
+            world.write_files({"reconciler.yaml": document(organization, vars=variables), "environments/staging.yaml": environment})
+            plan = told(world.plan())
+            files = {**arranged(document(organization, vars=variables), chance), "environments/staging.yaml": environment}
+            rearranged = {**shuffled(environment, chance), "vars": environment["vars"]}
+            chance.shuffle(rearranged["patch"])
+            world.write_files({**files, "environments/staging.yaml": rearranged})
+            assert told(world.plan()) == plan
+            world.apply()
