@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from reconciler.lint.facts import LintFacts, finding
-from reconciler.model import Declared, Finding
+from reconciler.model import Declared, Finding, Source
 from reconciler.resource import Field
 
 EACH: Final = frozenset({"key", "value", "index", "parent"})
@@ -63,8 +63,13 @@ def _would_be(facts: LintFacts, declared: Declared, field: Field, part: Lookalik
 
 
 def not_evaluated(facts: LintFacts) -> Iterator[Finding]:
-    """A text that looks like an expression."""
+    """A text that looks like an expression; one of a `forEach` once, whatever it makes."""
+    reported: set[tuple[Source, str]] = set()
     for declared, name, part in lookalikes(facts):
+        place = (declared.positions.get(name, declared.source), part.text)
+        if place in reported:
+            continue
+        reported.add(place)
         message = f"{name} contains {part.text}, which is not an expression: it is sent as it is"
         remedy = f"write ${{{{ {part.source} }}}}, or ignore the finding if it is a text"
         yield finding("not-evaluated", message, declared, field=name, remedy=remedy)

@@ -163,7 +163,8 @@ def test_only_what_would_be_an_expression_in_the_right_brackets_is_one_to_write_
 def test_each_is_meant_in_what_for_each_makes(tmp_path: Path) -> None:
     document = example("not-evaluated")
     node = document["organizations"]["acme"]["content"][0]
-    node |= {"forEach": ["guides"], "space": "${{ each.key }}", "title": "The {{ each.key }} guide"}
+    node |= {"forEach": ["a", "b"], "space": "${{ each.key }}", "title": "The {{ each.key }} guide", "id": "spc_${{ each.key }}"}
+    document["lint"] = {"ignore": [{"id": "duplicate-title"}]}
     (found,) = lint(loaded(tmp_path, {**document, "vars": {}}))
     assert (found.id, found.remedy) == ("RC-not-evaluated", "write ${{ each.key }}, or ignore the finding if it is a text")
 

@@ -91,5 +91,6 @@ USES: dict[str, Use] = {
         "vars: {brand: {default: Beta}}\n", before="vars: {brand: {default: Acme}}\n"
     ),
     "a former key as a text": organization("    teams: {a: {title: A, previously: b}}"),
+    "a key of forEach without a dollar sign": organization("    teams: {'{{ each.key }}': {forEach: [a], title: T}}"),
     "braces without a dollar sign": organization("    logo: {{ vars.logo }}", before="vars: {logo: {default: 'https://a.example/x'}}\n"),
 }

@@ -60,7 +60,8 @@ class ItemReader:
             self.problems.add(entry.at, f"{shown(key)} is an expression, but {LITERAL}", about, id="RC-computed-key")
             return None
         if not is_key(key):
-            wrong = f"{shown(key)} is not a key; keys are 1 to {KEY_LENGTH_MAX} letters, digits or any of . _ @ + -"
+            form = f"keys are 1 to {KEY_LENGTH_MAX} letters, digits or any of . _ @ + -"
+            wrong = f"{shown(key)} is not a key; {'an expression is written ${{ … }}' if '{{' in key else form}"
             self.problems.add(entry.at, wrong, about, id="RC-not-a-key")
             return None
         if parent is None or kind.within is None:
