@@ -21,7 +21,7 @@ from reconciler.config.settings import KeyReader, Project, read_settings
 from reconciler.config.source.nodes import Map, MapEntry, Node, Problems
 from reconciler.config.source.split import Split
 from reconciler.config.tops import Tops
-from reconciler.config.words import POLICIES, AccessSection, ServiceSection
+from reconciler.config.words import POLICIES, RULES_OF_ANY_FILE, AccessSection, ServiceSection
 from reconciler.model import AccessTest, Declared, Desired, Ignore, Policies, Source
 from reconciler.model.desired import Excluded, Generation
 from reconciler.resource import Kinds
@@ -57,20 +57,20 @@ def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: 
     words = _words(files.top, problems)
     settings = read_settings(words, files.top.at, files.split.files.root, problems)
     prune, protect = read_prune(words, kinds, problems), read_protect(words, kinds, problems)
-    guards, access = read_guards(words, problems), words.entry(AccessSection.SECTION)
+    guards = read_guards(words, problems)
     ignores = _ignores(words)
     compiled = shapes(kinds)
     defaults = read_defaults(compiled, words.entry("defaults"), problems)
     tree = ResourceTree(kinds, ItemReader(compiled, problems), files.split, files.evaluation)
     tops = Tops(tree)
     tops.everywhere(words)
-    rules = {name: [entry] if (entry := words.entry(name)) is not None else [] for name in POLICIES}
+    rules = {name: [entry] if (entry := words.entry(name)) is not None else [] for name in RULES_OF_ANY_FILE}
     tops.rest(words)
     fragments = [_words(document, problems) for document in files.included]
     for fragment in fragments:
         tops.everywhere(fragment)
     for fragment in fragments:
-        for name in POLICIES:
+        for name in RULES_OF_ANY_FILE:
             rules[name] += [entry] if (entry := fragment.entry(name)) is not None else []
         tops.fragment(fragment)
     items = tree.complete()
@@ -96,9 +96,9 @@ def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: 
         written=frozenset(tree.items.written), guards=guards, lister=lister, rule_lines=rule_lines(words),
         patches=tuple(patches.read) if patches is not None else (),
         excluded=excluded,
-        policies=_policies(kinds, rules, items, excluded, files.evaluation),
+        policies=_policies(kinds, {name: rules[name] for name in POLICIES}, items, excluded, files.evaluation),
         generated={item.address: Generation(item.each.at, item.each.value, item.each.element) for item in items.values() if item.each},
-        access=_access(kinds, access, resources, excluded, problems),
+        access=_access(kinds, rules[AccessSection.SECTION], resources, excluded, problems),
     )  # fmt: skip
     settings = replace(settings, files=tuple(files.split.files.seen))
     project = Project(settings, desired, unused=linker.unused(), ignores=ignores)
@@ -119,13 +119,13 @@ def _ignores(words: KeyReader) -> tuple[Ignore, ...]:
 
 
 def _access(
-    kinds: Kinds, entry: MapEntry | None, resources: Mapping[Address, Declared], excluded: Mapping[Address, Excluded], problems: Problems
+    kinds: Kinds, entries: list[MapEntry], resources: Mapping[Address, Declared], excluded: Mapping[Address, Excluded], problems: Problems
 ) -> tuple[AccessTest, ...]:
-    if entry is None:
+    if not entries:
         return ()
     from reconciler.config.access.tests import read_access
 
-    return read_access(entry, kinds, resources, {at: gone.declared for at, gone in excluded.items()}, problems)
+    return read_access(entries, kinds, resources, {at: gone.declared for at, gone in excluded.items()}, problems)
 
 
 def _policies(

@@ -184,7 +184,8 @@ class FileSchemas:
         for root in self.kinds.roots:
             held[root.name] = {"description": f"The key of the {root.name} that this file belongs to.", **KEY}
             held |= self.resources.sections(root)
-        return {**map_of({**held, **rules(self.kinds), **self._everywhere()}, ignored=True), "not": {"required": ["version"]}}
+        everywhere = {AccessSection.SECTION: access.schema(), **rules(self.kinds), **self._everywhere()}
+        return {**map_of({**held, **everywhere}, ignored=True), "not": {"required": ["version"]}}
 
     def part(self) -> Schema:
         """A file that one map or list includes: nodes, entries, or the map or list under its own key."""

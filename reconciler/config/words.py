@@ -33,6 +33,8 @@ class AccessSection(StrEnum):
 
 
 POLICIES: Final = ("use", "policies", "exceptions")
+RULES_OF_ANY_FILE: Final = (AccessSection.SECTION.value, *POLICIES)
+"""Rules that an included file may contain, so that they can have owners of their own."""
 """Words at the top of any file that say what the project must not do."""
 
 TOP: Final = (

@@ -137,6 +137,11 @@ def test_a_broken_test_ends_plan_and_apply_with_4_before_the_first_request(appli
     assert "by space pay -> site-space docs/pay -> section docs/more -> site docs" in planned.stdout
     assert "anyone can read it after this plan (salaries)" in run.stderr
     assert "remove what lets them read it" in run.stderr
+    write(applied, open_to="pay")
+    applied.edit("p/reconciler.yaml", "project: readers\n", "project: readers\ninclude: [rules.yaml]\n")
+    applied.write("p/rules.yaml", yaml.safe_dump({"access": [TEST]}))
+    planned = applied("plan", "p")  # in a file that can have owners of its own
+    assert (planned.exit_code, "(salaries) (rules.yaml:" in " ".join(planned.stdout.split())) == (4, True)
     write(applied, TEST)
     assert applied("plan", "p").exit_code == 0
     assert readers(applied.json("access", "p"))["acme/space/pay"] == []

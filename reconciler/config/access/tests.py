@@ -1,6 +1,6 @@
 """`access`: what readers must and must not see. Pure.
 
-In: the evaluated list at the top of the project file, and the resources of the project. Out: the tests, each with the resources that its
+In: the evaluated lists at the top of the files, and the resources of the project. Out: the tests, each with the resources that its
 patterns match. What names nothing is an error at its place.
 """
 
@@ -37,18 +37,24 @@ FORM: Final = f"write [{{{AccessSection.AS}: anyone, {AccessSection.MUST_NOT_SEE
 
 
 def read_access(
-    entry: MapEntry | None, kinds: Kinds, resources: Mapping[Address, Declared], removed: Mapping[Address, Declared], problems: Problems
+    entries: Iterable[MapEntry],
+    kinds: Kinds,
+    resources: Mapping[Address, Declared],
+    removed: Mapping[Address, Declared],
+    problems: Problems,
 ) -> tuple[AccessTest, ...]:
-    """The tests in their order. `removed`: what the environment removes; a test of a reader that it removes is left out."""
-    if entry is None:
-        return ()
-    if not isinstance(entry.node, List):
-        nothing = isinstance(entry.node, Scalar) and entry.node.empty
-        wrong = empty(AccessSection.SECTION) if nothing else f"{AccessSection.SECTION} must be a list, not {described(entry.node)}; {FORM}"
-        problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
-        return ()
+    """The tests of all files, in their order. `removed`: what the environment removes; a test of a reader that it removes is left out."""
     reading = _Tests(kinds, resources, removed, problems)
-    return tuple(test for node in entry.node.items if (test := reading.test(node)) is not None)
+    return tuple(test for entry in entries for node in _items(entry, problems) if (test := reading.test(node)) is not None)
+
+
+def _items(entry: MapEntry, problems: Problems) -> list[Node]:
+    if isinstance(entry.node, List):
+        return entry.node.items
+    nothing = isinstance(entry.node, Scalar) and entry.node.empty
+    wrong = empty(AccessSection.SECTION) if nothing else f"{AccessSection.SECTION} must be a list, not {described(entry.node)}; {FORM}"
+    problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
+    return []
 
 
 @dataclass(eq=False)
