@@ -11,7 +11,7 @@ from benchmarks.serving import serving
 
 GOAL = 1.05
 START = 10  # objects
-SMALL = 1_000  # objects up to which the best of some runs counts
+SMALL = 2_500  # objects up to which the best of some runs counts
 TIMES = 3
 MEMORY = {10_000: 120.0, 100_000: 900.0}  # megabytes
 
