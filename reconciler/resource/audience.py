@@ -78,6 +78,14 @@ class Audience:
     unconditional: Callable[[Values], bool] | None = None
     closed: Callable[[Values], Mapping[str, str]] | None = None
 
+    def admitting(self, values: Values, who: str) -> list[str]:
+        """The fields without whose values nobody of a class of readers would be admitted by the object itself."""
+        grants = self.grants
+        if grants is None or all(grant.who != who for grant in grants(values)):
+            return []
+        others = {field: {name: value for name, value in values.items() if name != field} for field in self.gates if field in values}
+        return [field for field, rest in others.items() if all(grant.who != who for grant in grants(rest))]
+
     @classmethod
     def by(cls, field: str, readers: Mapping[str, Grant], otherwise: Grant | None = None) -> Audience:
         """Those whom the value of one field admits, by value. `otherwise`: whom every other value admits."""

@@ -305,6 +305,13 @@ def test_what_contains_an_object_is_read_too(tmp_path: Path) -> None:
     ]
 
 
+def test_a_violation_names_the_field_by_which_an_object_admits_the_reader_itself(shown: Org) -> None:
+    opening = tree()
+    opening["content"][4]["defaultLevel"] = "read"
+    (item,) = planned(shown, opening, must_not({"role": "read"}, "acme/space/salaries")).violations
+    assert item.message == "a member with the role read can read it after this plan: its defaultLevel is read"
+
+
 # -- loosening ---------------------------------------------------------------------------------------------------------------------
 
 WIDE = [must_not("anyone", "acme/space/salaries", "acme/space/p*"), must({"role": "read"}, "acme/space/notes")]

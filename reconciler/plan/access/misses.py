@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -56,7 +56,7 @@ def violation(miss: Miss, desired: Desired, called: Callable[[Key], Address], le
         SORT,
         str(miss.demand.reader),
         miss.address,
-        _message(miss, _closed(miss, called)),
+        _message(miss, _closed(miss, called) or _open(miss, path)),
         id="RC-access-violated",
         level=level,
         path=path_text(called, path),
@@ -64,6 +64,18 @@ def violation(miss: Miss, desired: Desired, called: Callable[[Key], Address], le
         declared=declared.source if declared is not None else None,
         remedy=OPEN if miss.demand.sees else CLOSE if miss.window is None else LATER,
     )
+
+
+def _open(miss: Miss, path: Sequence[Key]) -> str:
+    """`: its defaultLevel is read`, where the object's own fields let a reader see it who must not."""
+    access = miss.verdict.access
+    observed = miss.look.audiences.find(path[0]) if len(path) == 1 else None
+    audience = miss.look.audiences.kinds[path[0][0]].audience if observed is not None else None
+    if observed is None or audience is None or access is None:
+        return ""
+    admitting = audience.admitting(observed.values, access.who)
+    fields = [f"its {field} is {str(value).lower() if (value := observed.values[field]) is True else value}" for field in admitting]
+    return f": {' and '.join(fields)}" if fields else ""
 
 
 def _closed(miss: Miss, called: Callable[[Key], Address]) -> str:
@@ -76,8 +88,8 @@ def _closed(miss: Miss, called: Callable[[Key], Address]) -> str:
     return f": {', '.join(texts[:NAMED])}{more}" if texts else ""
 
 
-def _message(miss: Miss, closed: str) -> str:
-    """`anyone can read it after this plan (salaries are confidential)`. `closed`: what keeps a reader out who must see it."""
+def _message(miss: Miss, ways: str) -> str:
+    """`anyone can read it after this plan (salaries are confidential)`. `ways`: what keeps a reader out who must see it, or lets one in."""
     who, when, reason = miss.demand.reader.says, miss.when.value, f" ({miss.test.reason})" if miss.test.reason else ""
     if miss.window is not None:
         requests = miss.window.requests
@@ -85,10 +97,10 @@ def _message(miss: Miss, closed: str) -> str:
     elif miss.verdict.sees is Sees.UNDECIDED:
         what = f"whether {who} can read it {when} cannot be decided: {miss.verdict.doubt}"
     elif miss.demand.sees and miss.when is When.TODAY:
-        what = f"{who} cannot read it{closed}"
+        what = f"{who} cannot read it{ways}"
     elif miss.demand.sees:
         lost = ", but can today" if miss.when is When.NEW else ""
-        what = f"{who} cannot read it after this plan{lost}{closed}"
+        what = f"{who} cannot read it after this plan{lost}{ways}"
     else:
-        what = f"{who} can read it {when}"
+        what = f"{who} can read it {when}{ways}"
     return what + reason
