@@ -210,9 +210,16 @@ class Program(LazyGroup):
         if (instruction := os.environ.get(COMPLETING)) is not None:
             _complete(self, instruction)
             sys.exit(exits.DONE)
+        try:
+            sys.exit(self._exit_code(list(sys.argv[1:] if args is None else args), prog_name, complete_var, extra))
+        except KeyboardInterrupt:  # before or after the command itself, which answers signals
+            Screen().error("interrupted", id="RC-interrupted")
+            sys.exit(exits.INTERRUPTED)
+
+    def _exit_code(self, words: list[str], prog_name: str | None, complete_var: str | None, extra: Mapping[str, Any]) -> int:
         gc.set_threshold(*COLLECTING)
         _open_what_is_closed()
-        screen, words = Screen(), list(sys.argv[1:] if args is None else args)
+        screen = Screen()
         screen.hide(_given_secrets(words))
         with signals.ending() as ending, everywhere.variables_kept():
             work = partial(super().main, words, prog_name, complete_var, False, obj=screen, **extra)
@@ -221,7 +228,7 @@ class Program(LazyGroup):
         screen.close()
         if screen.lost is not None and code == exits.DONE and not screen.acted:
             code = exits.FAILED
-        sys.exit(code)
+        return code
 
     def _code(self, screen: Screen, run: Callable[[], Any], words: Sequence[str]) -> int:
         try:

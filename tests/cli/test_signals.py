@@ -159,6 +159,18 @@ def run(program: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", HEAD + program], capture_output=True, text=True, timeout=60, check=False)
 
 
+BEFORE_THE_COMMAND = """
+from reconciler.cli import main, program
+program._open_what_is_closed = lambda: told("SIGINT")
+main(["--version"])
+"""
+
+
+def test_one_that_comes_before_the_command_begins_is_an_interruption_too() -> None:
+    ended = run(BEFORE_THE_COMMAND)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "error: interrupted [RC-interrupted]\n")
+
+
 IGNORED = """
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 with signals.ending():

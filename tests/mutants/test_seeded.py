@@ -13,7 +13,7 @@ from tests.mutants.__main__ import broken
 from tests.mutants.seeded import BUGS, Bug
 from tests.proofs import long, sampled
 
-PARTS = 24
+PARTS = 70
 
 
 def _run(*words: str) -> subprocess.CompletedProcess[str]:

@@ -31,7 +31,7 @@ FIRST = {  # of each experiment, and of those that are about the state also in a
     for job in reversed(SHORT)
     if job.database != "bucket" or job.experiment in ("kill", "races")
 }.values()
-PART = 12
+PART = 18
 
 
 def part(job: Job) -> Job:
