@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -101,6 +102,9 @@ sys.exit(int.from_bytes(said, "big"))
 """
 
 
+_ASKING: Final = threading.Lock()
+
+
 @cache
 def _folder() -> Path:
     """This process's folder for what it needs to reach the server."""
@@ -125,12 +129,13 @@ def _is_pipe_of(asked: dict[str, Any], fd: int) -> bool:
 
 
 def _forked(request: dict[str, Any], streams: list[int]) -> int:
-    """The id of a new process."""
-    server = _server()
+    """The id of a new process. Threads ask one after the other."""
     body = json.dumps(request).encode()
-    socket.send_fds(server, [len(body).to_bytes(LENGTH, "big")], streams)
-    server.sendall(body)
-    return int.from_bytes(_received(server, LENGTH), "big")
+    with _ASKING:
+        server = _server()
+        socket.send_fds(server, [len(body).to_bytes(LENGTH, "big")], streams)
+        server.sendall(body)
+        return int.from_bytes(_received(server, LENGTH), "big")
 
 
 @cache
