@@ -309,7 +309,7 @@ class Preconditions:
             if key in before:
                 inner = self.kinds[key[0]]
                 changed = self.expected.differences(inner, key[1], observed, list(inner.fields))
-                said += [f"in {key[0]} {title(observed)!r} {spelled(*each)}" for each in changed]
+                said += [f"in {key[0]} {title(observed)!r} {spelled(*difference)}" for difference in changed]
         return (StepStatus.STALE, f"its contents changed in the meantime: {'; '.join(said[:5])}") if said else None
 
     def _inside(self, outer: Kind) -> frozenset[str]:

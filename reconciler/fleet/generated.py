@@ -28,7 +28,7 @@ def generated(fleet: Fleet, listing: Listing) -> dict[str, FleetProject]:
         pass
     if problems.found:
         raise ConfigError(problems.found, more=len(problems.found) >= PROBLEMS_MAX)
-    return {one.name: one for one in projects}
+    return {project.name: project for project in projects}
 
 
 def _projects(fleet: Fleet, generator: Generator, elements: Sequence[Mapping[str, str]], problems: Problems) -> list[FleetProject]:

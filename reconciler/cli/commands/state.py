@@ -157,7 +157,7 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words:
             if not addresses:
                 raise not_bound(address)
             journal.remember(forget=addresses)
-            screen.out("".join(f"{one} is no longer managed ({bare(state.bindings[one].id)}).\n" for one in sorted(addresses)))
+            screen.out("".join(f"{name} is no longer managed ({bare(state.bindings[name].id)}).\n" for name in sorted(addresses)))
 
 
 def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:

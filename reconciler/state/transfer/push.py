@@ -170,7 +170,7 @@ def _write(connection: Connection, state: int, found: Document, by: str) -> None
     _insert(connection, runs, (_row(state, one, columns(state_types.StoredRunData, runs)) for one in found["runs"] if one["id"] != by))
     _insert(connection, known, ({"state": state, "digest": digest, "ids": _json(ids)} for digest, ids in found["known"].items()))
     _insert(connection, journal, (_row(state, request, columns(state_types.StoredRequestData, journal)) for request in requests))
-    ended = ((request["id"], each) for request in requests for each in request["outcomes"])
+    ended = ((request["id"], outcome) for request in requests for outcome in request["outcomes"])
     _insert(
         connection,
         outcomes,
