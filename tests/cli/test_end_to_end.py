@@ -139,10 +139,11 @@ def test_a_target_plans_only_that(applied: Cli) -> None:
     assert "1 to update" in applied("plan", "p", "--exclude", "acme/site/**").stdout
 
 
-def test_a_target_that_is_nothing_is_a_mistake(applied: Cli) -> None:
-    result = applied("plan", "p", "--target", "acme/space/guidse")
+@pytest.mark.parametrize("option", ["--target", "--exclude"])
+def test_a_pattern_that_matches_nothing_is_a_mistake(applied: Cli, option: str) -> None:
+    result = applied("plan", "p", option, "acme/space/guidse")
     assert (result.exit_code, result.stdout) == (3, "")
-    assert "error: --target acme/space/guidse matches no address" in result.stderr
+    assert f"error: {option} acme/space/guidse matches no address" in result.stderr
 
 
 def test_what_is_blocked_has_its_own_exit_codes(applied: Cli) -> None:

@@ -93,7 +93,7 @@ async def make_plan(
 
     new_plan, actual = await planned(reader, kinds, actual, make)
     seconds, reads = time.monotonic() - began, reader.requests - before
-    _check_targets(selection, desired, state, new_plan)
+    _check_selection(selection, desired, state, new_plan)
     ahead = forecast(len(new_plan.steps), reads, seconds, reader.allowance)
     stage(PROVING)
     proved = prove(kinds, desired, state, actual, new_plan, selection=selection)
@@ -113,20 +113,19 @@ def _import_planner() -> None:
     from reconciler.report import documents, entries, text, warnings  # noqa: F401
 
 
-def _check_targets(selection: Selection, desired: Desired, state: State, made: Plan) -> None:
-    """Raise `UsageError` at a target that is nothing: a typing error must not pass for "no changes"."""
-
+def _check_selection(selection: Selection, desired: Desired, state: State, made: Plan) -> None:
+    """Raise `UsageError` at a pattern that matches nothing: a typing error must neither pass for "no changes" nor exclude nothing."""
     addresses = [
         *desired.resources,
         *state.bindings,
         *(change.address for change in made.changes),
         *(blocked.address for blocked in made.blocked),
     ]
-    for glob in selection.targets:
-        if not any(glob.matches(address) for address in addresses):
-            raise UsageError(
-                f"--target {glob} matches no address", id="RC-nothing-selected", hint="reconciler state list shows the tracked addresses."
-            )
+    for option, globs in (("--target", selection.targets), ("--exclude", selection.excludes)):
+        for glob in globs:
+            if not any(glob.matches(address) for address in addresses):
+                way = "reconciler state list shows the tracked addresses."
+                raise UsageError(f"{option} {glob} matches no address", id="RC-nothing-selected", hint=way)
 
 
 def read_only(
