@@ -6,7 +6,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -67,16 +68,52 @@ def test_the_compose_file_is_valid() -> None:
     assert done.returncode == 0, done.stdout
 
 
+def refused(document: Any) -> str | None:
+    """What Kubernetes' models, made from its own schemas, say against a manifest; they leave out fields that there are not."""
+    msgspec = pytest.importorskip("msgspec", reason="lightkube is not installed: install the extra dev")
+    group, _, version = document["apiVersion"].rpartition("/")
+    models = import_module(f"lightkube.models.{group.partition('.')[0] or 'core'}_{version}")
+    try:
+        taken = msgspec.convert(document, getattr(models, document["kind"]))
+    except msgspec.ValidationError as error:
+        return str(error)
+    return next((f"there is no {place}" for place in differences(document, msgspec.to_builtins(taken), "$")), None)
+
+
+def differences(given: Any, taken: Any, at: str) -> Iterator[str]:
+    if isinstance(given, dict) and isinstance(taken, dict):
+        for key, value in given.items():
+            yield from differences(value, taken.get(key), f"{at}.{key}")
+    elif isinstance(given, list) and isinstance(taken, list):
+        for index, (value, other) in enumerate(zip(given, taken, strict=True)):
+            yield from differences(value, other, f"{at}[{index}]")
+    elif given != taken:
+        yield at
+
+
 @pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.name)
 def test_kubernetes_accepts_a_manifest(path: Path) -> None:
-    validator = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed: install the extra dev")
     for document in documents(path):
-        validator.validate(document, validator.latest_version(), strict=True)
+        assert refused(document) is None
         pod = document["spec"].get("template", {}).get("spec")
         if pod is not None:
             assert pod["securityContext"]["runAsNonRoot"]
             assert not pod["automountServiceAccountToken"]
             assert all(container["securityContext"]["readOnlyRootFilesystem"] for container in pod["containers"])
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"securtyContext": {}}, "there is no $.spec.template.spec.containers[0].securtyContext"),
+        ({"image": 3}, "Expected `str | null`, got `int` - at `$.spec.template.spec.containers[0].image`"),
+        ({"ports": [{"name": "http"}]}, "Object missing required field `containerPort` - at `$.spec.template.spec.containers[0].ports[0]`"),
+    ],
+)
+def test_a_wrong_manifest_would_be_refused(change: Mapping[str, Any], why: str) -> None:
+    document = next(document for path in MANIFESTS for document in documents(path) if document["kind"] == "Deployment")
+    document["spec"]["template"]["spec"]["containers"][0] |= change
+    assert refused(document) == why
 
 
 def test_workers_and_the_dashboard_are_what_services_and_policies_select() -> None:
