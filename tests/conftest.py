@@ -64,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.dist = "worksteal"
     if config.option.markexpr.strip() == "proof":
         os.environ[LONG] = "1"  # before the tests are collected, which read it
-    _profile(tries(100, 30))
+    _profile(tries(100, 20))
 
 
 @pytest.hookimpl(optionalhook=True)

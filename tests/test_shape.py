@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -27,11 +28,18 @@ def is_command(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return any(isinstance(node, ast.Name) and node.id == "click" for decorator in function.decorator_list for node in ast.walk(decorator))
 
 
+@cache
+def definitions() -> dict[Path, list[ast.AST]]:
+    """The functions and classes of every module."""
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return {path: [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, kinds)] for path in modules()}
+
+
 def test_no_function_has_more_than_seven_parameters() -> None:
     many = [
         f"{path.relative_to(ROOT)}: {node.name} has {parameters(node)}"
-        for path in modules()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path, nodes in definitions().items()
+        for node in nodes
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in WORDS_OF_A_DECLARATION
         if parameters(node) > PARAMETERS and not is_command(node)
     ]
@@ -52,10 +60,10 @@ def test_no_folder_has_more_than_fifteen_modules() -> None:
 def test_a_class_name_has_one_meaning() -> None:
     """Outside the sandbox, which speaks the service's language, and the documents of the fleet's API, whose classes are its schemas."""
     named: dict[str, list[str]] = {}
-    for path in modules():
+    for path, nodes in definitions().items():
         if path.parts[-2:] == ("serve", "documents.py"):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 named.setdefault(node.name, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
     assert {name: places for name, places in named.items() if len(places) > 1} == {}

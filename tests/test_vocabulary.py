@@ -75,10 +75,10 @@ def parsed(module: Path) -> ast.Module:
 
 def literals(module: Path) -> Iterator[tuple[int, str]]:
     """The strings of a module that contain a space, with their lines. Docstrings are left out, and so are the values in f-strings."""
-    tree = parsed(module)
-    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(tree):
+    nodes = [node for node in ast.walk(parsed(module)) if isinstance(node, ast.Expr | ast.JoinedStr | ast.Constant)]
+    documentation = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in nodes:
         if id(node) in documentation or id(node) in parts:
             continue
         if isinstance(node, ast.JoinedStr):

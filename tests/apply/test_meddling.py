@@ -100,7 +100,7 @@ def readings(org: Meddled) -> int:
 
 
 @sampled
-@pytest.mark.parametrize("edit", spread(EDITS, 3), ids=lambda edit: edit.name)
+@pytest.mark.parametrize("edit", spread(EDITS, 2), ids=lambda edit: edit.name)
 def test_an_edit_before_any_request_is_seen_or_falls_into_the_window(living: Path, tmp_path: Path, edit: Edit) -> None:
     calm = copied(living, tmp_path / "calm")
     first = readings(calm)

@@ -116,7 +116,7 @@ def test_a_key_that_was_renamed_since_waits_for_a_word_and_is_neither_deleted_no
 
 @sampled
 @settings(
-    max_examples=tries(12, 3),
+    max_examples=tries(12, 2),
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -126,7 +126,7 @@ def everything(org: Org) -> dict[str, Any]:
 
 @sampled
 @settings(
-    max_examples=tries(25, 4),
+    max_examples=tries(25, 2),
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -29,7 +29,7 @@ def said(found: Result) -> str:
     return "\n".join(map(str, found.violations[:3]))
 
 
-@pytest.mark.parametrize(("seed", "changes"), spread([(8, 3), (32, 6), (177, 6), (231, 6)], 2))
+@pytest.mark.parametrize(("seed", "changes"), spread([(8, 3), (32, 6), (177, 6), (231, 6)], 1))
 def test_no_order_of_requests_lets_anybody_read_too_much(tmp_path: Path, seed: int, changes: int) -> None:
     found = result(tmp_path, seed, changes, *ORDER)
     assert found.writes > 3

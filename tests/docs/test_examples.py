@@ -64,7 +64,7 @@ def fingerprints_alone(text: str) -> str:
     return re.sub(r"(certificate) [^+~]*?(sha256 )", r"\1 \2", " ".join(text.split()))
 
 
-@pytest.mark.parametrize("example", spread(NAMES, 5), indirect=True)
+@pytest.mark.parametrize("example", spread(NAMES, 3), indirect=True)
 def test_after_an_apply_nothing_is_left_and_looking_sends_only_gets(example: str, tmp_path: Path) -> None:
     opens = ("--allow-exposure", "example/installation/*") if example == "integrations" else ()
     applied = run(tmp_path, "apply", example, "--yes", *opens)

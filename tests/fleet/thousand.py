@@ -1,6 +1,6 @@
 """A thousand organizations with real processes: the service as a few sandboxes over HTTP, PostgreSQL, git, four workers and a dashboard.
 
-    python -m tests.fleet.thousand [--organizations 1000] [--workers 4] [--rounds 2]
+    python -m tests.fleet.thousand [--organizations 1000] [--workers 4] [--rounds 2] [--limit 1200]
 
 lets the fleet work until each organization was verified so many times, and prints what that took. Whether a project was run twice at once,
 and whether a token sent more than it may, is read from the rows of the runs and from the services' own logs of their requests.
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +35,8 @@ from tests.fleet.storm.service import CONTROL, requests
 
 SERVICES: Final = 4  # of a tenant each, with a token of its own: a sandbox has one limit
 WINDOW: Final = 60  # seconds of a rate limit
-LIMITS: Final = (1_200, 6_000, 6_000, 6_000)  # requests in a window; the first tenant may send less than its projects would like
+LIMIT: Final = 1_200  # requests in a window
+MORE: Final = 5  # so many times as much may the other tenants send
 PROJECT: Final = """\
 version: 1
 project: docs-${{ vars.organization }}
@@ -52,9 +54,10 @@ organizations:
 class Thousand:
     """The fleet, in a folder that is removed with it."""
 
-    def __init__(self, folder: Path, organizations: int, workers: int) -> None:
+    def __init__(self, folder: Path, organizations: int, workers: int, limit: int) -> None:
         folder.chmod(0o755)
         self.folder, self.stack = folder, ExitStack()
+        self.limits = (limit, *(limit * MORE for _ in range(SERVICES - 1)))
         self.postgres = Postgres()
         self.stack.callback(self.postgres.remove)
         self.names = [[f"o{service}n{number:04}" for number in range(organizations // SERVICES)] for service in range(SERVICES)]
@@ -126,7 +129,7 @@ class Thousand:
         defaults = {"source": {"git": f"file://{remote}", "path": "shared"}, "every": "10m"}
         (self.folder / "fleet.yaml").write_text(json.dumps({"version": 1, "defaults": defaults, "generators": generators}))
         self._call("fleet", "apply", "fleet.yaml")
-        for url, limit in zip(self.urls, LIMITS, strict=True):
+        for url, limit in zip(self.urls, self.limits, strict=True):
             rules = {"rules": [{"fault": "rate-limit", "limit": limit, "window": WINDOW}]}
             httpx.put(f"{url}/_sandbox/faults", json=rules, headers={"Authorization": f"Bearer {CONTROL}"}).raise_for_status()
         for home in range(SERVICES):
@@ -182,12 +185,18 @@ class Thousand:
             "megabytes": {process.name: _peak(process.process.pid) for process in (*self.workers, self.dashboard) if process.process},
             "databaseMegabytes": round(self._one("SELECT pg_database_size(current_database())") / 1e6, 1),
             "requests": sum(sum(counts.values()) for counts in logged), "counted": counted, "runsUnderWay": unfinished,
+            "requestsAMinute": [self._busiest(number) for number in range(SERVICES)], "limits": self.limits,
             "twiceAtOnce": self._one(TWICE), "beyondTheBudget": sum(counts[429] for counts in logged),
             "statuses": {str(code): number for code, number in sum(logged, Counter()).items()},
         }  # fmt: skip
 
     def _seen(self, service: int) -> Iterator[int | None]:
         return (request.status for request in requests(self._home(service)))
+
+    def _busiest(self, number: int) -> int:
+        """The most requests that a service was sent in any minute."""
+        sent = sorted(request.at for request in requests(self._home(number)))
+        return max((bisect_right(sent, at + WINDOW) - index for index, at in enumerate(sent)), default=0)
 
     def _rows(self, query: str) -> list[Any]:
         with psycopg.connect(self.postgres.url) as connection:
@@ -227,10 +236,11 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=90)
+    parser.add_argument("--limit", type=int, default=LIMIT, help="requests a minute of the first tenant")
     given = parser.parse_args(words)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started is ended then too
     folder = Path(tempfile.mkdtemp(prefix="reconciler-thousand-"))
-    thousand = Thousand(folder, given.organizations, given.workers)
+    thousand = Thousand(folder, given.organizations, given.workers, given.limit)
     with thousand.stack:
         begun = time.monotonic()
         thousand.prepare()

@@ -19,6 +19,7 @@ from reconciler.lint import LintFacts, findings
 from reconciler.model import RULES, Binding, Finding, Origin, Severity, State
 from tests.docs.test_yaml_blocks import completed
 from tests.effort import calls, within
+from tests.proofs import sampled, tries
 
 PAGE = Path(__file__).parents[2] / "docs" / "lint.md"
 TODAY = date(2026, 11, 23)
@@ -232,10 +233,12 @@ def many(folder: Path, number: int) -> Project:
     )
 
 
+@sampled
 def test_lint_takes_time_in_proportion_to_the_resources_and_a_second_for_ten_thousand(tmp_path: Path) -> None:
-    small, large = many(tmp_path, 1_000), many(tmp_path, 8_000)
+    number = tries(1_000, 250)
+    small, large = many(tmp_path, number), many(tmp_path, 8 * number)
     lint(small)
     ratio = calls(lambda: lint(large)) / calls(lambda: lint(small))
     assert ratio < 8.8, ratio
-    assert len(large.desired.resources) > 10_000
+    assert len(large.desired.resources) > 10 * number
     within(1.0, lambda: lint(large))

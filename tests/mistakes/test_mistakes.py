@@ -24,7 +24,7 @@ def test_there_are_many_of_them_each_with_a_claim_of_its_own() -> None:
     assert len({row.claim for row in ROWS}) == len(ROWS) >= 60
 
 
-@pytest.mark.parametrize("row", spread(ROWS, 12), ids=lambda row: row.claim)
+@pytest.mark.parametrize("row", spread(ROWS, 8), ids=lambda row: row.claim)
 def test_a_mistake_costs_nothing(living: Path, tmp_path: Path, row: Mistake) -> None:
     folder = Folder.copied(living, tmp_path / "copy")
     with folder.open:

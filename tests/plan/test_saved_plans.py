@@ -127,7 +127,7 @@ def edit(org: Org, what: str, number: int) -> None:
 
 
 @sampled
-@settings(max_examples=tries(20, 5), phases=(Phase.explicit, Phase.generate), suppress_health_check=SLOW)
+@settings(max_examples=tries(20, 3), phases=(Phase.explicit, Phase.generate), suppress_health_check=SLOW)
 @given(organizations(), organizations(), st.none() | organizations(), EDITS)
 def test_whatever_runs_was_shown_in_the_file_and_is_in_the_fresh_plan(
     first: dict[str, Any], second: dict[str, Any], third: dict[str, Any] | None, edits: list[tuple[str, int]]

@@ -36,7 +36,8 @@ PART = 18
 
 def part(job: Job) -> Job:
     """The same with fewer runs."""
-    fewer = {word: max(2, job.words[word] // PART) for word in ("most", "runs") if word in job.words}
+    least = 1 if job.experiment in ("sigkill", "signals") else 2  # real processes
+    fewer = {word: max(least, job.words[word] // PART) for word in ("most", "runs") if word in job.words}
     if job.database == "bucket":
         fewer |= {word: 1 for word in ("deep", "deepest") if word in job.words}
     return replace(job, words={**job.words, **fewer})

@@ -42,7 +42,13 @@ def switches(tree: ast.AST) -> Iterator[int]:
 
 
 def test_no_place_and_no_reading_is_asked_for_its_class() -> None:
-    asking = [f"{path.relative_to(PACKAGE)}:{line}" for path in OUTSIDE for line in switches(ast.parse(path.read_text(encoding="utf-8")))]
+    texts = [(path, path.read_text(encoding="utf-8")) for path in OUTSIDE]
+    asking = [
+        f"{path.relative_to(PACKAGE)}:{line}"
+        for path, text in texts
+        if "reconciler.resource" in text  # what does not import them is not parsed
+        for line in switches(ast.parse(text))
+    ]
     assert asking == []
 
 

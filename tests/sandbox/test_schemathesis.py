@@ -27,7 +27,7 @@ SERVED: Final = {
     if isinstance(route, APIRoute)
     for method in route.methods
 }
-EXAMPLES: Final = int(os.environ.get("RECONCILER_SERVICE_EXAMPLES", tries(4, 2)))  # of each operation and mode
+EXAMPLES: Final = int(os.environ.get("RECONCILER_SERVICE_EXAMPLES", tries(4, 1)))  # of each operation and mode
 
 
 # The one check that some operations are excused from: `positive_data_acceptance`. What the document allows is refused because of ...

@@ -94,7 +94,7 @@ def test_what_was_transferred_on_by_hand_stays(tmp_path: Path) -> None:
 
 @sampled
 def test_random_transfers_are_undone(tmp_path: Path) -> None:
-    for seed in (*RENAMED, *(seed for seed in range(60) if seed not in RENAMED))[: tries(60, 3)]:
+    for seed in (*RENAMED, *(seed for seed in range(60) if seed not in RENAMED))[: tries(60, 1)]:
         org, draw = two(tmp_path / str(seed)), drawn(seed)
         org.applied(*draw.first, protect=[])
         addresses, lines = org.addresses(), seen(org.app.state.service.store.connection)
