@@ -294,7 +294,14 @@ def test_a_file_with_which_nothing_was_done_can_be_used_again(changed: Cli) -> N
     assert changed("apply", "p", "--plan", "plan.json").exit_code == 0
 
 
+def test_a_saved_plan_with_a_mistyped_sandbox_creates_none(changed: Cli) -> None:
+    result = changed("apply", "p", "--plan", "plan.json", "--sandbox", "sanbdox.db")
+    assert (result.exit_code, "there is no sandbox sanbdox.db" in result.stderr) == (3, True), result.stderr
+    assert not list(changed.root.glob("**/sanbdox.db"))
+
+
 def test_a_file_of_something_else_is_refused(changed: Cli, tmp_path: Path) -> None:
+    assert changed("plan", "p", "--sandbox", "other.db").exit_code == 0
     for option, says in (
         (("--sandbox", "other.db"), "was created for the service"),
         (("--state", "sqlite:///other-state.db"), "was created from a different state"),

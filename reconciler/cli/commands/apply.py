@@ -101,7 +101,7 @@ def command(
         use.check_project(project.settings.project)
     elif not yes and not screen.can_ask:
         raise no_terminal("apply")
-    with connect(screen, options, project, kinds) as service:
+    with connect(screen, options, project, kinds, create=use is None) as service:
         if use is not None:
             use.check_service(service)
         new = to_create(screen, options, project, service)

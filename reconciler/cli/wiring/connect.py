@@ -95,12 +95,16 @@ def _secrets(project: Project, kinds: Kinds) -> Iterator[str]:
 
 
 @contextmanager
-def connect(screen: Screen, options: Options, project: Project | None, kinds: Kinds | None) -> Iterator[ConnectedService]:
-    """The service this command line and project mean."""
+def connect(
+    screen: Screen, options: Options, project: Project | None, kinds: Kinds | None, *, create: bool = True
+) -> Iterator[ConnectedService]:
+    """The service this command line and project mean. `create`: whether a sandbox that does not exist is created, or else refused."""
     file = _sandbox_file(screen, options, project)
     if file is not None:
         from reconciler.cli.sandboxes import embedded
 
+        if not create and not file.exists():
+            raise UsageError(f"there is no sandbox {near(file)}", id="RC-no-sandbox", hint="Correct --sandbox, or what the project says.")
         if options.sandbox is None and project is not None and not file.exists() and is_outside(project, file):
             raise UsageError(
                 f"service.sandbox: {near(file)} does not exist, and is outside the project",
