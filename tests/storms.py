@@ -25,6 +25,7 @@ from reconciler.observe import observe
 from reconciler.plan import plan
 from reconciler.plan.drift import Drift, drift
 from reconciler.plan.matching.absence import believable
+from reconciler.plan.matching.identity import identified
 from reconciler.plan.prove import prove
 from tests.harness import BASE, TOKEN, Org, Still
 
@@ -128,7 +129,7 @@ def planned(
             return await observe(reader, kinds(), desired, state)
 
     actual = asyncio.run(look())
-    believable(kinds(), desired, state, actual, accept=accept)
+    believable(identified(kinds(), desired, state, actual), desired, accept=accept)
     made = prove(kinds(), desired, state, actual, plan(kinds(), desired, state, actual))
     return made, drift(kinds(), desired, state, actual, made)
 

@@ -9,7 +9,8 @@ import gc
 import importlib
 import os
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -20,7 +21,7 @@ from reconciler.cli import everywhere, exits
 from reconciler.cli.terminal import signals
 from reconciler.cli.terminal.screen import Screen, UnknownCommand
 
-COLLECTING: Final = (100_000, 50, 100)  # a run keeps nearly all that it makes; looking for what it does not costs a sixth of its time
+COLLECTING: Final = (1_000_000, 50, 100)  # a run keeps nearly all that it makes; looking for what it does not costs a sixth of its time
 SECRETS = ("RECONCILER_TOKEN", "PGPASSWORD", "GITHUB_TOKEN", "GITLAB_TOKEN", "BITBUCKET_TOKEN")  # variables that hold nothing else
 COMPLETING: Final = "_RECONCILER_COMPLETE"  # set by the scripts of `reconciler completion`
 ADDRESSES = (  # may hold a password
@@ -211,13 +212,14 @@ class Program(LazyGroup):
             _complete(self, instruction)
             sys.exit(exits.DONE)
         try:
-            sys.exit(self._exit_code(list(sys.argv[1:] if args is None else args), prog_name, complete_var, extra))
+            with _seldom_collecting():
+                code = self._exit_code(list(sys.argv[1:] if args is None else args), prog_name, complete_var, extra)
+            sys.exit(code)
         except KeyboardInterrupt:  # before or after the command itself, which answers signals
             Screen().error("interrupted", id="RC-interrupted")
             sys.exit(exits.INTERRUPTED)
 
     def _exit_code(self, words: list[str], prog_name: str | None, complete_var: str | None, extra: Mapping[str, Any]) -> int:
-        gc.set_threshold(*COLLECTING)
         _open_what_is_closed()
         screen = Screen()
         screen.hide(_given_secrets(words))
@@ -271,6 +273,17 @@ def _given_secrets(words: Sequence[str]) -> list[str]:
     from reconciler.text.redact import of_urls
 
     return [*told, *of_urls(addresses)]
+
+
+@contextmanager
+def _seldom_collecting() -> Iterator[None]:
+    """Look seldom for what is no longer used: a run keeps nearly all that it makes."""
+    before = gc.get_threshold()
+    gc.set_threshold(*COLLECTING)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _open_what_is_closed() -> None:

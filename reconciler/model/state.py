@@ -101,6 +101,24 @@ class Intent:
 
 
 @dataclass(frozen=True)
+class StateScope:
+    """Whose state it is; `service` is the normalised base address, or `sandbox:<uuid>`. Ids of one scope never meet another's."""
+
+    project: str
+    environment: str | None
+    service: str
+
+    def __post_init__(self) -> None:
+        if self.environment == "":
+            raise ValueError("an environment has a name, or is None")
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The scope as columns of its row."""
+        return {"project": self.project, "environment": self.environment or "", "service": self.service}
+
+
+@dataclass(frozen=True)
 class State:
     """The bindings by address and the intents in doubt. `lineage` never changes for a state; `serial` grows with every run that writes.
 

@@ -25,6 +25,7 @@ from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.matching.outsiders import pending, scope_of
 from reconciler.plan.matching.renames import follow
 from reconciler.plan.matching.results import makers
+from reconciler.plan.matching.sequence import by_reference
 from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders
 
 ADMINS_ASKED: Final = 3  # whose lists are asked for, one after the other, until one answers
@@ -36,7 +37,7 @@ class Survey(Readings):
     def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, state: State, *, everything: bool = False) -> None:
         super().__init__(reader, kinds)
         self.desired, self.state, self.everything = desired, follow(kinds, desired, state).state, everything
-        self._former = follow(kinds, desired, self.state)
+        self._former, self._order = follow(kinds, desired, self.state), tuple(by_reference(kinds, desired))
         self._matches: tuple[int, Matches] | None = None
         self._remembering = True
         self._needed = self._needs()
@@ -49,7 +50,8 @@ class Survey(Readings):
     def matched(self) -> Matches:
         """What is known of everything declared, by all that was read so far."""
         if self._matches is None or self._matches[0] != self._revision:
-            self._matches = self._revision, match(self.kinds, self.desired, self.state, self.actual(), former=self._former)
+            matches = match(self.kinds, self.desired, self.state, self.actual(), former=self._former, order=self._order)
+            self._matches = self._revision, matches
         return self._matches[1]
 
     def _needs(self) -> dict[tuple[str, Address | None], bool]:

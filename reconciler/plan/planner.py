@@ -19,7 +19,7 @@ from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import derivations, staying, suffixed, underived
 from reconciler.plan.drafts.declared import declared
 from reconciler.plan.drafts.undeclared import replaced_objects, undeclared
-from reconciler.plan.matching.identity import identified as match
+from reconciler.plan.matching.identity import identified
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.renames import called_today
 from reconciler.plan.memory import memory
@@ -82,12 +82,14 @@ def plan(
     *,
     selection: Selection | None = None,
     allow_replace: Collection[str] = (),
+    matches: Matches | None = None,
 ) -> Plan:
     """What has to happen so that Actual becomes Desired.
 
-    `allow_replace`: patterns over the addresses that may be deleted and created again. The same inputs give the same plan, to the byte.
+    `allow_replace`: patterns over the addresses that may be deleted and created again. `matches`: what is `identified`, where that is known
+    already. The same inputs give the same plan, to the byte.
     """
-    matches = match(kinds, desired, state, actual)
+    matches = identified(kinds, desired, state, actual) if matches is None else matches
     desired = replace(desired, removed=called_today(desired.removed, matches.former))
     patterns = tuple(Glob.parse(text) for text in allow_replace)
     world = World(kinds, desired, matches.former.state, actual, selection or Selection(), patterns)

@@ -7,10 +7,10 @@ from typing import Final
 
 from reconciler.report.layout import cells, wrapped
 from reconciler.text.escape import terminal
+from reconciler.text.printable import UNLIMITED
 
 GAP: Final = "  "
 LAST_MIN: Final = 20  # columns; where the last column has less room it is not wrapped
-UNLIMITED: Final = 1_000_000  # columns of what is not a terminal
 
 
 def table(rows: Sequence[Sequence[str]], *, width: int = UNLIMITED) -> str:

@@ -15,10 +15,10 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyErro
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from reconciler.errors import StateError
+from reconciler.state.tables.values import RESTORE
 
 FREE_SPACE: Final = "Free some space and run again: nothing is sent that is not in the journal first."
 READABLE: Final = "Check the path and its permissions, or name another state with --state."
-RESTORE: Final = "Restore it from a backup, or move it away and track existing objects with `reconciler adopt ADDRESS ID`."
 BUSY: Final = "Wait for the other program to end, then run again."
 ATTEMPTS: Final = 20  # of a transaction that other runs are quicker than
 

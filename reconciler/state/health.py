@@ -9,9 +9,10 @@ from pathlib import Path
 
 from sqlalchemy import Connection, select
 
+from reconciler.model.state import StateScope
 from reconciler.state.errors import calm
 from reconciler.state.lease import NOW, Holder, read_holder
-from reconciler.state.reading import StateScope, find
+from reconciler.state.reading import find
 from reconciler.state.tables.schema import leases
 
 

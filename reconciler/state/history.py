@@ -16,9 +16,10 @@ from sqlalchemy import Connection, bindparam, func, or_, select
 
 from reconciler.address import Address
 from reconciler.model import JournalEntry, RecordedRun
-from reconciler.state.tables.rows import INTENTS, damaged, from_json, intent_of, mapping
+from reconciler.state.tables.rows import INTENTS, intent_of
 from reconciler.state.tables.schema import afters, approvals, journal, outcomes, runs, turns
 from reconciler.state.tables.turns import count_turns
+from reconciler.state.tables.values import damaged, from_json, mapping
 
 DONE: Final = ("done", "recovered")
 

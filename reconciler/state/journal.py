@@ -22,7 +22,7 @@ from reconciler.state.database import Database
 from reconciler.state.ending import IntentEnding
 from reconciler.state.lease import Lease
 from reconciler.state.reading import read_state
-from reconciler.state.tables import rows
+from reconciler.state.tables import rows, values
 from reconciler.state.tables.renames import after, read_renames, write_renames
 from reconciler.state.tables.rules import write_rules
 from reconciler.state.tables.schema import approvals, bindings, fields, open_intents, runs, states
@@ -270,7 +270,7 @@ class Journal:
 
     def finish(self, *, exit_code: int, summary: Mapping[str, int]) -> None:
         """Write down how this run ended; a run without this was killed."""
-        text = rows.to_json(dict(summary), "the summary")
+        text = values.to_json(dict(summary), "the summary")
         with self._database.write() as connection:
             self._lease.check(connection)
             connection.execute(update(runs).where(runs.c.id == self.run).values(ended=self._now(), exit_code=exit_code, summary=text))
@@ -322,8 +322,8 @@ class Journal:
             "run": self.run,
             "status": ending.status,
             "error": None if ending.error is None else rows.plain(ending.error),
-            "bound": rows.to_json({str(binding.address): binding.id for binding in ending.bind}, "an outcome"),
-            "forgotten": rows.to_json([str(address) for address in ending.forget], "an outcome"),
+            "bound": values.to_json({str(binding.address): binding.id for binding in ending.bind}, "an outcome"),
+            "forgotten": values.to_json([str(address) for address in ending.forget], "an outcome"),
         }
 
     def _merge(self, connection: Connection, changes: Iterable[tuple[Address, Mapping[str, Any], Mapping[str, Any]]]) -> None:
@@ -342,7 +342,7 @@ class Journal:
                 connection.execute(
                     add,
                     [
-                        {"state": self._state, "address": at, "name": name, column: rows.to_json_or_null(value, f"{name!r} of {at}")}
+                        {"state": self._state, "address": at, "name": name, column: values.to_json_or_null(value, f"{name!r} of {at}")}
                         for (at, name), value in merged.items()
                     ],
                 )

@@ -6,7 +6,6 @@ In: a connection inside a transaction. Out: `StateScope`'s row, `State`, ids of 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -16,17 +15,13 @@ from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import State
 from reconciler.model.marker import PREFIX, is_mark
-from reconciler.state.tables import rows
+from reconciler.model.state import StateScope
+from reconciler.state.tables import rows, values
+from reconciler.state.tables.direct import DONE
 from reconciler.state.tables.renames import read_renames
 from reconciler.state.tables.rules import read_rules
 from reconciler.state.tables.schema import bindings, journal, outcomes, rules, states, turns
 from reconciler.state.unfinished import is_unfinished, read_consents, read_readdressed
-
-NOT_MADE: Final = ("not-sent", "failed", "recovered")  # ends of a create whose own object may come later
-DONE: Final = ("done", "recovered")
-REMEMBERED: Final = timedelta(days=30)  # longer than any service restores what was deleted
-SLACK: Final = timedelta(minutes=10)  # machines that share a state may differ in their clocks
-
 
 # Statements are made once: to make one takes longer than to run it.
 _SCOPE: Final[dict[str, Any]] = {name: bindparam(name) for name in ("project", "environment", "service")}
@@ -42,10 +37,17 @@ _CREATED_OR_DELETED: Final = (
     .where(journal.c.verb.in_(("create", "delete")))
     .order_by(outcomes.c.id)
 )
+_WRITTEN: Final = (
+    select(journal.c.address, journal.c.verb, journal.c.deadline, outcomes.c.bound)
+    .join(outcomes, _ENDED)
+    .where(outcomes.c.state == bindparam("of"), outcomes.c.status.in_(DONE), outcomes.c.at >= bindparam("since"))
+    .where(journal.c.deadline.is_not(None))
+    .order_by(outcomes.c.id)
+)
 _MARKED: Final = (
     select(journal.c.address, journal.c.kind, journal.c.writes)
     .join(outcomes, _ENDED)
-    .where(outcomes.c.state == bindparam("of"), outcomes.c.status.in_(NOT_MADE), journal.c.verb == "create")
+    .where(outcomes.c.state == bindparam("of"), outcomes.c.status.in_(values.NOT_MADE), journal.c.verb == "create")
     .where(journal.c.writes.like(f'%"{PREFIX}%'))
 )
 _OTHERS: Final = (
@@ -55,24 +57,6 @@ _OTHERS: Final = (
     .where((states.c.project != _SCOPE["project"]) | (states.c.environment != _SCOPE["environment"]))
     .order_by(states.c.project)
 )
-
-
-@dataclass(frozen=True)
-class StateScope:
-    """Whose state it is; `service` is the normalised base address, or `sandbox:<uuid>`. Ids of one scope never meet another's."""
-
-    project: str
-    environment: str | None
-    service: str
-
-    def __post_init__(self) -> None:
-        if self.environment == "":
-            raise ValueError("an environment has a name, or is None")
-
-    @property
-    def columns(self) -> dict[str, str]:
-        """The scope as columns of its row."""
-        return {"project": self.project, "environment": self.environment or "", "service": self.service}
 
 
 def find(connection: Connection, scope: StateScope) -> Any:
@@ -130,45 +114,13 @@ def read_state(connection: Connection, state: int, lag: timedelta, now: datetime
 
 
 def _recent(connection: Connection, state: int, lag: timedelta, now: datetime) -> dict[Address, datetime]:
-    """Until when a list may lack what was written lately: the deadline of the latest write, by the service's clock, and the lag.
-
-    What was deleted after that is not among it: no list has to show it.
-    """
-    if not lag:
-        return {}
-    done = (
-        select(journal.c.address, journal.c.verb, journal.c.deadline, outcomes.c.bound)
-        .join(outcomes, _ENDED)
-        .where(outcomes.c.state == state, outcomes.c.status.in_(DONE), outcomes.c.at >= (now - lag - SLACK).isoformat())
-        .where(journal.c.deadline.is_not(None))
-        .order_by(outcomes.c.id)
-    )
-    moments: dict[Address, datetime] = {}
-    for row in connection.execute(done):
-        what = f"the latest outcome of {row.address}"
-        try:
-            if row.verb == "delete":
-                moments.pop(Address.parse(row.address), None)
-                continue
-            for address in {row.address, *rows.mapping(row.bound, what)}:
-                moments[Address.parse(address)] = datetime.fromisoformat(row.deadline) + lag
-        except (TypeError, ValueError) as error:
-            raise rows.damaged(what) from error
-    return moments
+    """Until when a list may lack what was written lately."""
+    return values.recent(connection.execute(_WRITTEN, {"of": state, "since": values.written_since(now, lag)}), lag) if lag else {}
 
 
 def _deleted(connection: Connection, state: int, tracked: Collection[Address], now: datetime) -> dict[Address, tuple[str, str]]:
-    """Kind and id of what was deleted lately, by the address it had; without the addresses that something has now, or had since."""
-    result: dict[Address, tuple[str, str]] = {}
-    for row in connection.execute(_CREATED_OR_DELETED, {"of": state, "since": (now - REMEMBERED).isoformat()}):
-        try:
-            address = Address.parse(row.address)
-        except ValueError as error:
-            raise rows.damaged(f"an intent of {row.address}") from error
-        result.pop(address, None)
-        if row.verb == "delete" and row.target is not None and address not in tracked:
-            result[address] = (row.kind, row.target)
-    return result
+    """Kind and id of what was deleted lately, by the address it had."""
+    return values.deleted(connection.execute(_CREATED_OR_DELETED, {"of": state, "since": values.remembered_since(now)}), tracked)
 
 
 def _marks(connection: Connection, state: int) -> dict[tuple[str, str], Address]:
@@ -177,9 +129,11 @@ def _marks(connection: Connection, state: int) -> dict[tuple[str, str], Address]
     for row in connection.execute(_MARKED, {"of": state}):
         what = f"an intent of {row.address}"
         try:
-            marks |= {(row.kind, value): Address.parse(row.address) for value in rows.mapping(row.writes, what).values() if is_mark(value)}
+            marks |= {
+                (row.kind, value): Address.parse(row.address) for value in values.mapping(row.writes, what).values() if is_mark(value)
+            }
         except (TypeError, ValueError) as error:
-            raise rows.damaged(what) from error
+            raise values.damaged(what) from error
     return marks
 
 
@@ -208,7 +162,7 @@ def read_projects(connection: Connection, scope: StateScope) -> dict[str, dict[A
         try:
             found.setdefault(row.project, {})[Address.parse(row.address)] = row.id
         except ValueError as error:
-            raise rows.damaged(f"the binding of {row.address} in {row.project}") from error
+            raise values.damaged(f"the binding of {row.address} in {row.project}") from error
     return found
 
 

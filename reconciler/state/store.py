@@ -21,11 +21,12 @@ from sqlalchemy import Connection, update
 
 from reconciler.errors import Refused, StateError
 from reconciler.model import State
+from reconciler.model.state import StateScope
 from reconciler.state.database import Database, connect
 from reconciler.state.errors import again
 from reconciler.state.health import Condition, file_holder, row_holder, writable
 from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, lock_file
-from reconciler.state.reading import StateScope, find, former, has_seen, read_others, read_projects, read_state, read_tracking
+from reconciler.state.reading import find, former, has_seen, read_others, read_projects, read_state, read_tracking
 from reconciler.state.tables.rows import inserting, plain
 from reconciler.state.tables.schema import leases, runs, states
 

@@ -12,26 +12,23 @@ from typing import Any, Final
 from sqlalchemy import Connection, bindparam, insert, select
 
 from reconciler.model import Consent, What
-from reconciler.state.tables.rows import damaged, from_json, to_json
+from reconciler.state.tables import values
 from reconciler.state.tables.schema import consents, runs, turns
+from reconciler.state.tables.values import damaged, from_json, to_json
 
-DONE: Final = 0  # the exit code of a run that came to its end
-SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
-STATE_COMMANDS: Final = "state "  # how commands begin that change only what is remembered
-LOOKED: Final = 100  # runs, as far back as it is looked
 WHAT: Final = "what a run was allowed to open"
 
-_OTHERS: Final = (runs.c.state == bindparam("of"), runs.c.id != bindparam("by"), runs.c.command.not_like(f"{STATE_COMMANDS}%"))
-_NEWEST: Final = select(runs.c.exit_code).where(*_OTHERS).order_by(runs.c.started.desc()).limit(LOOKED)
+_OTHERS: Final = (runs.c.state == bindparam("of"), runs.c.id != bindparam("by"), runs.c.command.not_like(f"{values.STATE_COMMANDS}%"))
+_NEWEST: Final = select(runs.c.exit_code).where(*_OTHERS).order_by(runs.c.started.desc()).limit(values.RUNS_READ)
 _ALLOWED: Final = (
     select(runs.c.exit_code, consents.c.value)
     .outerjoin(consents, (consents.c.state == runs.c.state) & (consents.c.run == runs.c.id))
     .where(*_OTHERS)
     .order_by(runs.c.started.desc())
-    .limit(LOOKED)
+    .limit(values.RUNS_READ)
 )
 
-_CODES: Final = select(runs.c.id, runs.c.exit_code).where(*_OTHERS).order_by(runs.c.started.desc()).limit(LOOKED)
+_CODES: Final = select(runs.c.id, runs.c.exit_code).where(*_OTHERS).order_by(runs.c.started.desc()).limit(values.RUNS_READ)
 _RENAMED: Final = select(turns.c.kind, turns.c.target).where(
     turns.c.state == bindparam("of"), turns.c.what == What.RENAME.value, turns.c.run.in_(bindparam("these", expanding=True))
 )
@@ -39,21 +36,20 @@ _RENAMED: Final = select(turns.c.kind, turns.c.target).where(
 
 def is_unfinished(connection: Connection, state: int, *, by: str) -> bool:
     """Whether the newest run, the one that asks and those that sent nothing left out, did not end well."""
-    codes = (code for code in connection.execute(_NEWEST, {"of": state, "by": by}).scalars() if code not in SENT_NOTHING)
-    return next(codes, DONE) != DONE
+    return values.unfinished(connection.execute(_NEWEST, {"of": state, "by": by}).scalars())
 
 
 def read_readdressed(connection: Connection, state: int, *, by: str) -> frozenset[tuple[str, str]]:
     """Kind and id of what got another address since a run last came to its end."""
     codes = connection.execute(_CODES, {"of": state, "by": by}).all()
-    these = [row.id for row in takewhile(lambda row: row.exit_code != DONE, codes)]
+    these = [row.id for row in takewhile(lambda row: row.exit_code != values.ENDED_WELL, codes)]
     return frozenset((row.kind, row.target) for row in connection.execute(_RENAMED, {"of": state, "these": these}))
 
 
 def read_consents(connection: Connection, state: int, *, by: str) -> frozenset[Consent]:
     """Those of the newest run that was allowed anything, or continued one that was; none where a run came to its end since."""
     for row in connection.execute(_ALLOWED, {"of": state, "by": by}):
-        if row.exit_code == DONE:
+        if row.exit_code == values.ENDED_WELL:
             break
         if row.value is not None:
             return _consents(from_json(row.value, WHAT))

@@ -14,6 +14,9 @@ NEW_EMOJI: Final = range(0x1F000, 0x1FC00)
 VARIATION: Final = (*range(0x180B, 0x1810), *range(0xFE00, 0xFE0F), *range(0xE0100, 0xE01F0))
 """Variation selectors are invisible; only U+FE0F, which asks for the coloured form of an emoji, is in daily use."""
 
+UNLIMITED: Final = 1_000_000
+"""The columns of what is not a terminal."""
+
 _OTHERWISE: Final = INVISIBLE | {chr(code) for code in VARIATION}
 _SHORT: Final = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 

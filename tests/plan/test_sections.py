@@ -15,6 +15,7 @@ from reconciler.model import Guards, Plan
 from reconciler.observe import observe
 from reconciler.plan.guard import deletes, guard
 from reconciler.plan.matching.absence import believable
+from reconciler.plan.matching.identity import identified
 from tests.apply.test_kill import Killed, Mortal
 from tests.harness import ORGANIZATION, Org
 from tests.proofs import spread
@@ -43,7 +44,8 @@ def believed(org: Org) -> None:
         try:
             state = store.read()
             async with org.client(Reader) as reader:
-                believable(kinds(), desired, state, await observe(reader, kinds(), desired, state), accept=None)
+                matches = identified(kinds(), desired, state, await observe(reader, kinds(), desired, state))
+                believable(matches, desired, accept=None)
         finally:
             store.close()
 

@@ -40,8 +40,8 @@ def command(screen: Screen, /, readers: tuple[str, ...], **words: Any) -> None:
     """
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import run
-    from reconciler.cli.wiring.connect import connect, load, now, open_store
-    from reconciler.cli.wiring.unseen import warned
+    from reconciler.cli.wiring.connect import connect, load, now
+    from reconciler.cli.wiring.unseen import read_state
     from reconciler.kinds import load as load_kinds
     from reconciler.plan.access.review import review
     from reconciler.report.access import access_document, access_text
@@ -53,10 +53,11 @@ def command(screen: Screen, /, readers: tuple[str, ...], **words: Any) -> None:
     project = load(screen, options, kinds)
     named = [_reader(text, kinds, project.desired) for text in readers]
     with connect(screen, options, project, kinds) as service:
-        with open_store(screen, options, project, service, create=False) as store:
-            state, kinds = store.read(), kinds.sealed(store.digest_key())
-            warned(screen, options, project, service, store)
-        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True)
+        known = read_state(screen, options, project, service)
+        if known.new is not None:
+            screen.warn(str(known.new), id="RC-unseen-state")
+        kinds = kinds.sealed(known.key)
+        planned = run.read_only(Narration(screen), service, kinds, project.desired, known.state, options, everything=True)
     found = review(kinds, project.desired, planned.state, planned.actual, planned.plan, named)
     found, made_at = screen.masked_data(found), now()
     if options.format == "json":

@@ -65,8 +65,8 @@ def command(
     from reconciler.cli import exits
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import accept_drift, baselines, run
-    from reconciler.cli.wiring.connect import connect, load, now, open_store
-    from reconciler.cli.wiring.unseen import unseen
+    from reconciler.cli.wiring.connect import connect, load, now
+    from reconciler.cli.wiring.unseen import read_state
     from reconciler.kinds import load as load_kinds
     from reconciler.plan.drift import DriftWord, drift, silence
     from reconciler.report.documents import drift_document
@@ -79,9 +79,8 @@ def command(
     project = load(screen, options, kinds)
     known = baselines.read(baseline) if baseline is not None else ()
     with connect(screen, options, project, kinds) as service:
-        with open_store(screen, options, project, service, create=False) as store:
-            state, kinds = store.read(), kinds.sealed(store.digest_key())
-            new = unseen(options, project, service, store)
+        remembered = read_state(screen, options, project, service)
+        state, new, kinds = remembered.state, remembered.new, kinds.sealed(remembered.key)
         desired = project.desired
         planned = run.read_only(Narration(screen), service, kinds, desired, state, options, everything=coverage)
     found = drift(

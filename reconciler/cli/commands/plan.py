@@ -62,19 +62,18 @@ def command(
 
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import run
-    from reconciler.cli.wiring.connect import connect, load, now, open_store, who
-    from reconciler.cli.wiring.unseen import unseen
+    from reconciler.cli.wiring.connect import connect, load, now, who
+    from reconciler.cli.wiring.unseen import read_state
     from reconciler.kinds import load as load_kinds
 
     kinds = load_kinds()
     project, narration = load(screen, options, kinds), Narration(screen)
     with connect(screen, options, project, kinds) as service:
         service = replace(service, heard=unchanged.heard if unchanged is not None else None)
-        with open_store(screen, options, project, service, create=False) as store, narration.lasting("Reading the state"):
-            state, key = store.read(), store.digest_key()
-            new = unseen(options, project, service, store)
-        kinds = kinds.sealed(key)
-        planned = run.read_only(narration, service, kinds, project.desired, state, options)
+        with narration.lasting("Reading the state"):
+            known = read_state(screen, options, project, service)
+        kinds, new = kinds.sealed(known.key), known.new
+        planned = run.read_only(narration, service, kinds, project.desired, known.state, options)
 
     from reconciler.cli.saved.origin import origin
     from reconciler.plan.guard import guard
@@ -107,7 +106,7 @@ def command(
     if out is not None:
         from reconciler.cli.wiring import plan_file
 
-        made = plan_file.made_of(options, project, state, service.identity, origin(project, who(), commit=commit))
-        digests = plan_file.digests_of(screen, state.lineage, key)
+        made = plan_file.made_of(options, project, known.state, service.identity, origin(project, who(), commit=commit))
+        digests = plan_file.digests_of(screen, known.state.lineage, known.key)
         plan_file.write(screen, out, planned, kinds, made=made, digests=digests, created_at=made_at)
     return exits.of_plan(plan, detailed=detailed_exitcode)

@@ -21,6 +21,7 @@ from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageErr
 if TYPE_CHECKING:
     from reconciler.client import ClientSettings, Heard
     from reconciler.config import Project
+    from reconciler.model.state import StateScope
     from reconciler.resource import Kinds
     from reconciler.state import Journal, Store
 
@@ -179,7 +180,28 @@ def _settings(screen: Screen, options: Options, project: Project | None, url: st
 
 def open_store(screen: Screen, options: Options, project: Project, service: ConnectedService, *, create: bool) -> Store:
     """The state of this project on that service; without `create` nothing is written."""
-    from reconciler.state import SEND_SECONDS_MAX, StateScope, Store
+    from reconciler.state import SEND_SECONDS_MAX, Store
+
+    url = state_url(screen, options, project)
+    if create and not url.startswith("sqlite:") and project.settings.timeout > SEND_SECONDS_MAX:
+        raise UsageError(
+            f"service.timeout is {project.settings.timeout:g} s, and a state on a server or in a bucket allows {SEND_SECONDS_MAX:g}",
+            id="RC-timeout-too-long",
+            hint="A request must end before the lease on the state can expire: set a smaller service.timeout.",
+        )
+    scope, lag = state_scope(options, project, service), service.lasting(project) or 0.0
+    return Store.open(url, scope, clock=now, create=create, beside=project.settings.root / ".reconciler", lag=lag)
+
+
+def state_scope(options: Options, project: Project, service: ConnectedService) -> StateScope:
+    """Whose state it is."""
+    from reconciler.model.state import StateScope
+
+    return StateScope(project.settings.project, options.env or None, service.identity)
+
+
+def state_url(screen: Screen, options: Options, project: Project) -> str:
+    """The address of the state, whose secrets are masked from now on. Raises `Refused` for a server that nobody confirmed."""
     from reconciler.text.redact import of_urls
 
     given = options.state or os.environ.get(STATE)
@@ -187,16 +209,7 @@ def open_store(screen: Screen, options: Options, project: Project, service: Conn
     screen.hide(of_urls([url]))
     if not given and project.settings.state_in_yaml and not url.startswith("sqlite:"):
         trust.require(screen, project.settings.root, url, what="the state's server or bucket", instead=f"--state {url}, or set {STATE}")
-    if create and not url.startswith("sqlite:") and project.settings.timeout > SEND_SECONDS_MAX:
-        raise UsageError(
-            f"service.timeout is {project.settings.timeout:g} s, and a state on a server or in a bucket allows {SEND_SECONDS_MAX:g}",
-            id="RC-timeout-too-long",
-            hint="A request must end before the lease on the state can expire: set a smaller service.timeout.",
-        )
-    scope = StateScope(project.settings.project, options.env or None, service.identity)
-    return Store.open(
-        url, scope, clock=now, create=create, beside=project.settings.root / ".reconciler", lag=service.lasting(project) or 0.0
-    )
+    return url
 
 
 def known_service(screen: Screen, options: Options, project: Project) -> ConnectedService | None:

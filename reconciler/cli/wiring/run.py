@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from collections.abc import Callable, Collection
 from contextlib import nullcontext
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from reconciler.config import Project
     from reconciler.model import Actual, Desired, Forecast, Outcome, Plan, State
     from reconciler.plan import Selection
+    from reconciler.plan.matching.matches import Matches
     from reconciler.resource import Kinds
     from reconciler.state import Journal
 
@@ -33,11 +33,15 @@ LOOK_AGAIN: Final = 0.002  # seconds
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan and what it was made from. `read_at`: when reading began, by a clock that only goes forward, in seconds."""
+    """A plan and what it was made from.
+
+    `matches`: which object is which resource. `read_at`: when reading began, by a clock that only goes forward, in seconds.
+    """
 
     plan: Plan
     state: State
     actual: Actual
+    matches: Matches
     read_at: float
     forecast: Forecast
 
@@ -73,7 +77,7 @@ async def make_plan(
 
     Raises `ServiceError` where the service cannot be read at all.
     """
-    from reconciler.observe import observe, planned
+    from reconciler.observe import observe
 
     began, before = time.monotonic(), reader.requests
     selection = extent.selection
@@ -82,22 +86,27 @@ async def make_plan(
         actual = await observe(reader, kinds, desired, state, everything=extent.everything)
     finally:
         importing.cancel()
+    from reconciler.observe import planned
     from reconciler.plan import plan
     from reconciler.plan.forecast import forecast
+    from reconciler.plan.matching.identity import identified
     from reconciler.plan.prove import prove
 
     stage(PLANNING)
 
-    def make(actual: Actual) -> Plan:
-        return plan(kinds, desired, state, actual, selection=selection, allow_replace=extent.allow_replace)
+    matches = identified(kinds, desired, state, actual)
 
-    new_plan, actual = await planned(reader, kinds, actual, make)
+    def make(seen: Actual) -> Plan:
+        known = matches if seen is actual else None  # with the lists of readers there may be more
+        return plan(kinds, desired, state, seen, selection=selection, allow_replace=extent.allow_replace, matches=known)
+
+    new_plan, complete = await planned(reader, kinds, actual, make)
     seconds, reads = time.monotonic() - began, reader.requests - before
     _check_selection(selection, desired, state, new_plan)
     ahead = forecast(len(new_plan.steps), reads, seconds, reader.allowance)
     stage(PROVING)
-    proved = prove(kinds, desired, state, actual, new_plan, selection=selection)
-    return Planned(_judged(kinds, desired, actual, proved), state, actual, began, ahead)
+    proved = prove(kinds, desired, state, complete, new_plan, selection=selection)
+    return Planned(_judged(kinds, desired, complete, proved), state, complete, matches, began, ahead)
 
 
 async def _import_meanwhile(reader: Reader, before: int) -> None:
@@ -148,14 +157,14 @@ def read_only(
             return await make_plan(reader, kinds, desired, state, extent, stage=narration.stage)
 
     with narration.phase(f"Reading {desired.project}", where=service.where):
-        return _believed(asyncio.run(run()), kinds, desired, options)
+        return _believed(asyncio.run(run()), desired, options)
 
 
-def _believed(planned: Planned, kinds: Kinds, desired: Desired, options: Options) -> Planned:
+def _believed(planned: Planned, desired: Desired, options: Options) -> Planned:
     """The plan as it came. Raises `Refused` where more is gone than can be believed."""
     from reconciler.plan.matching.absence import believable
 
-    believable(kinds, desired, planned.state, planned.actual, accept=options.accept_gone)
+    believable(planned.matches, desired, accept=options.accept_gone)
     return planned
 
 
@@ -240,7 +249,7 @@ class ApplySession:
         with self.narration.phase(f"Reading {self.desired.project}", where=self.service.where):
             extent, stage = PlanScope(self.selection, replaceable(self.options)), self.narration.stage
             planned = self._runner.run(make_plan(self.writer, self.kinds, self.desired, self._state(), extent, stage=stage))
-        return _believed(planned, self.kinds, self.desired, self.options)
+        return _believed(planned, self.desired, self.options)
 
     def narrowed(self, planned: Planned, only: frozenset[Address]) -> Planned:
         """The same reading, planned for these addresses only."""
@@ -262,6 +271,8 @@ class ApplySession:
             return self._runner.run(self._apply(planned, on_error, verify))
 
     async def _apply(self, planned: Planned, on_error: Literal["continue", "stop"], verify: Literal["written", "full"]) -> Outcome:
+        import secrets
+
         from reconciler.apply import ApplyOptions, apply
 
         plan = replace(planned.plan, consents=()) if self.alone else planned.plan

@@ -1,4 +1,5 @@
-"""A state that has never seen the project: every command that reads a state says so, and few may create one.
+"""The state of a project for a command that only reads it; and one that has never seen the project: every such command says so, and few
+may create one.
 
 A mistyped address of the state looks like a project that was never applied. So nothing that reads takes the one for the other, and a
 state that somebody named, or that is on a server, is created only with consent.
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Final
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from reconciler.cli.options import near
-from reconciler.cli.wiring.connect import STATE, is_outside, open_store
+from reconciler.cli.wiring.connect import STATE, is_outside, now, open_store, state_scope, state_url
 from reconciler.errors import Refused
 
 if TYPE_CHECKING:
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     from reconciler.cli.terminal.screen import Screen
     from reconciler.cli.wiring.connect import ConnectedService
     from reconciler.config import Project
-    from reconciler.state import StateScope, Store
+    from reconciler.model import State
+    from reconciler.model.state import StateScope
+    from reconciler.state import Store
 
 NO_SANDBOX: Final = "The sandbox does not exist yet, so no state has seen this project. The first plan or apply creates it."
 FILE: Final = "sqlite:///"
@@ -94,6 +98,31 @@ def unseen(options: Options, project: Project, service: ConnectedService, store:
     others = [scope.project for scope, _ in tracking if (scope.service, scope.environment) == (service.identity, options.env or None)]
     former = quote(others[0]) if len(others) == 1 else ""
     return Unseen(where, whose, origin(options, project), f"It tracks {named(tracking, service)}." if tracking else "", former)
+
+
+@dataclass(frozen=True)
+class KnownState:
+    """What is remembered. `new`: what is said of a state that has never seen the project, None for one that has."""
+
+    state: State
+    key: bytes
+    new: Unseen | None = None
+
+
+def read_state(screen: Screen, options: Options, project: Project, service: ConnectedService) -> KnownState:
+    """The state of this project on that service, which is read without SQLAlchemy where that is possible; nothing is written."""
+    from reconciler.cli.wiring.state_only import state_file
+    from reconciler.state.tables import quiet
+
+    state_url(screen, options, project)  # refuses what is not to be opened
+    file, scope = state_file(options, project), state_scope(options, project, service)
+    lag = timedelta(seconds=service.lasting(project) or 0.0)
+    row = (scope.project, scope.environment or "", scope.service)
+    known = quiet.read_state(file, row, lag=lag, now=now()) if file is not None else None
+    if known is not None:
+        return KnownState(known.state, known.digest_key)
+    with open_store(screen, options, project, service, create=False) as store:
+        return KnownState(store.read(), store.digest_key(), unseen(options, project, service, store))
 
 
 def named(found: Sequence[tuple[StateScope, int]], service: ConnectedService) -> str:

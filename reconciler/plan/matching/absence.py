@@ -9,10 +9,8 @@ from typing import Final
 
 from reconciler.address import Address
 from reconciler.errors import Refused
-from reconciler.model import Actual, Binding, Desired, State
-from reconciler.plan.matching.identity import identified
+from reconciler.model import Binding, Desired
 from reconciler.plan.matching.matches import Matches
-from reconciler.resource import Kinds
 
 AT_LEAST: Final = 3  # objects that may always be gone
 SHARE: Final = 0.1  # of what is bound, that may be gone at once
@@ -24,13 +22,12 @@ def missing(found: Matches) -> dict[Address, Binding]:
     return {address: binding for address, binding in gone.items() if binding is not None}
 
 
-def believable(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, accept: int | None) -> None:
+def believable(matches: Matches, desired: Desired, *, accept: int | None) -> None:
     """Raise `Refused` where so much is gone at once that an outage or a change of permissions is likelier.
 
     `accept`: how many may be gone; None: the limit. What is no longer declared may have gone by a run that did not come to its end,
     and what a delete that has no outcome yet was to take along by that delete.
     """
-    matches = identified(kinds, desired, state, actual)
     state = matches.former.state
     seen = {*matches.recreated, *matches.transferred}  # another object is there, or it is elsewhere: no outage looks like that
     seen |= {at for intent in state.intents if intent.verb == "delete" for at in (intent.address, *intent.before.takes)}  # announced

@@ -14,6 +14,7 @@ from reconciler.plan.drafts.verdict import Fate, fate
 from reconciler.plan.matching.match import match
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.renames import Stuck, follow
+from reconciler.plan.matching.sequence import by_reference
 from reconciler.resource import Kind, Kinds
 from reconciler.text.suggest import a
 
@@ -21,9 +22,10 @@ from reconciler.text.suggest import a
 def identified(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Matches:
     """Every object that can be matched, once the renames are refused that its natural key does not allow."""
     impossible: dict[Address, Stuck] = {}
+    order = tuple(by_reference(kinds, desired))
     while True:
         former = follow(kinds, desired, state, impossible=impossible)
-        matches = match(kinds, desired, former.state, actual, former=former)
+        matches = match(kinds, desired, former.state, actual, former=former, order=order)
         wrong = _wrong(kinds, desired, matches, actual)
         if not wrong:
             return matches

@@ -8,6 +8,7 @@ Each function returns what it finds out about one address (`Match`); `match` alo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -27,10 +28,18 @@ from reconciler.resource import Kind, Kinds
 REACHED: Final = 5  # ids that are named where one is wrong
 
 
-def match(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, former: Former | None = None) -> Matches:
+def match(
+    kinds: Kinds,
+    desired: Desired,
+    state: State,
+    actual: Actual,
+    *,
+    former: Former | None = None,
+    order: Sequence[Declared] | None = None,
+) -> Matches:
     """Find the object of every declared resource, each after its container and after what its natural key refers to.
 
-    `former`: what became of the state's addresses, where that is known.
+    `former`: what became of the state's addresses; `order`: all that is declared, `by_reference`; both where they are known already.
     """
     former = follow(kinds, desired, state) if former is None else former
     state = former.state
@@ -45,7 +54,7 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, forme
     known = MatchedSoFar(former, taken | lost.keys())
     matching = _Matching(state, actual, known, Natural(kinds, state, actual, known, Projects(desired, state)))
     free = {address: id for (_, id), address in sorted(lost.items(), reverse=True)}
-    for declared in by_reference(kinds, desired):
+    for declared in order if order is not None else by_reference(kinds, desired):
         kind, blocked = kinds[declared.kind], wrong.get(declared.address)
         known.add(kind, declared.address, matching.match(kind, declared, free.get(declared.address), blocked))
     matches = known.matches(lost)

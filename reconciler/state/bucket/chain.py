@@ -19,7 +19,7 @@ from uuid import uuid4
 from reconciler.errors import StateError
 from reconciler.state.bucket.changes import COLUMNS, Change
 from reconciler.state.bucket.objects import Objects, Unreachable
-from reconciler.state.errors import RESTORE
+from reconciler.state.tables.values import RESTORE
 
 FORMAT: Final = "reconciler.journal/1"
 SNAPSHOT: Final = "snapshot.db.gz"

@@ -26,8 +26,9 @@ from reconciler.state.bucket.chain import Chain, ChainObject
 from reconciler.state.bucket.changes import COLUMNS, Recorder, Unfit, apply
 from reconciler.state.bucket.objects import Objects, Unreachable
 from reconciler.state.database import engine_over
-from reconciler.state.errors import RESTORE, Contended, calm
+from reconciler.state.errors import Contended, calm
 from reconciler.state.tables import migrations
+from reconciler.state.tables.values import RESTORE
 
 _URL: Final = re.compile(r"(s3|gs|az)://[A-Za-z0-9][A-Za-z0-9._-]*(/(?!\.+(/|$))[A-Za-z0-9._=-]+)*/?")
 MAGIC: Final = b"SQLite format 3\0"

@@ -18,12 +18,12 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from reconciler.model import RecordedRun, State
 
-VERSION: Final = 8  # of the tables that these statements read; with others the store is asked
 DONE: Final = ("done", "recovered")
+VERSION: Final = 8  # of the tables that these statements read; with others the store is asked
 ORIGINS: Final = frozenset({"created", "adopted", "recovered"})
 _KEY: Final = "SELECT digest_key FROM states ORDER BY id LIMIT 1"
 _VERSION: Final = "SELECT version FROM reconciler_schema"
-_STATE: Final = "SELECT id, lineage, serial FROM states WHERE project = ? AND environment = ? AND service = ?"
+_STATE: Final = "SELECT id, lineage, serial, digest_key FROM states WHERE project = ? AND environment = ? AND service = ?"
 _BINDINGS: Final = "SELECT address, kind, id, origin, protected FROM bindings WHERE state = ?"
 _RUNS: Final = "SELECT id, who, command, started, ended, exit_code FROM runs WHERE state = :state ORDER BY started DESC, id"
 _TURNS: Final = "SELECT run, what, count(*) FROM turns WHERE state = :state GROUP BY run, what ORDER BY min(id)"
@@ -54,7 +54,7 @@ def digest_key(path: Path) -> bytes | None:
     try:
         with _opened(path) as connection:
             row = connection.execute(_KEY).fetchone()
-    except _UNUSUAL:
+    except UNUSUAL:
         return None
     return row[0] if row is not None and isinstance(row[0], bytes) and row[0] else None
 
@@ -80,13 +80,13 @@ class Tracking(NamedTuple):
 def read_tracking(path: Path, scope: Scope) -> Tracking | None:
     """What a state tracks; None also where it tracks nothing."""
     try:
-        with _current(path, scope) as (connection, row):
+        with current(path, scope) as (connection, row):
             rows = connection.execute(_BINDINGS, (row[0],)).fetchall()
         objects = [TrackedRow(address, kind, id, origin, bool(protected)) for address, kind, id, origin, protected in rows]
         if not objects or any(origin not in ORIGINS for origin in {tracked.origin for tracked in objects}):
             return None
         return Tracking(row[1], row[2], sorted(objects, key=lambda tracked: tracked.address.split("/")))
-    except _UNUSUAL:
+    except UNUSUAL:
         return None
 
 
@@ -107,7 +107,7 @@ def read_runs(path: Path, scope: Scope) -> tuple[RecordedRun, ...] | None:
     undone: dict[str, dict[str, int]] = defaultdict(dict)
     turned: dict[str, dict[str, int]] = defaultdict(dict)
     try:
-        with _current(path, scope) as (connection, row):
+        with current(path, scope) as (connection, row):
             state = {"state": row[0]}
             for run, verb, status, number in connection.execute(_REQUESTS, state):
                 counts, word = (did, verb) if status in DONE else (undone, status or "in-doubt")
@@ -124,7 +124,7 @@ def read_runs(path: Path, scope: Scope) -> tuple[RecordedRun, ...] | None:
             )
             for id, who, command, started, ended, exit_code in rows
         )  # fmt: skip
-    except _UNUSUAL:
+    except UNUSUAL:
         return None
 
 
@@ -142,35 +142,35 @@ def _of_project(path: Path, statement: str, project: str, environment: str) -> l
     try:
         with _opened(path) as connection:
             return connection.execute(statement, {"project": project, "environment": environment}).fetchall()
-    except _UNUSUAL:
+    except UNUSUAL:
         return []
 
 
-class _Unusual(Exception):
+class Unusual(Exception):
     """The store is to be asked."""
 
 
-_UNUSUAL: Final = (_Unusual, sqlite3.Error, OSError, ValueError, TypeError, KeyError)
+UNUSUAL: Final = (Unusual, sqlite3.Error, OSError, ValueError, TypeError, KeyError)
 
 
 @contextmanager
-def _current(path: Path, scope: Scope) -> Iterator[tuple[sqlite3.Connection, Any]]:
+def current(path: Path, scope: Scope) -> Iterator[tuple[sqlite3.Connection, Any]]:
     """A file with today's tables, which nobody writes, and the row of a state in it."""
     before = _stamp(path)
     with _opened(path) as connection:
         row = connection.execute(_STATE, scope).fetchone()
         if Path(f"{path}-wal").exists() or connection.execute(_VERSION).fetchall() != [(VERSION,)] or row is None:
-            raise _Unusual
+            raise Unusual
         yield connection, row
     if _stamp(path) != before or Path(f"{path}-wal").exists():
-        raise _Unusual
+        raise Unusual
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     log, shared = (Path(f"{path}-{name}").exists() for name in ("wal", "shm"))
     if not path.is_file() or log > shared:  # SQLite would create the third file
-        raise _Unusual
+        raise Unusual
     mode = "mode=ro" if log else "immutable=1"
     with closing(sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=1.0, isolation_level=None)) as connection:
         yield connection

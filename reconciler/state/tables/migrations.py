@@ -14,7 +14,6 @@ from typing import Any, Final
 from sqlalchemy import Connection, create_mock_engine, insert, inspect, select, update
 
 from reconciler.errors import StateError
-from reconciler.state.tables.rows import mapping, to_json
 from reconciler.state.tables.schema import (
     METADATA,
     afters,
@@ -29,6 +28,7 @@ from reconciler.state.tables.schema import (
     turns,
     version,
 )
+from reconciler.state.tables.values import mapping, to_json
 
 Migration = Callable[[Connection], None]
 

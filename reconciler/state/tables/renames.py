@@ -11,10 +11,12 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, delete, insert, select
 
 from reconciler.address import Address
-from reconciler.state.tables import schema
-from reconciler.state.tables.rows import chunks, damaged
+from reconciler.state.tables import schema, values
+from reconciler.state.tables.rows import chunks
 
-_ALL: Final = select(schema.renames).where(schema.renames.c.state == bindparam("of")).order_by(schema.renames.c.old)
+_ALL: Final = (
+    select(schema.renames.c.old, schema.renames.c.new).where(schema.renames.c.state == bindparam("of")).order_by(schema.renames.c.old)
+)
 
 
 def write_renames(connection: Connection, state: int, fulfilled: Mapping[Address, Address]) -> None:
@@ -26,11 +28,7 @@ def write_renames(connection: Connection, state: int, fulfilled: Mapping[Address
 
 def read_renames(connection: Connection, state: int) -> dict[Address, Address]:
     """What is remembered; raises StateError where it is broken."""
-    rows = connection.execute(_ALL, {"of": state}).all()
-    try:
-        return {Address.parse(row.old): Address.parse(row.new) for row in rows}
-    except (TypeError, ValueError) as error:
-        raise damaged("the renames of the project") from error
+    return values.renames(connection.execute(_ALL, {"of": state}))
 
 
 def after(fulfilled: Mapping[Address, Address], rename: Mapping[Address, Address]) -> dict[Address, Address]:

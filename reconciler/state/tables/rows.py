@@ -1,70 +1,32 @@
-"""Values of the model as rows of the tables, and back.
+"""Values of the model as rows of the tables, and back, by SQLAlchemy.
 
 In: a connection and values. Out: rows, or values. Forbidden: transactions, leases, deciding what is remembered.
 """
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
-from sys import intern
 from typing import Any, Final, TypeVar
 
-from pydantic_core import from_json as shared
 from sqlalchemy import Connection, bindparam, select
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Before, Binding, Intent, Origin, SiblingPlace, Stood
+from reconciler.model import Before, Binding, Intent, Stood
 from reconciler.resource import UNSET
-from reconciler.state.errors import RESTORE
+from reconciler.state.tables import values
 from reconciler.state.tables.schema import befores, bindings, fields, journal, known, open_intents, outcomes
 from reconciler.state.tables.statements import ADD_BINDING, ADD_FIELD, UNBIND, inserting_of
+from reconciler.state.tables.values import damaged, from_json, mapping, to_json, to_json_or_null
 
 CHUNK: Final = 500  # values of one IN (...); SQLite's oldest limit is 999
-_CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)  # `json.dumps` makes a new one at each call
 
 T = TypeVar("T")
-
-
-def to_json(value: Any, what: str) -> str:
-    """Canonical JSON: sorted keys, compact, plain ASCII. Raises StateError for what JSON cannot say."""
-    try:
-        return _CANONICAL.encode(value)
-    except (TypeError, ValueError, RecursionError) as error:
-        wrong = f"{what} cannot be recorded: it is not plain JSON"
-        raise StateError(wrong, id="RC-value-not-recorded", hint="This is a defect of Reconciler, please report it.") from error
-
-
-def to_json_or_null(value: Any, what: str) -> str | None:
-    """The same for a field, of which UNSET says that nothing is remembered."""
-    return None if value is UNSET else to_json(value, what)
-
-
-def from_json(text: str, what: str) -> Any:
-    """The value; raises StateError naming `what` where the database holds something else."""
-    try:
-        return json.loads(text)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise damaged(what) from error
-
-
-def mapping(text: str, what: str) -> dict[str, Any]:
-    """The object of JSON; raises StateError naming `what` where the database holds something else."""
-    value = from_json(text, what)
-    if not isinstance(value, dict):
-        raise damaged(what)
-    return value
-
-
-def damaged(what: str) -> StateError:
-    """The error for a row that nobody of us wrote."""
-    return StateError(f"the state is damaged: {what} cannot be read", id="RC-state-damaged", hint=RESTORE)
 
 
 def plain(text: str) -> str:
@@ -103,37 +65,8 @@ _BY_ID: Final = select(bindings.c.address, bindings.c.kind, bindings.c.id).where
 
 def read_bindings(connection: Connection, state: int) -> dict[Address, Binding]:
     """Every binding of a state, in the order of addresses."""
-    rows = connection.execute(_FIELDS, {"of": state}).all()
-    sent = _decoded(rows, 2, "sent")
-    seen = _decoded(rows, 3, "seen")
-    found = (_binding(row, sent.get(row.address, {}), seen.get(row.address, {})) for row in connection.execute(_BOUND, {"of": state}))
-    return {binding.address: binding for binding in sorted(found, key=lambda binding: binding.address.parts)}
-
-
-def _decoded(rows: Sequence[Any], column: int, word: str) -> dict[str, dict[str, Any]]:
-    """The fields' values of one column by address and name; one call of the parser for all, because that is ten times faster.
-
-    Names and short texts that several of them have, or the service's answers, are in memory once.
-    """
-    present = [row for row in rows if row[column] is not None]
-    try:
-        values = shared("[" + ",".join([row[column] for row in present]) + "]", cache_strings="all")
-    except (TypeError, ValueError, RecursionError):
-        values = []
-    if len(values) != len(present):  # one of them is broken: find it
-        values = [from_json(row[column], f"what was {word} as {row[1]!r} of {row[0]}") for row in present]
-    found: dict[str, dict[str, Any]] = {}
-    for row, value in zip(present, values, strict=True):
-        found.setdefault(row[0], {})[intern(row[1])] = value
-    return found
-
-
-def _binding(row: Any, sent: Mapping[str, Any], seen: Mapping[str, Any]) -> Binding:
-    try:
-        place = None if row.place_parent is None else SiblingPlace(row.place_parent, row.place_index)
-        return Binding(Address.parse(row.address), row.kind, row.id, Origin(row.origin), sent, seen, bool(row.protected), place)
-    except (TypeError, ValueError) as error:
-        raise damaged(f"the binding {row.address!r}") from error
+    of_fields = connection.execute(_FIELDS, {"of": state}).all()
+    return values.bindings(connection.execute(_BOUND, {"of": state}), of_fields)
 
 
 def unbind(connection: Connection, state: int, addresses: Iterable[Address]) -> None:

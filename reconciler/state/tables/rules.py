@@ -5,15 +5,14 @@ In: a connection inside a transaction. Out: `Rules`, or its row. Forbidden: deci
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import Connection, bindparam, select
 
-from reconciler.model import Guards, Rules
-from reconciler.state.tables import schema
-from reconciler.state.tables.rows import damaged, from_json, inserting, to_json
+from reconciler.model import Rules
+from reconciler.state.tables import schema, values
+from reconciler.state.tables.rows import inserting
 
-WHAT = "the rules of the project"
 _VALUE: Final = select(schema.rules.c.value).where(schema.rules.c.state == bindparam("of"))
 
 
@@ -23,23 +22,10 @@ def write_rules(connection: Connection, state: int, found: Rules) -> None:
     value |= {"access": sorted(found.access)} if found.access else {}
     value |= {"policies": dict(found.policies)} if found.policies else {}
     value |= {"exceptions": sorted(found.exceptions)} if found.exceptions else {}
-    row = inserting(connection)(schema.rules).values(state=state, value=to_json(value, WHAT))
+    row = inserting(connection)(schema.rules).values(state=state, value=values.to_json(value, values.RULES))
     connection.execute(row.on_conflict_do_update(index_elements=["state"], set_={"value": row.excluded["value"]}))
 
 
 def read_rules(connection: Connection, state: int) -> Rules | None:
     """What is remembered, None where nothing is; raises StateError where it is broken."""
-    text = connection.execute(_VALUE, {"of": state}).scalar()
-    if text is None:
-        return None
-    return rules_of(from_json(text, WHAT))
-
-
-def rules_of(value: Any) -> Rules:
-    """The rules of a decoded row; raises StateError where it is broken."""
-    try:
-        guards, protect, access = Guards(**value["guards"]), frozenset(value["protect"]), frozenset(value.get("access", ()))
-        policies, exceptions = dict(value.get("policies", {})), frozenset(value.get("exceptions", ()))
-        return Rules(guards, value["prune"], protect, access, policies, exceptions)
-    except (TypeError, KeyError, ValueError, AttributeError) as error:
-        raise damaged(WHAT) from error
+    return values.rules(connection.execute(_VALUE, {"of": state}).scalar())

@@ -14,8 +14,8 @@ from sqlalchemy import Connection, bindparam, func, insert, select
 
 from reconciler.address import Address
 from reconciler.model import StateChange, What
-from reconciler.state.tables.rows import damaged
 from reconciler.state.tables.schema import bindings, runs, turns
+from reconciler.state.tables.values import damaged
 
 Bound = Mapping[tuple[str, str], tuple[str, bool]]
 """Address and protection by kind and id."""

@@ -12,7 +12,6 @@ from typing import Any, TypeVar, cast
 from sqlalchemy import Connection, Table, select
 
 from reconciler.report.schemas import state as state_types
-from reconciler.state.tables.rows import from_json
 from reconciler.state.tables.schema import (
     afters,
     approvals,
@@ -29,6 +28,7 @@ from reconciler.state.tables.schema import (
     states,
     turns,
 )
+from reconciler.state.tables.values import from_json
 
 Part = TypeVar("Part")
 JSON = frozenset({"writes", "brings", "lookup", "bound", "forgotten", "summary"})

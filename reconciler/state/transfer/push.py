@@ -13,11 +13,11 @@ from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
 from reconciler.address import Address
 from reconciler.errors import Refused, StateError, UsageError
+from reconciler.model.state import StateScope
 from reconciler.report.schemas import state as state_types
-from reconciler.state.reading import StateScope
 from reconciler.state.tables import rows
 from reconciler.state.tables.renames import write_renames
-from reconciler.state.tables.rules import rules_of, write_rules
+from reconciler.state.tables.rules import write_rules
 from reconciler.state.tables.schema import (
     afters,
     approvals,
@@ -35,6 +35,7 @@ from reconciler.state.tables.schema import (
     states,
     turns,
 )
+from reconciler.state.tables.values import rules_of, to_json
 from reconciler.state.transfer.pull import JSON, columns
 
 FORMAT: Final = "reconciler.state/1"
@@ -190,7 +191,7 @@ def _insert(connection: Connection, table: Table, listed: Iterable[dict[str, Any
 
 
 def _json(value: Any) -> str:
-    return rows.to_json(value, "the document")
+    return to_json(value, "the document")
 
 
 def _row(state: int, part: Document, names: Mapping[str, str]) -> dict[str, Any]:

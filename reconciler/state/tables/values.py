@@ -1,0 +1,178 @@
+"""Values of the model as texts of rows, and back: what every way of reading a state understands by its rows.
+
+In: rows as tuples. Out: values; `StateError` where the database holds something else. Forbidden: connections, and the import of a library
+for them, which takes longer than a small state takes to read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from sys import intern
+from typing import Any, Final
+
+from pydantic_core import from_json as shared
+
+from reconciler.address import Address
+from reconciler.errors import StateError
+from reconciler.model import Binding, Guards, Origin, Rules, SiblingPlace
+from reconciler.resource import UNSET
+
+RESTORE: Final = "Restore it from a backup, or move it away and track existing objects with `reconciler adopt ADDRESS ID`."
+NOT_MADE: Final = ("not-sent", "failed", "recovered")  # ends of a create whose own object may come later
+ENDED_WELL: Final = 0  # the exit code of a run that came to its end
+SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
+STATE_COMMANDS: Final = "state "  # how commands begin that change only what is remembered
+RUNS_READ: Final = 100  # as far back as it is looked for one that sent something
+REMEMBERED: Final = timedelta(days=30)  # longer than any service restores what was deleted
+SLACK: Final = timedelta(minutes=10)  # machines that share a state may differ in their clocks
+RULES: Final = "the rules of the project"
+_CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)  # `json.dumps` makes a new one at each call
+
+
+def to_json(value: Any, what: str) -> str:
+    """Canonical JSON: sorted keys, compact, plain ASCII. Raises StateError for what JSON cannot say."""
+    try:
+        return _CANONICAL.encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        wrong = f"{what} cannot be recorded: it is not plain JSON"
+        raise StateError(wrong, id="RC-value-not-recorded", hint="This is a defect of Reconciler, please report it.") from error
+
+
+def to_json_or_null(value: Any, what: str) -> str | None:
+    """The same for a field, of which UNSET says that nothing is remembered."""
+    return None if value is UNSET else to_json(value, what)
+
+
+def from_json(text: str, what: str) -> Any:
+    """The value; raises StateError naming `what` where the database holds something else."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise damaged(what) from error
+
+
+def mapping(text: str, what: str) -> dict[str, Any]:
+    """The object of JSON; raises StateError naming `what` where the database holds something else."""
+    value = from_json(text, what)
+    if not isinstance(value, dict):
+        raise damaged(what)
+    return value
+
+
+def damaged(what: str) -> StateError:
+    """The error for a row that nobody of us wrote."""
+    return StateError(f"the state is damaged: {what} cannot be read", id="RC-state-damaged", hint=RESTORE)
+
+
+def bindings(bound: Iterable[Sequence[Any]], fields: Sequence[Sequence[Any]]) -> dict[Address, Binding]:
+    """Every binding, in the order of addresses.
+
+    `bound`: address, kind, id, origin, protected, parent and index of its place. `fields`: address, name, sent, seen.
+    """
+    sent, seen = _decoded(fields, 2, "sent"), _decoded(fields, 3, "seen")
+    unsorted = [_binding(row, sent.get(row[0], {}), seen.get(row[0], {})) for row in bound]
+    return {binding.address: binding for binding in sorted(unsorted, key=lambda binding: binding.address.parts)}
+
+
+def _decoded(rows: Sequence[Any], column: int, word: str) -> dict[str, dict[str, Any]]:
+    """The fields' values of one column by address and name; one call of the parser for all, because that is ten times faster.
+
+    Names and short texts that several of them have, or the service's answers, are in memory once.
+    """
+    present = [row for row in rows if row[column] is not None]
+    try:
+        values = shared("[" + ",".join([row[column] for row in present]) + "]", cache_strings="all")
+    except (TypeError, ValueError, RecursionError):
+        values = []
+    if len(values) != len(present):  # one of them is broken: find it
+        values = [from_json(row[column], f"what was {word} as {row[1]!r} of {row[0]}") for row in present]
+    found: dict[str, dict[str, Any]] = {}
+    for row, value in zip(present, values, strict=True):
+        found.setdefault(row[0], {})[intern(row[1])] = value
+    return found
+
+
+def _binding(row: Sequence[Any], sent: Mapping[str, Any], seen: Mapping[str, Any]) -> Binding:
+    address, kind, id, origin, protected, parent, index = row
+    try:
+        place = None if parent is None else SiblingPlace(parent, index)
+        return Binding(Address.parse(address), kind, id, Origin(origin), sent, seen, bool(protected), place)
+    except (TypeError, ValueError) as error:
+        raise damaged(f"the binding {address!r}") from error
+
+
+def remembered_since(now: datetime) -> str:
+    """From when on it is known what was deleted."""
+    return (now - REMEMBERED).isoformat()
+
+
+def deleted(rows: Iterable[Sequence[Any]], tracked: Collection[Address]) -> dict[Address, tuple[str, str]]:
+    """Kind and id of what was deleted, by the address it had; without the addresses that something has now, or had since.
+
+    `rows`: address, verb, kind and id of what was created and deleted, the oldest first.
+    """
+    found: dict[Address, tuple[str, str]] = {}
+    for text, verb, kind, target in rows:
+        try:
+            address = Address.parse(text)
+        except ValueError as error:
+            raise damaged(f"an intent of {text}") from error
+        found.pop(address, None)
+        if verb == "delete" and target is not None and address not in tracked:
+            found[address] = (kind, target)
+    return found
+
+
+def written_since(now: datetime, lag: timedelta) -> str:
+    """From when on a list may lack what was written."""
+    return (now - lag - SLACK).isoformat()
+
+
+def recent(rows: Iterable[Sequence[Any]], lag: timedelta) -> dict[Address, datetime]:
+    """Until when a list may lack what was written lately: the deadline of the latest write, by the service's clock, and the lag.
+
+    What was deleted after that is not among it: no list has to show it. `rows`: address, verb, deadline and what was bound (JSON) of what
+    was written, the oldest first.
+    """
+    moments: dict[Address, datetime] = {}
+    for text, verb, deadline, bound in rows:
+        what = f"the latest outcome of {text}"
+        try:
+            if verb == "delete":
+                moments.pop(Address.parse(text), None)
+                continue
+            for address in {text, *mapping(bound, what)}:
+                moments[Address.parse(address)] = datetime.fromisoformat(deadline) + lag
+        except (TypeError, ValueError) as error:
+            raise damaged(what) from error
+    return moments
+
+
+def renames(rows: Iterable[Sequence[Any]]) -> dict[Address, Address]:
+    """Today's address by the former one. `rows`: both as texts."""
+    try:
+        return {Address.parse(old): Address.parse(new) for old, new in rows}
+    except (TypeError, ValueError) as error:
+        raise damaged("the renames of the project") from error
+
+
+def unfinished(codes: Iterable[int | None]) -> bool:
+    """Whether the newest run that sent anything did not end well. `codes`: how runs ended, the newest first, None for one that did not."""
+    return next((code for code in codes if code not in SENT_NOTHING), ENDED_WELL) != ENDED_WELL
+
+
+def rules(text: str | None) -> Rules | None:
+    """The rules of a row, None where there is none."""
+    return None if text is None else rules_of(from_json(text, RULES))
+
+
+def rules_of(value: Any) -> Rules:
+    """The rules of a decoded row; raises StateError where it is broken."""
+    try:
+        guards, protect, access = Guards(**value["guards"]), frozenset(value["protect"]), frozenset(value.get("access", ()))
+        policies, exceptions = dict(value.get("policies", {})), frozenset(value.get("exceptions", ()))
+        return Rules(guards, value["prune"], protect, access, policies, exceptions)
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise damaged(RULES) from error
