@@ -17,13 +17,13 @@ from reconciler.model.codec import holder as shown_by
 from reconciler.model.codec import outside, path_ids
 from reconciler.observe.privileged import reaching
 from reconciler.observe.readings import Readings
-from reconciler.plan.drafts.restoration import deleted_before
 from reconciler.plan.matching.absence import missing
 from reconciler.plan.matching.match import match
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.matching.outsiders import pending, scope_of
 from reconciler.plan.matching.renames import follow
+from reconciler.plan.matching.restoration import deleted_before
 from reconciler.plan.matching.results import makers
 from reconciler.plan.matching.sequence import by_reference
 from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders

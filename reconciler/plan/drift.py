@@ -17,7 +17,7 @@ from reconciler.model import Actual, Cause, Delta, Desired, Observed, Plan, Sibl
 from reconciler.model.codec import title
 from reconciler.plan import Selection, match
 from reconciler.plan.access.unmet import Unmet, unmet
-from reconciler.plan.drafts.restoration import last_moment, window
+from reconciler.plan.matching.restoration import last_moment, window
 from reconciler.plan.passes import expectations
 from reconciler.resource import Kinds
 

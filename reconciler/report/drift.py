@@ -9,8 +9,8 @@ from typing import Final
 
 from reconciler.address import Address, bare
 from reconciler.model import Cause, Delta, SiblingSpot, Unmanaged
-from reconciler.plan.drafts.restoration import left_over
 from reconciler.plan.drift import Drift, Drifted, DriftWord
+from reconciler.plan.matching.restoration import left_over
 from reconciler.report import warnings
 from reconciler.report.layout import VALUE, ReportPage, Span, Style, environment_header
 from reconciler.report.nested import difference_lines

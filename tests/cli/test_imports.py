@@ -47,8 +47,8 @@ finally:
 """
 LIBRARIES = """
 import sys
-import click, yaml, pydantic, aiohttp, httpx, httpx_aiohttp
-pydantic.TypeAdapter
+import click, yaml, pydantic, sqlite3, aiohttp, httpx, httpx_aiohttp
+pydantic.TypeAdapter, pydantic.Field
 print(*sys.modules, file=sys.stderr)
 """
 HELP_MODULES_MAX = 15  # more than a bare program of click

@@ -9,7 +9,7 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.saved.options import require_commit as require_commit_option
+from reconciler.cli.options.commit import require_commit as require_commit_option
 from reconciler.cli.terminal import reports
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import StalePlan, UsageError

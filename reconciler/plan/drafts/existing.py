@@ -13,9 +13,9 @@ from reconciler.plan.drafts.diff import FieldDifference, differences
 from reconciler.plan.drafts.facts import DraftFacts
 from reconciler.plan.drafts.left_behind import pruned_later
 from reconciler.plan.drafts.new import created, replaced, without
-from reconciler.plan.drafts.restoration import last_moment, left_over, span, window
 from reconciler.plan.drafts.verdict import Fate, explained, fate
 from reconciler.plan.matching.identity import is_other, other
+from reconciler.plan.matching.restoration import last_moment, left_over, span, window
 
 
 def compared(facts: DraftFacts, draft: Draft) -> Draft:

@@ -15,13 +15,13 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Origin, State
 from reconciler.model.codec import holder
-from reconciler.plan.drafts.restoration import deleted_before, match_deleted
 from reconciler.plan.matching.claimed_ids import wrong_ids
 from reconciler.plan.matching.late import late, may_lag, stands_there
 from reconciler.plan.matching.matches import NOTHING, Match, MatchedSoFar, Matches
 from reconciler.plan.matching.natural_keys import Natural, listed, waits, why
 from reconciler.plan.matching.projects import Projects
 from reconciler.plan.matching.renames import Former, follow
+from reconciler.plan.matching.restoration import deleted_before, match_deleted
 from reconciler.plan.matching.sequence import by_reference
 from reconciler.resource import Kind, Kinds
 
