@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from tests.state import s3
 
 PROOF_SECONDS = 3600
+PUSH = (
+    "docs/test_site.py", "growth", "hostile/test_canaries.py", "hostile/test_titles.py", "mutants", "packaging", "pipelines",
+    "reliability/test_reliability.py", "strict", "test_benchmarks.py",
+)  # fmt: skip
+"""What a run of everything leaves to CI, because it takes a sixth of the time: it runs on a push (`--push`), and where it is named."""
+LEFT_TO_CI = {Path(__file__).parent / name for name in PUSH}
+ON_A_PUSH = f"not {proof.name}"
 MEMORY = Path("/dev/shm")
 ROOM = 4 << 30  # bytes that must be free in memory for temporary files to be kept there
 
@@ -59,7 +66,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what 
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--push", action="store_true", help="also what a run without paths leaves to CI; see PUSH in tests/conftest.py")
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if not hasattr(config, "workerinput"):  # a worker is told
+        config.option.push = config.option.push or not everything or config.option.markexpr.strip() != ON_A_PUSH
     if getattr(config.option, "dist", "no") == "load":  # a file's tests share what they prepare: most files are run by one worker
         config.option.dist = "worksteal"
     if config.option.markexpr.strip() == "proof":
@@ -73,10 +87,21 @@ def pytest_xdist_auto_num_workers() -> int:
     return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A run of everything leaves to CI what `PUSH` names."""
+    return (not config.option.push and collection_path in LEFT_TO_CI) or None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """What was left out is said."""
+    if not config.option.push:
+        terminalreporter.write_line(f"left to CI, and run with --push or by its name: {', '.join(PUSH)}")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> list[pytest.Item] | None:
     """A push does not collect what it would deselect: there are as many proofs as other cases."""
-    on_a_push = collector.config.option.markexpr.strip() == f"not {proof.name}"
+    on_a_push = collector.config.option.markexpr.strip() == ON_A_PUSH
     return [] if on_a_push and name.startswith("test") and not push_only(obj) else None
 
 
