@@ -17,19 +17,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import request_bodies
-from tests.proofs import LONG, long, proof, push_only, tries
+from tests.proofs import LEFT_TO_CI, LONG, PUSH, long, proof, push_only, tries
 
 if TYPE_CHECKING:
     from tests.harness import Org
     from tests.state import s3
 
 PROOF_SECONDS = 3600
-PUSH = (
-    "docs/test_site.py", "growth", "hostile/test_canaries.py", "hostile/test_titles.py", "mutants", "packaging", "pipelines",
-    "reliability/test_reliability.py", "strict", "test_benchmarks.py",
-)  # fmt: skip
-"""What a run of everything leaves to CI, because it takes a sixth of the time: it runs on a push (`--push`), and where it is named."""
-LEFT_TO_CI = {Path(__file__).parent / name for name in PUSH}
 ON_A_PUSH = f"not {proof.name}"
 MEMORY = Path("/dev/shm")
 ROOM = 4 << 30  # bytes that must be free in memory for temporary files to be kept there
@@ -67,7 +61,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what 
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--push", action="store_true", help="also what a run without paths leaves to CI; see PUSH in tests/conftest.py")
+    parser.addoption("--push", action="store_true", help="also what a run without paths leaves to CI; see PUSH in tests/proofs.py")
 
 
 def pytest_configure(config: pytest.Config) -> None:

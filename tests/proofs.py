@@ -1,4 +1,4 @@
-"""What runs on a push and what only under `-m proof`: long proofs run a sample of their cases on a push, and all of them as a proof.
+"""What runs at a desk, what on a push too, and what only under `-m proof`: long proofs run a sample of their cases on a push, and all of them as a proof.
 
 `spread` and `first_of` mark all but a sample of a test's cases; `tries` and `stride` say which of its cases a test that is `sampled` tries
 by itself. `push_only` leaves out of the collection what a push would not run: thousands of cases would be made to be deselected.
@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 LONG: Final = "RECONCILER_TEST_LONG"
 """Set by `-m proof`: tests that are `sampled` try all their cases."""
+
+PUSH: Final = (
+    "docs/test_site.py", "growth", "hostile/test_canaries.py", "hostile/test_titles.py", "mutants", "packaging", "pipelines",
+    "reliability/test_reliability.py", "strict", "test_benchmarks.py",
+)  # fmt: skip
+"""What a run of everything leaves to CI, because it takes a sixth of the time: it runs on a push (`--push`), and where it is named."""
+LEFT_TO_CI: Final = {Path(__file__).parent / name for name in PUSH}
 
 proof: Final = pytest.mark.proof
 sampled: Final = pytest.mark.sampled

@@ -12,7 +12,7 @@ import pytest
 
 from tests import processes
 from tests.harness import ORGANIZATION, Org
-from tests.proofs import proof, push_only, spread
+from tests.proofs import LEFT_TO_CI, proof, push_only, spread
 from tests.small import applied, settled, small
 
 PROGRAMS = {
@@ -99,3 +99,7 @@ def test_a_push_collects_a_test_without_its_proofs() -> None:
     assert push_only(plain)
     assert not push_only(proof(plain))
     assert not push_only(long)
+
+
+def test_what_a_run_of_everything_leaves_to_ci_exists() -> None:
+    assert [path for path in LEFT_TO_CI if not path.exists()] == []

@@ -51,7 +51,7 @@ def test_ci_takes_its_commands_from_the_readme(script: str) -> None:
 def test_ci_ends_with_the_tests_of_the_readme_and_what_was_checked_beside_them() -> None:
     assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").rstrip().endswith("exec .ci/check")
     script = (ROOT / ".ci" / "check").read_text(encoding="utf-8")
-    assert script.index('eval "${test% && *}"') < script.index('eval "${test##* && }"')
+    assert script.index('eval "${test% && *}"') < script.index('eval "${test##* && } --push"')
     assert command("test").rpartition(" && ")[2].startswith(".venv/bin/python -m pytest")
     assert script.rstrip().endswith('exit "$failed"')
 
