@@ -1,5 +1,6 @@
-"""What runs at a desk, what on a push too, and what only under `-m proof`: long proofs run a sample of their cases on a push, and all of them as a proof.
+"""What a run of everything runs, what runs on a push too, and what only under `-m proof`.
 
+Long proofs run a sample of their cases on a push, and all of them as a proof.
 `spread` and `first_of` mark all but a sample of a test's cases; `tries` and `stride` say which of its cases a test that is `sampled` tries
 by itself. `push_only` leaves out of the collection what a push would not run: thousands of cases would be made to be deselected.
 """
