@@ -212,7 +212,7 @@ class Program(LazyGroup):
             _complete(self, instruction)
             sys.exit(exits.DONE)
         try:
-            with _seldom_collecting():
+            with _seldom_collecting(ends=args is None):
                 code = self._exit_code(list(sys.argv[1:] if args is None else args), prog_name, complete_var, extra)
             sys.exit(code)
         except KeyboardInterrupt:  # before or after the command itself, which answers signals
@@ -276,14 +276,17 @@ def _given_secrets(words: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def _seldom_collecting() -> Iterator[None]:
-    """Look seldom for what is no longer used: a run keeps nearly all that it makes."""
+def _seldom_collecting(*, ends: bool) -> Iterator[None]:
+    """Look seldom for what is no longer used: a run keeps nearly all that it makes. `ends`: the process does, and need not look at all."""
     before = gc.get_threshold()
     gc.set_threshold(*COLLECTING)
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        if ends:
+            gc.freeze()
+        else:
+            gc.set_threshold(*before)
 
 
 def _open_what_is_closed() -> None:
