@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import total_ordering
 from threading import Lock
 from typing import Final, TypeVar
 from weakref import WeakValueDictionary
+
+from reconciler.dataclass import dataclass
 
 KEY_LENGTH_MAX: Final = 100  # characters
 KEY_PATTERN: Final = rf"[A-Za-z0-9._@+-]{{1,{KEY_LENGTH_MAX}}}"  # unanchored, so that a JSON Schema or another pattern can embed it

@@ -23,7 +23,9 @@ Nothing here reads, writes or formats for a terminal.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from reconciler.dataclass import dataclass
 
 
 class ReconcilerError(Exception):

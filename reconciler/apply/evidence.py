@@ -6,10 +6,11 @@ In: intents, objects as they are now, what is bound. Out: which objects such a r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
+from reconciler.dataclass import dataclass
 from reconciler.model import Binding, Intent, Observed
 from reconciler.model.codec import moment
 from reconciler.resource import UNSET, Kind

@@ -6,13 +6,14 @@ In: a run whose steps have all ended. Out: `Verification`. What differs from wha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address
 from reconciler.apply.answer import Answers
 from reconciler.apply.reread import read_written
 from reconciler.apply.task import Task
+from reconciler.dataclass import dataclass
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, Binding, Desired, Edited, Observed, State, Step, StepResult, StepStatus
 from reconciler.observe import observe

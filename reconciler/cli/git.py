@@ -6,11 +6,11 @@ import os
 import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
+from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError, UsageError
 
 SECONDS: Final = 60  # for one git command

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from itertools import count
 from typing import Any, Final, Protocol
@@ -34,6 +34,7 @@ from reconciler.client.retry import (
 )
 from reconciler.client.settings import TOKEN_VARIABLE, ClientSettings
 from reconciler.client.transport import InTime, always
+from reconciler.dataclass import dataclass
 from reconciler.errors import Ambiguous, NotFound, ServiceError
 from reconciler.model import Allowance
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Final, cast
 
@@ -21,6 +21,7 @@ from reconciler.client.library import httpx
 from reconciler.client.retry import AttemptFault, Result
 from reconciler.client.settings import ClientSettings
 from reconciler.client.transport import InTime, Received, sending
+from reconciler.dataclass import dataclass
 from reconciler.text.redact import Mask
 
 SAYS_MAX: Final = 200  # characters of the service's own words in a message
@@ -37,7 +38,7 @@ class AttemptOutcome:
     result: Result
     says: str
     body: Any = None
-    hints: Hints = Hints()  # noqa: RUF009  frozen
+    hints: Hints = Hints()
     digest: str = ""
 
     @property

@@ -6,11 +6,12 @@ In: headers. Out: `Hints`, every value plausible or None. Forbidden: I/O; the lo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Final
+
+from reconciler.dataclass import dataclass
 
 HOLD_MAX: Final = 120.0  # seconds; whatever the service asks for, nobody wants to watch a longer silence without being told
 

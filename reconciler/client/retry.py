@@ -20,10 +20,10 @@ refused *because* the first one was done), but for a delete that finds nothing: 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, assert_never
 
+from reconciler.dataclass import dataclass
 from reconciler.errors import Ambiguous, NotFound, Rejected, ServiceError, Unavailable
 
 ATTEMPTS_MAX: Final = 4

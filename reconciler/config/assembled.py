@@ -6,7 +6,7 @@ In: the files after evaluation. Out: the project, and what became of nodes that 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from reconciler.address import Address
@@ -22,6 +22,7 @@ from reconciler.config.source.nodes import Map, MapEntry, Node, Problems
 from reconciler.config.source.split import Split
 from reconciler.config.tops import Tops
 from reconciler.config.words import POLICIES, RULES_OF_ANY_FILE, AccessSection, ServiceSection
+from reconciler.dataclass import dataclass
 from reconciler.model import AccessTest, Declared, Desired, Ignore, Policies, Source
 from reconciler.model.desired import Excluded, Generation
 from reconciler.resource import Kinds

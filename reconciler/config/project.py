@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ from reconciler.config.source.nodes import (
 )
 from reconciler.config.source.split import Split
 from reconciler.config.words import ENVIRONMENTS, SECRETS, ServiceSection
+from reconciler.dataclass import dataclass
 from reconciler.errors import ConfigError, Problem
 from reconciler.model import Source
 from reconciler.resource import Kinds

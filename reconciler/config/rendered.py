@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from reconciler.config.language.evaluate import IGNORED
 from reconciler.config.language.variables import Variables
 from reconciler.config.project import PROJECT_ONLY, FileAccess, Loading
 from reconciler.config.source.nodes import UNREAD, Enough, List, Map, Node, Problems, Scalar, holds_expression, scalars
+from reconciler.dataclass import dataclass
 from reconciler.errors import ConfigError
 from reconciler.resource import Kinds
 from reconciler.text.printable import replaced

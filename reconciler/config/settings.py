@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from reconciler.config.source.nodes import Map, MapEntry, Problems, Scalar, StandIn, described, empty, shown, untainted, wrong_form
 from reconciler.config.words import CREATE_STRATEGIES, ServiceSection
+from reconciler.dataclass import dataclass
 from reconciler.model import Desired, Ignore, Source
 from reconciler.text.suggest import closest, did_you_mean, one_of
 

@@ -8,12 +8,12 @@ Whoever does not see a tenant is answered as if its projects did not exist.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, func, or_, select, update
 
+from reconciler.dataclass import dataclass
 from reconciler.errors import Refused, StalePlan, UsageError
 from reconciler.fleet.approvals import LACKING, NEEDED, REJECTED, ApprovalVerdict, Decision, folded
 from reconciler.fleet.model import Approval, ChangeClass, Mode

@@ -6,9 +6,9 @@ An approval is of a person, for one plan: a plan that moved has another digest, 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from reconciler.dataclass import dataclass
 from reconciler.fleet.model import Approval, ChangeClass
 
 NEEDED: Final = {Approval.AUTO: 0, Approval.ONE: 1, Approval.TWO: 2}

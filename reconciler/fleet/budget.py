@@ -7,8 +7,10 @@ service said were left: of a limit of which nothing is known (before the first a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
+
+from reconciler.dataclass import dataclass
 
 POLL: Final = 0.05  # seconds to wait for an answer that is under way
 RESET_MAX: Final = 3_600.0  # seconds; a reset that is further away is asked about again

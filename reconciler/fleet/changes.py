@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
+from reconciler.dataclass import dataclass
 from reconciler.fleet.model import FleetProject, as_data
 
 VANISH_SHARE: Final = 0.2  # of what a generator, or the list, had; more may not vanish at once without consent

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import time
 from enum import StrEnum
 from typing import Any, Final, Literal
 
 from reconciler.config.source.nodes import Map
+from reconciler.dataclass import dataclass
 from reconciler.model import Source
 
 EVERY_DEFAULT: Final = 600  # seconds

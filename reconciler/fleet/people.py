@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Final
+
+from reconciler.dataclass import dataclass
 
 ALL: Final = "*"  # every tenant
 FOREIGN: Final = "another tenant"  # what is said in place of a name that only its own tenant reads

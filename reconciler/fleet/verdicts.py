@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
+from reconciler.dataclass import dataclass
 from reconciler.fleet.approvals import ApprovalVerdict, Decision, judged
 from reconciler.fleet.model import Approval, ChangeClass, Mode
 from reconciler.fleet.store import approvals

@@ -8,9 +8,9 @@ A part that is written in a later run than this job's is left alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.forges.port import BlockingClock, Forge, ForgeError, TryAgain
 from reconciler.forges.turn import Turn, turn
 from reconciler.report.comment.part import CommentPart

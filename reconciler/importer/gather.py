@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from reconciler.address import Address, bare, is_key
 from reconciler.config.resources.shapes import KindShape, shapes
 from reconciler.config.source.nodes import lifted
 from reconciler.config.values import INVALID, FieldReader
+from reconciler.dataclass import dataclass
 from reconciler.importer.excluded import removed_by
 from reconciler.importer.keys import TakenKeys
 from reconciler.importer.values import Unwritable, spelled, written

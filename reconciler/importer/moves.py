@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.errors import Refused
 from reconciler.importer.excluded import removed_by
 from reconciler.model import Actual, Binding, Desired, Observed, State

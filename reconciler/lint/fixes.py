@@ -7,8 +7,9 @@ removed with its key, as nothing may stand behind a key.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from reconciler.dataclass import dataclass
 from reconciler.importer.accept import SPELLING
 from reconciler.model import Edit, Finding, Fix, Source
 from reconciler.yamltext.cursor import index

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.model.consent import Consent
 from reconciler.model.desired import Rules
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.model.source import Source
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any, assert_never
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.model import Action, Binding, Blocked, Declared, Observed
 from reconciler.plan.drafts.diff import FieldDifference
 from reconciler.resource import Kind

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from reconciler.address import Address, bare
+from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Observed, waiting
 from reconciler.model.codec import ids_in, title
 from reconciler.plan.decisions import Draft, Removal

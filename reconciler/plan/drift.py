@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 
 from reconciler.address import Address, Glob
+from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Cause, Delta, Desired, Observed, Plan, SiblingSpot, Source, State, Unknown, Unmanaged, Violation
 from reconciler.model.codec import title
 from reconciler.plan import Selection, match

@@ -6,10 +6,11 @@ A pass takes the world and the decisions so far, and returns the decisions with 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
 from reconciler.address import Address, Glob
+from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, State
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.matches import Matches

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from reconciler.dataclass import dataclass
 from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.report.words import count
 

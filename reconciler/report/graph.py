@@ -7,10 +7,11 @@ references between resources, and what a request waits for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Literal
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.model import Action, Desired, Plan, Step
 from reconciler.report.words import STYLES
 from reconciler.text import escape

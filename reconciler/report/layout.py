@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, tzinfo
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from reconciler.dataclass import dataclass
 from reconciler.text import escape
 
 VALUE: Final = 16  # the column where values begin

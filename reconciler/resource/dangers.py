@@ -4,8 +4,9 @@ object shows that the service has not finished with it. Frozen data."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from reconciler.dataclass import dataclass
 
 AddressPart = Literal["", "segment", "whole"]
 

@@ -6,8 +6,10 @@ Nothing outside `resource` asks which class a place is: whoever needs to know mo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from reconciler.dataclass import dataclass
 
 
 class Place:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any, Final, Literal
 
 from pydantic_core import PydanticCustomError, core_schema
 
+from reconciler.dataclass import dataclass
 from reconciler.text.suggest import a
 
 

@@ -7,10 +7,10 @@ table is in `docs/decisions/0001-kinds-are-declarations.md`. Values here are fro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal
 
+from reconciler.dataclass import dataclass
 from reconciler.resource.dangers import AddressPart, Exposes
 from reconciler.resource.values import UNSET, Derived
 from reconciler.resource.verbs import Verb

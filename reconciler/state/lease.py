@@ -17,12 +17,13 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 from sqlalchemy import Connection, Float, bindparam, func, insert, select, update
 
+from reconciler.dataclass import dataclass
 from reconciler.errors import Locked, StateError
 from reconciler.report.times import HERE, clock_time_of
 from reconciler.state.database import Database

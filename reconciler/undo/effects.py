@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.model import JournalEntry, StateChange, Stood, What
 from reconciler.resource import Kind, Kinds
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.model import Desired, StateChange
 from reconciler.undo.effects import Cannot
 

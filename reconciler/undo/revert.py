@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import timedelta
 from typing import Any
 
 from reconciler.address import Address, bare
+from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, Removed, State, StateChange, Stood
 from reconciler.model.choices import choices
 from reconciler.model.codec import ids_in

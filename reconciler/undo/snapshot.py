@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Binding, Observed, Source, State
 from reconciler.resource import Kind, Kinds
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from reconciler.dataclass import dataclass
 
 
 @dataclass

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
+from reconciler.dataclass import dataclass
 from reconciler.text.printable import is_plain, named
 
 WIDTH: Final = 110  # columns that a map or list on one line may reach

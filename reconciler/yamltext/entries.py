@@ -7,10 +7,10 @@ comment would be lost.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Final
 
+from reconciler.dataclass import dataclass
 from reconciler.yamltext.errors import Untouchable
 from reconciler.yamltext.format import data
 from reconciler.yamltext.trail import begin, colon, end

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.resource import RESERVED, FieldRole, Kind, Kinds
 
 IGNORED: Final = "x-"  # top keys that begin so are a home for anchors

@@ -7,9 +7,9 @@ Raises `Untouchable` where something is repeated elsewhere.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.yamltext.cursor import MarkedText
 from reconciler.yamltext.errors import Untouchable
 from reconciler.yamltext.expand import open_up

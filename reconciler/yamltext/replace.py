@@ -7,9 +7,9 @@ How a value is spelled is an argument. Pure. Raises `Untouchable` where a value 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from reconciler.dataclass import dataclass
 from reconciler.yamltext.cursor import line_starts
 from reconciler.yamltext.entries import Edits, Spelling, ends
 from reconciler.yamltext.errors import Untouchable

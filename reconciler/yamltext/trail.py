@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 
+from reconciler.dataclass import dataclass
 from reconciler.yamltext.errors import Untouchable
 from reconciler.yamltext.format import keeps
 from reconciler.yamltext.tree import Child, Node, Tree, leaves

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from re import sub
@@ -21,6 +20,7 @@ from reconciler.cli.pipeline.results import CHECKED, PLAN, Results
 from reconciler.cli.pipeline.trigger import PipelineEvent, Trigger
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import TOKEN
+from reconciler.dataclass import dataclass
 from reconciler.errors import Locked
 
 PAUSE: Final = 5.0  # seconds between two attempts to take the lease

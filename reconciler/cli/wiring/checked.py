@@ -7,7 +7,6 @@ the text of each file that was read (also by `file()`), variables, environment, 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli.terminal.screen import VARIABLES
 from reconciler.cli.wiring.sealed import Seal, digests, listing
+from reconciler.dataclass import dataclass
 
 if TYPE_CHECKING:
     from reconciler.cli.options import Options

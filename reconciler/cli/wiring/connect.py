@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from reconciler.cli.options import Options, near
 from reconciler.cli.terminal.screen import VARIABLES, Screen
 from reconciler.cli.terminal.signals import of_signal
 from reconciler.cli.wiring import trust
+from reconciler.dataclass import dataclass
 from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageError
 
 if TYPE_CHECKING:

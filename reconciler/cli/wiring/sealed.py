@@ -14,13 +14,13 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from reconciler import __version__
 from reconciler.cli.atomic_file import write_whole
+from reconciler.dataclass import dataclass
 from reconciler.state.tables.direct import digest_key
 
 FOLDER: Final = ".reconciler"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from shlex import quote
@@ -19,6 +18,7 @@ import click
 
 from reconciler.cli.options import near
 from reconciler.cli.wiring.connect import STATE, is_outside, now, open_store, state_scope, state_url
+from reconciler.dataclass import dataclass
 from reconciler.errors import Refused
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ patterns match. What names nothing is an error at its place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Final
 
@@ -29,6 +29,7 @@ from reconciler.config.source.nodes import (
     wrong_form,
 )
 from reconciler.config.words import AccessSection
+from reconciler.dataclass import dataclass
 from reconciler.model import AccessTest, Declared, Pattern, Source
 from reconciler.resource import Kinds
 from reconciler.text.suggest import did_you_mean

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +19,7 @@ from reconciler.config.language.compiler import CACHE, ENVIRONMENT, LENGTH_MAX, 
 from reconciler.config.language.functions import from_json, numbers
 from reconciler.config.source.nodes import MARK, SECRET, UNKNOWN, holds_expression
 from reconciler.config.words import SECRETS
+from reconciler.dataclass import dataclass
 from reconciler.text.suggest import did_you_mean
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from reconciler.config.source.nodes import (
@@ -28,6 +28,7 @@ from reconciler.config.source.nodes import (
     wrong_form,
 )
 from reconciler.config.words import TYPES
+from reconciler.dataclass import dataclass
 from reconciler.errors import Problem
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean, one_of

@@ -6,7 +6,7 @@ In: the entries of all files, the resources as they are declared in the end. Out
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +18,7 @@ from reconciler.config.policies.names import ACTIONS, GONE
 from reconciler.config.policies.ready import ready
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, shown, untainted, wrong_form
+from reconciler.dataclass import dataclass
 from reconciler.model import Exemption, Policies, Policy, Severity, Source
 from reconciler.model.policy import PLAN
 from reconciler.resource import Kind, Kinds

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reconciler.address import KEY_LENGTH_MAX, Address, is_key
 from reconciler.config.resources.nodes import LITERAL
 from reconciler.config.resources.shapes import Item, KindShape
 from reconciler.config.source.nodes import Each, MapEntry, Problems, Scalar, holds_expression, shown
 from reconciler.config.values import INVALID
+from reconciler.dataclass import dataclass
 from reconciler.resource import Kind
 
 

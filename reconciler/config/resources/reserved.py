@@ -4,7 +4,7 @@ which a resource is what its container chooses (`default`). Pure."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reconciler.address import is_key
 from reconciler.config.resources.shapes import Item, KindShape
@@ -24,6 +24,7 @@ from reconciler.config.source.nodes import (
 )
 from reconciler.config.values import INVALID
 from reconciler.config.words import ADOPT
+from reconciler.dataclass import dataclass
 from reconciler.model import ExpectedValue
 from reconciler.resource import Field, Kinds
 from reconciler.text.suggest import a, did_you_mean

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from reconciler.config.language.functions import MAP_METHODS
 from reconciler.config.source.nodes import plain
 from reconciler.config.source.reader import read
+from reconciler.dataclass import dataclass
 from reconciler.text.suggest import did_you_mean
 
 METADATA: Final = "sops"

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final, NamedTuple, Protocol
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.errors import Problem
 from reconciler.model import Source
 

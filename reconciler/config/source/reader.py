@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ import yaml
 
 from reconciler.config.source.nodes import PROBLEMS_MAX, List, Map, MapEntry, Node, Scalar
 from reconciler.config.source.syntax import explained
+from reconciler.dataclass import dataclass
 from reconciler.errors import Problem
 from reconciler.model import Source
 from reconciler.text.printable import replaced

@@ -7,10 +7,11 @@ Unknown has to hold for a while, and a run to fail twice; a message that all is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from reconciler.dataclass import dataclass
 from reconciler.fleet.approvals import LACKING
 from reconciler.fleet.health import HealthWord, ProjectHealth, sentence_of
 from reconciler.fleet.model import Event

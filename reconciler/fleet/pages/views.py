@@ -6,10 +6,11 @@ Texts are as they came: the templates escape them. Times have a zone; `Frame.now
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime, timedelta
 from typing import Literal, NamedTuple
 
+from reconciler.dataclass import dataclass
 from reconciler.fleet.health import HealthWord
 from reconciler.fleet.model import Approval, ChangeClass, Mode
 from reconciler.fleet.pages.query import AuditQuery, Query

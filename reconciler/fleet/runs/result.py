@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from reconciler.dataclass import dataclass
 from reconciler.fleet import status
 from reconciler.fleet.health import HealthReading
 from reconciler.fleet.store.approvals import StoredPlan

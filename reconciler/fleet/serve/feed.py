@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError
 from reconciler.fleet.store import FleetDatabase
 from reconciler.fleet.store.dashboard import feed

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, cast
 
 import httpx
@@ -20,6 +20,7 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
+from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError
 from reconciler.fleet.runs.secrets import resolved
 from reconciler.fleet.serve.settings import Oidc

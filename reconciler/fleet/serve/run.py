@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 import ipaddress
 import socket
-from dataclasses import dataclass
 from typing import Final
 
 import uvicorn
 
+from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError, StateError, UsageError
 from reconciler.fleet.runs.secrets import resolved
 from reconciler.fleet.serve.app import Say, create_app

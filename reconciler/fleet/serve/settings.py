@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from reconciler.dataclass import dataclass
 from reconciler.fleet.model import SecretReference
 from reconciler.fleet.people import Role, RoleRule
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hmac
 import secrets
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from reconciler.dataclass import dataclass
 from reconciler.fleet.people import ALL, Person, Role
 
 WAY = "single"

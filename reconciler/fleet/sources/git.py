@@ -13,12 +13,12 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
 from reconciler.config.secrets.command import EndedCommand, run
+from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError
 from reconciler.fleet.model import Repository
 

@@ -4,13 +4,14 @@ row of the plan, and never reach a plan that would send something else."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from reconciler.dataclass import dataclass
 from reconciler.fleet.approvals import Decision
 from reconciler.fleet.model import ChangeClass
 from reconciler.fleet.store.schema import approvals, plans

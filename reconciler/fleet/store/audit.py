@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import Connection, insert, select, text
 
+from reconciler.dataclass import dataclass
 from reconciler.fleet.store.schema import audit
 
 BATCH = 1_000

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
 from sqlalchemy import Connection, text
 
+from reconciler.dataclass import dataclass
 from reconciler.fleet.store.schema import SCHEMA
 
 _ENDINGS: Final = text(f"""

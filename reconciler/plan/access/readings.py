@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from reconciler.dataclass import dataclass
 from reconciler.model import Actual
 from reconciler.plan.audience.readers import Audiences, Key, part_of
 from reconciler.resource import Kind, Kinds

@@ -7,10 +7,10 @@ each of them comes to it. Classes of readers as the audience model has them, or 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from reconciler.address import Address, bare
+from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, NamedReader, Plan, State, Unknown, Violation
 from reconciler.model.codec import title
 from reconciler.plan.access.readings import needed

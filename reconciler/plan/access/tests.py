@@ -10,9 +10,9 @@ the plan shows (`docs/decisions/0007-audiences.md`). So a test holds on the way 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.model import AccessTest, Actual, Demand, Desired, Severity, Violation
 from reconciler.plan.access.misses import NAMED, Miss, When, violation
 from reconciler.plan.access.verdicts import ReaderVerdict, Sees

@@ -7,9 +7,10 @@ must see and does not; and those for which that is not known, because what leads
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, Severity, Violation
 from reconciler.plan.access.misses import Miss, When, violation
 from reconciler.plan.access.verdicts import UNREAD, Sees

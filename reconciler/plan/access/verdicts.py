@@ -7,12 +7,13 @@ has what is said of them and nothing else: `anyone` brings no claims, a member h
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from functools import cached_property
 from typing import Final
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.model import NamedReader, ReaderSort
 from reconciler.plan.audience.readers import Access, Audiences, Key, order, part_of
 from reconciler.resource.audience import (

@@ -6,9 +6,9 @@ Only what the service has counts: that a project declares a space to be a templa
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.model import Actual
 from reconciler.plan.access.readings import NeededReadings, needed
 from reconciler.plan.access.verdicts import Look

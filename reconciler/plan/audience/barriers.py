@@ -10,10 +10,11 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.model import Step
 from reconciler.plan.audience.readers import Access, Audiences, Key, Objects, absorbs, admitted, included, part_of
 from reconciler.resource import Kind, Kinds

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
+from reconciler.dataclass import dataclass
 from reconciler.model import Observed
 from reconciler.resource import UNSET, FieldRole, Kind, Kinds
 from reconciler.resource.audience import INCLUDES, LEVELS, Grant

@@ -6,9 +6,9 @@ The one rule: a field is unchanged when now equals desired, or when desired equa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from reconciler.dataclass import dataclass
 from reconciler.model import Binding, Cause, Observed
 from reconciler.resource import UNSET, Field, FieldRole, Kind
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.world import World
 

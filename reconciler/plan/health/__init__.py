@@ -8,8 +8,8 @@ In: one reading, and the plan and the drift that were made from it. Out: concern
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from reconciler.dataclass import dataclass
 from reconciler.model import Concern
 from reconciler.plan.health.ends import ends
 from reconciler.plan.health.given import HealthInputs

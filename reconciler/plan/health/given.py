@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Concern, Desired, Observed, Plan, Sort, State
 from reconciler.plan import Matches, match
 from reconciler.plan.audience.disclosure import caller

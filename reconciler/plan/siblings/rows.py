@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.model import Origin, SiblingPlace
 from reconciler.plan.decisions import Draft
 from reconciler.plan.siblings.moves import SiblingMove, moves

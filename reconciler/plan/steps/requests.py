@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from reconciler.address import Address, bare
+from reconciler.dataclass import dataclass
 from reconciler.model import Before, Stood
 from reconciler.plan.decisions import Draft, Removal, Transfer
 from reconciler.plan.drafts.diff import FieldDifference

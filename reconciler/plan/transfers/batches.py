@@ -8,11 +8,11 @@ another (two spaces change places between organizations), both belong to it: at 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 
 
 @dataclass(frozen=True)

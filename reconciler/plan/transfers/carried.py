@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Observed
 from reconciler.plan.matching.matches import Matches
 from reconciler.resource import Kind, Kinds

@@ -8,8 +8,9 @@ mode (`--separate`). A comment is deleted only after its parts were read in the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from reconciler.dataclass import dataclass
 from reconciler.report.comment.body import CommentText, body, comment_of
 from reconciler.report.comment.part import CommentPart, Dialect
 
