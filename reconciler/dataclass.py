@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
-UNMADE: Final = ("__init__", "__dataclass_fields__", "__match_args__")
-"""What a class is asked for first: to make an object, to be inherited from or taken apart, to be matched."""
+UNMADE: Final = ("__init__", "__dataclass_fields__", "__match_args__", "__setstate__")
+"""What a class is asked for first: to make an object, to be inherited from or taken apart, to be matched, to unpickle an object."""
 
 _lock = RLock()
 
 
 class _Unmade:
-    """An attribute of a class whose methods are not made yet: asking for it makes them. Unpickling asks for none; nothing here is pickled."""
+    """An attribute of a class whose methods are not made yet: asking for it makes them."""
 
     def __init__(self, name: str, cls: type, words: Mapping[str, Any]) -> None:
         self.name, self.cls, self.words = name, cls, words
@@ -28,6 +28,8 @@ class _Unmade:
                 for name in UNMADE:
                     delattr(self.cls, name)
                 dataclasses.dataclass(**self.words)(self.cls)
+        if self.name not in vars(self.cls):
+            raise AttributeError(self.name)
         made = vars(self.cls)[self.name]  # of this class, although `super().__init__` may ask for an object of another
         return made.__get__(instance, owner) if hasattr(made, "__get__") else made
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import copy
 import dataclasses
 import importlib
+import pickle
 import pkgutil
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -14,6 +17,7 @@ import pytest
 
 import reconciler
 from reconciler.dataclass import UNMADE, _Unmade, dataclass
+from reconciler.errors import Problem
 
 Decorator = Callable[..., Any]
 FIRST_USES: dict[str, Callable[[Any], object]] = {
@@ -135,6 +139,13 @@ def test_threads_that_use_a_class_at_once_have_the_same_methods() -> None:
         for thread in threads:
             thread.join()
         assert failed == []
+
+
+def test_an_object_is_unpickled_where_its_class_was_not_used_yet() -> None:
+    code = "import pickle, sys; print(repr(pickle.loads(bytes.fromhex(sys.argv[1]))))"
+    problem = Problem("a.yaml", 1, 2, "wrong", id="RC-example")
+    done = subprocess.run([sys.executable, "-c", code, pickle.dumps(problem).hex()], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == repr(problem)
 
 
 def test_every_dataclass_of_the_package_can_be_made() -> None:
