@@ -24,14 +24,23 @@ class _Unmade:
 
     def __get__(self, instance: object | None, owner: type) -> Any:
         with _lock:
-            if vars(self.cls).get(self.name) is self:  # no other thread was faster
-                for name in UNMADE:
-                    delattr(self.cls, name)
-                dataclasses.dataclass(**self.words)(self.cls)
+            if isinstance(vars(self.cls)["__init__"], _Unmade):  # no other thread was faster
+                _make(self.cls, self.words)
         if self.name not in vars(self.cls):
             raise AttributeError(self.name)
         made = vars(self.cls)[self.name]  # of this class, although `super().__init__` may ask for an object of another
         return made.__get__(instance, owner) if hasattr(made, "__get__") else made
+
+
+def _make(cls: Any, words: Mapping[str, Any]) -> None:
+    """Make the methods of a class, and its `__init__` as the last: until it is there, other threads wait for it and there is no object."""
+    del cls.__match_args__  # what is there is not replaced
+    dataclasses.dataclass(**{**words, "init": False})(cls)
+    heir: Any = type(
+        cls.__name__, (cls,), {name: vars(cls)[name] for name in ("__module__", "__doc__")} | {"__qualname__": cls.__qualname__}
+    )
+    cls.__init__ = dataclasses.dataclass(**{**words, "repr": False, "eq": False, "order": False})(heir).__init__
+    del cls.__setstate__
 
 
 def _later(cls: type, words: Mapping[str, Any]) -> type:
@@ -45,8 +54,8 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(cls: type | None = None, /, **words: Any) -> Any:
-        """`dataclasses.dataclass`, with the same words. With `slots`, or an `__init__` of its own, it is made at once."""
+        """`dataclasses.dataclass`, with the same words. With `slots`, an `__init__` of its own or no docstring it is made at once."""
         if cls is None:
             return lambda cls: dataclass(cls, **words)
-        at_once = words.get("slots") or "__init__" in vars(cls)
+        at_once = words.get("slots") or "__init__" in vars(cls) or not cls.__doc__
         return dataclasses.dataclass(**words)(cls) if at_once else _later(cls, words)

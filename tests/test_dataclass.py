@@ -10,7 +10,7 @@ import pkgutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import pytest
@@ -51,6 +51,8 @@ def _raised(run: Callable[[], object]) -> str:
 def _inherited(cls: Any) -> Any:
     @dataclass(frozen=True)
     class Inheriting(cls):  # type: ignore[misc]
+        """One that inherits."""
+
         extra: int = 0
 
     return Inheriting
@@ -113,6 +115,8 @@ def test_a_class_with_slots_or_an_init_of_its_own_is_made_at_once() -> None:
 def test_without_words_it_is_a_plain_dataclass() -> None:
     @dataclass
     class Plain:
+        """One without words."""
+
         first: int
 
     plain = Plain(1)
@@ -120,8 +124,18 @@ def test_without_words_it_is_a_plain_dataclass() -> None:
     assert plain == Plain(2)
 
 
+@pytest.fixture
+def hasty() -> Iterator[None]:
+    """Threads take turns all the time."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("hasty")
 def test_threads_that_use_a_class_at_once_have_the_same_methods() -> None:
-    for _ in range(50):
+    for _ in range(100):
         cls = _decorated(dataclass)
         barrier, failed = threading.Barrier(8), list[BaseException]()
 
