@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from reconciler.dataclass import dataclass
-from reconciler.importer.accept import SPELLING
 from reconciler.model import Edit, Finding, Fix, Source
 from reconciler.yamltext.cursor import index
 from reconciler.yamltext.entries import Edits, ends
@@ -128,7 +127,7 @@ def _without(text: str, path: Path) -> str:
         return f"{text[: last.child.start]}{{}}{text[ends(text, last.child.value) :]}"
     if last.child.key is None:
         return _without_item(text, last)
-    edits = Edits(text, SPELLING)
+    edits = Edits(text)
     edits.drop(last.holder, last.child, comment=True)
     return edits.done()
 

@@ -6,25 +6,17 @@ comment would be lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from difflib import SequenceMatcher
 from typing import Any, Final
 
-from reconciler.dataclass import dataclass
+from reconciler.yamltext.emit import block, closed
 from reconciler.yamltext.errors import Untouchable
 from reconciler.yamltext.format import data
 from reconciler.yamltext.trail import begin, colon, end
 from reconciler.yamltext.tree import Child, Node, parse
 
 LISTS: Final = (list, tuple)
-
-
-@dataclass(frozen=True)
-class Spelling:
-    """`flow`: a value on one line. `entry`: a key with its value on lines of its own, indented by so many columns."""
-
-    flow: Callable[[Any], str]
-    entry: Callable[[str, Any, int], str]
 
 
 class Loose(list[Any]):
@@ -34,8 +26,8 @@ class Loose(list[Any]):
 class Edits:
     """Edits of one text, none of which meets another."""
 
-    def __init__(self, text: str, spelling: Spelling) -> None:
-        self.text, self.spelling = text, spelling
+    def __init__(self, text: str) -> None:
+        self.text = text
         self._edits: list[tuple[int, int, str]] = []
 
     def done(self) -> str:
@@ -50,12 +42,12 @@ class Edits:
         if holder.flow:
             at = ends(self.text, holder.children[-1].value) if holder.children else holder.end - 1
             comma = ", " if holder.children else ""
-            self._edit(at, at, f"{comma}{self.spelling.flow(name)}: {self.spelling.flow(value)}")
+            self._edit(at, at, f"{comma}{closed(name)}: {closed(value)}")
             return
         first = holder.children[0]
         line = self.text.find("\n", ends(self.text, first.value))
         at = line if line >= 0 else len(self.text)
-        self._edit(at, at, "\n" + self.spelling.entry(name, value, first.column))
+        self._edit(at, at, "\n" + _entry(name, value, first.column))
 
     def drop(self, holder: Node, child: Child, *, comment: bool = False) -> None:
         """Remove an entry of a map. `comment`: keep the comment behind it, on a line of its own where it had the line with the entry."""
@@ -81,9 +73,9 @@ class Edits:
 
     def replace(self, holder: Node, child: Child, value: Any) -> None:
         """Another value behind a key: only what differs inside it is written, if anything in it stays."""
-        node, flow = child.value, self.spelling.flow
+        node = child.value
         if node.shape == "alias":
-            self._edit(node.start, node.end, flow(value))
+            self._edit(node.start, node.end, closed(value))
             return
         if node.anchor is not None:
             raise Untouchable.at(f"&{node.anchor} is repeated elsewhere", self.text, node.start)
@@ -93,11 +85,11 @@ class Edits:
         end = ends(self.text, node)
         commented = self.text[end:].partition("\n")[0].strip().startswith("#")  # a block would take the comment into the text
         if isinstance(value, str) and "\n" in value and not holder.flow and child.key is not None and not commented:
-            self._edit(child.start, ends(self.text, node), self.spelling.entry(child.key.text, value, child.column).lstrip(" "))
+            self._edit(child.start, ends(self.text, node), _entry(child.key.text, value, child.column).lstrip(" "))
         elif node.children and not node.flow and child.key is not None:  # a block begins on the next line; one line goes behind the key
-            self._edit(colon(self.text, child), ends(self.text, node), f" {flow(value)}")
+            self._edit(colon(self.text, child), ends(self.text, node), f" {closed(value)}")
         else:
-            self._edit(node.start, ends(self.text, node), flow(value))
+            self._edit(node.start, ends(self.text, node), closed(value))
 
     def _inside(self, node: Node, value: Any) -> bool:
         """Change a map or list entry by entry; False where nothing of it would stay."""
@@ -112,7 +104,7 @@ class Edits:
         known = {child.key.text: child for child in node.children if child.key is not None}
         if node.flow and set(known) != set(value):
             parts = [
-                f"{self.spelling.flow(name)}: {self._as_it_is(known[name].value, part) if name in known else self.spelling.flow(part)}"
+                f"{closed(name)}: {self._as_it_is(known[name].value, part) if name in known else closed(part)}"
                 for name, part in value.items()
             ]
             self._anew(node, "{" + ", ".join(parts) + "}")
@@ -124,7 +116,7 @@ class Edits:
                 self.replace(node, child, value[name])
         last = next(child for child in reversed(node.children) if child.key is not None and child.key.text in value)
         at = end(self.text, last)
-        made = [f"{self.spelling.entry(name, part, last.column)}\n" for name, part in value.items() if name not in known]
+        made = [f"{_entry(name, part, last.column)}\n" for name, part in value.items() if name not in known]
         if made:
             self._lines(at, at, made)
 
@@ -140,7 +132,7 @@ class Edits:
         if node.flow:
             known = dict(zip(old, node.children, strict=True))
             texts = [(self._says(part), part) for part in value]
-            parts = [self._as_it_is(known[one].value, part) if one in known else self.spelling.flow(part) for one, part in texts]
+            parts = [self._as_it_is(known[one].value, part) if one in known else closed(part) for one, part in texts]
             self._anew(node, f"[{', '.join(parts)}]")
             return True
         for word, i, i_end, j, j_end in steps:
@@ -155,7 +147,7 @@ class Edits:
             start = begin(self.text, node.children[i]) if i < i_end or i == 0 else end(self.text, node.children[i - 1])
             stop = end(self.text, node.children[i_end - 1]) if i < i_end else start
             column = node.children[0].column
-            self._lines(start, stop, [f"{' ' * column}- {self.spelling.flow(part)}\n" for part in value[j:j_end]])
+            self._lines(start, stop, [f"{' ' * column}- {closed(part)}\n" for part in value[j:j_end]])
         return True
 
     def _paired(self, node: Node, value: Any, word: str, i: int, i_end: int, j: int, j_end: int) -> bool:
@@ -174,7 +166,7 @@ class Edits:
 
     def _as_it_is(self, node: Node, value: Any) -> str:
         same = _said(node) == self._says(value)
-        return self.text[node.start : ends(self.text, node)] if same else self.spelling.flow(value)
+        return self.text[node.start : ends(self.text, node)] if same else closed(value)
 
     def _anew(self, node: Node, made: str) -> None:
         """Braces are written anew."""
@@ -184,7 +176,7 @@ class Edits:
         self._edit(node.start, ends(self.text, node), made)
 
     def _says(self, value: Any) -> str:
-        return _said(parse(f"x: {self.spelling.flow(value)}\n").root.children[0].value)
+        return _said(parse(f"x: {closed(value)}\n").root.children[0].value)
 
     def _free(self, node: Node) -> None:
         """Raise `Untouchable` where something in it may be repeated elsewhere."""
@@ -203,6 +195,11 @@ class Edits:
 def ends(text: str, node: Node) -> int:
     """Where a value ends, comments and line breaks behind it not included."""
     return node.start + len(text[node.start : node.end].rstrip())
+
+
+def _entry(name: str, value: Any, indent: int) -> str:
+    """A key with its value on lines of its own, indented by so many columns."""
+    return "\n".join(block({name: value}, indent))
 
 
 def _said(node: Node) -> str:

@@ -1,7 +1,7 @@
 """One resource of a YAML text gets other values; every character of all the rest stays as it is.
 
 In: a text that the project's reader accepts, and where the resource stands in it (its key, or the tag of its node). Out: the new text.
-How a value is spelled is an argument. Pure. Raises `Untouchable` where a value is not only the resource's own.
+Pure. Raises `Untouchable` where a value is not only the resource's own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.yamltext.cursor import line_starts
-from reconciler.yamltext.entries import Edits, Spelling, ends
+from reconciler.yamltext.emit import closed
+from reconciler.yamltext.entries import Edits, ends
 from reconciler.yamltext.errors import Untouchable
 from reconciler.yamltext.trail import entry, node, resource
 from reconciler.yamltext.tree import Child, Node, parse
@@ -40,8 +41,8 @@ class EditedYaml:
     The text is parsed again only where something is edited that contains what was edited before.
     """
 
-    def __init__(self, text: str, spelling: Spelling) -> None:
-        self.text, self._spelling = text, spelling
+    def __init__(self, text: str) -> None:
+        self.text = text
         self._lines = line_starts(text)  # right wherever the tree is
         self._root = parse(text).root
         self._right = len(text) + 1  # the tree is right up to this index
@@ -66,19 +67,19 @@ class EditedYaml:
         if place.line > len(self._lines):
             raise ValueError(f"there is nothing at {place.line}:{place.column}")
         at = self._lines[place.line - 1] + place.column - 1
-        edit = _Edit(self.text, self._root, place, at, self._spelling)
+        edit = _Edit(self.text, self._root, place, at)
         if edit.end <= self._right:
             return edit
         self._root, self._right = parse(self.text).root, len(self.text) + 1
-        return _Edit(self.text, self._root, place, at, self._spelling)
+        return _Edit(self.text, self._root, place, at)
 
     def _take(self, text: str, edit: _Edit) -> None:
         self.text, self._right = text, edit.start
 
 
-def put(text: str, place: ResourcePlace, values: Mapping[str, Any], spelling: Spelling) -> str:
+def put(text: str, place: ResourcePlace, values: Mapping[str, Any]) -> str:
     """The text with these values by key."""
-    page = EditedYaml(text, spelling)
+    page = EditedYaml(text)
     page.put(place, values)
     return page.text
 
@@ -86,8 +87,8 @@ def put(text: str, place: ResourcePlace, values: Mapping[str, Any], spelling: Sp
 class _Edit:
     """One change of one key."""
 
-    def __init__(self, text: str, root: Node, place: ResourcePlace, at: int, spelling: Spelling) -> None:
-        self.text, self.place, self.spelling = text, place, spelling
+    def __init__(self, text: str, root: Node, place: ResourcePlace, at: int) -> None:
+        self.text, self.place = text, place
         try:
             self.steps, self.node = (node if place.tag is not None else resource)(root, at)
         except ValueError:
@@ -118,7 +119,7 @@ class _Edit:
     def set(self, name: str, value: Any) -> str:
         if self.node.shape == "alias":
             raise Untouchable.at("it is written elsewhere, and repeated here by an alias", self.text, self.node.start)
-        edits = Edits(self.text, self.spelling)
+        edits = Edits(self.text)
         child = entry(self.node, name)
         if child is None and value is not DROP:
             edits.add(self.node, name, value)
@@ -130,15 +131,14 @@ class _Edit:
 
     def whole(self, value: Any) -> str:
         """Another value behind the key of the resource."""
-        edits = Edits(self.text, self.spelling)
+        edits = Edits(self.text)
         edits.replace(self.steps[-1].holder, self.steps[-1].child, value)
         return edits.done()
 
     def bare(self, values: Mapping[str, Any]) -> str:
         """A bare value becomes a map where another key comes to it."""
-        flow = self.spelling.flow
         first = self.place.bare or self.place.tag or ""
-        head = flow(values[first]) if first in values else self._span(None)
-        rest = [f"{flow(name)}: {flow(value)}" for name, value in values.items() if name != first and value is not DROP]
+        head = closed(values[first]) if first in values else self._span(None)
+        rest = [f"{closed(name)}: {closed(value)}" for name, value in values.items() if name != first and value is not DROP]
         made = f"{{{', '.join([f'{first}: {head}', *rest])}}}" if rest or (first == self.place.tag and first in values) else head
         return self.text[: self.node.start] + made + self.text[ends(self.text, self.node) :]

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from reconciler.importer.accept import SPELLING
 from reconciler.yamltext.entries import Loose
 from reconciler.yamltext.errors import Untouchable
 from reconciler.yamltext.replace import DROP, EditedYaml, ResourcePlace, put
@@ -71,22 +70,22 @@ def place(key: str, tag: str | None = None, bare: str | None = None) -> Resource
 )  # fmt: skip
 def test_only_what_is_meant_changes(where: ResourcePlace, values: dict[str, Any], old: str, new: str) -> None:
     assert old in TEXT
-    assert put(TEXT, where, values, SPELLING) == TEXT.replace(old, new, 1)
+    assert put(TEXT, where, values) == TEXT.replace(old, new, 1)
 
 
 def test_what_others_repeat_is_not_touched() -> None:
     with pytest.raises(Untouchable) as refused:
-        put("a: {t: &x old}\nb: {t: *x}\n", ResourcePlace(1, 1), {"t": "new"}, SPELLING)
+        put("a: {t: &x old}\nb: {t: *x}\n", ResourcePlace(1, 1), {"t": "new"})
     assert (refused.value.line, refused.value.column) == (1, 8)
-    assert put("a: {t: &x old}\nb: {t: *x}\n", ResourcePlace(2, 1), {"t": "new"}, SPELLING) == "a: {t: &x old}\nb: {t: new}\n"
+    assert put("a: {t: &x old}\nb: {t: *x}\n", ResourcePlace(2, 1), {"t": "new"}) == "a: {t: &x old}\nb: {t: new}\n"
     with pytest.raises(Untouchable):
-        put("a: &x {t: old}\nb: *x\n", ResourcePlace(2, 1), {"t": "new"}, SPELLING)
+        put("a: &x {t: old}\nb: *x\n", ResourcePlace(2, 1), {"t": "new"})
 
 
 def test_what_is_written_is_told_as_it_stands() -> None:
-    assert EditedYaml(TEXT, SPELLING).raw(place("ed:"), "title") == '"A"'
-    assert EditedYaml(TEXT, SPELLING).raw(place("writers:"), "rules") == "*two"
-    assert EditedYaml(TEXT, SPELLING).raw(place("writers:"), "nothing") is None
+    assert EditedYaml(TEXT).raw(place("ed:"), "title") == '"A"'
+    assert EditedYaml(TEXT).raw(place("writers:"), "rules") == "*two"
+    assert EditedYaml(TEXT).raw(place("writers:"), "nothing") is None
 
 
 LISTS = """\
@@ -132,4 +131,4 @@ def test_what_stays_in_a_list_or_map_keeps_its_comments(values: dict[str, Any], 
     for old, new in cuts:
         assert made.count(old) == 1, old
         made = made.replace(old, new)
-    assert put(LISTS, ResourcePlace(1, 1), values, SPELLING) == made
+    assert put(LISTS, ResourcePlace(1, 1), values) == made
