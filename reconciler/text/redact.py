@@ -12,7 +12,7 @@ import html
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from operator import is_not
@@ -28,7 +28,7 @@ LINE_MIN: Final = 8  # characters of a line, or bytes of what is in base64, that
 _FRAME: Final = re.compile(r"-----[A-Z ]+-----")
 _USER: Final = re.compile(r"://([^:/@\s]*)(?::([^\s]*))?@")
 _QUERY: Final = re.compile(r"[?&](?:password|token|key|secret)=([^&#\s]+)", re.IGNORECASE)
-_TEXTLESS: Final = frozenset({type(None), bool, int, float, Address})
+_TEXTLESS: Final = frozenset({type(None), bool, int, float, frozenset, Address})  # a set of texts is never shown
 _URL_SAFE: Final = str.maketrans("+/", "-_")
 
 
@@ -46,43 +46,71 @@ class Mask:
 
     def data(self, value: Any) -> Any:
         """The same data, its texts masked: maps, lists, and frozen values of ours. Addresses, which no secret can reach, stay."""
+        return value if self._any is None else _Masking(self.text).masked(value)
+
+
+class _Masking:
+    """One walk through data: a text, and a value of ours, is looked at once, however often it occurs.
+
+    `_texts`: what became of texts. `_values`: values of ours with what became of them, by identity, which is nobody else's while they live.
+    """
+
+    def __init__(self, text: Callable[[str], str]) -> None:
+        self._text = text
+        self._texts: dict[str, str] = {}
+        self._values: dict[int, tuple[Any, Any]] = {}
+
+    def masked(self, value: Any) -> Any:
+        """The value, its texts masked; the same object where nothing in it is."""
         shape: Any = type(value)
-        if shape in _TEXTLESS or self._any is None:
+        if shape in _TEXTLESS:
             return value
         if shape is str:
-            made = self._any.sub(MASK, value)
-            return value if made == value else made
+            masked = self._texts.get(value)
+            if masked is None:
+                masked = self._texts[value] = self._text(value)
+            return value if masked == value else masked
+        if shape is dict:
+            return self._map(value) if value else value
+        if shape is tuple or shape is list:
+            return self._parts(value, shape) if value else value
         if names := _names(shape):
-            changed = {name: made for name in names if (made := self.data(part := getattr(value, name))) is not part}
-            return replace(value, **changed) if changed else value
-        match value:
-            case Address():
-                return value
-            case str():
-                made = self.text(value)
-                return value if made == value else made
-            case Mapping():
-                made_map = {key if isinstance(key, Address) else self.data(key): self.data(part) for key, part in value.items()}
-                return made_map if any(new is not old for old, new in zip(_flat(value), _flat(made_map), strict=True)) else value
-            case list() | tuple() if type(value) in (list, tuple):
-                parts = [self.data(part) for part in value]
-                return type(value)(parts) if any(map(is_not, parts, value)) else value
-            case tuple() if hasattr(value, "_make"):
-                parts = [self.data(part) for part in value]
-                return value._make(parts) if any(map(is_not, parts, value)) else value
-            case _:
-                return value
+            known = self._values.get(id(value))
+            if known is None:
+                known = self._values[id(value)] = (value, self._fields(value, names))
+            return known[1]
+        if isinstance(value, Mapping):
+            return self._map(value)
+        if isinstance(value, str):
+            masked = self._text(value)
+            return value if masked == value else masked
+        return self._parts(value, value._make) if hasattr(value, "_make") else value
+
+    def _fields(self, value: Any, names: tuple[str, ...]) -> Any:
+        changed = {}
+        for name in names:
+            part = getattr(value, name)
+            if (masked := self.masked(part)) is not part:
+                changed[name] = masked
+        return replace(value, **changed) if changed else value
+
+    def _map(self, value: Mapping[Any, Any]) -> Any:
+        masked, same = {}, True
+        for key, part in value.items():
+            new_key, new_part = self.masked(key), self.masked(part)
+            masked[new_key] = new_part
+            same = same and new_key is key and new_part is part
+        return value if same else masked
+
+    def _parts(self, value: Any, made: Callable[[list[Any]], Any]) -> Any:
+        parts = [self.masked(part) for part in value]
+        return made(parts) if any(map(is_not, parts, value)) else value
 
 
 @cache
 def _names(shape: Any) -> tuple[str, ...]:
     """The fields of a dataclass; none of any other type."""
     return tuple(field.name for field in fields(shape)) if is_dataclass(shape) else ()
-
-
-def _flat(value: Mapping[Any, Any]) -> Iterator[Any]:
-    for key, part in value.items():
-        yield from (key, part)
 
 
 def of_urls(urls: Iterable[str]) -> Iterator[str]:
