@@ -116,15 +116,19 @@ def holder(kind: Kind, declared: Declared | None, binding: Binding | None, ids: 
 
 def unborn(value: Any) -> Iterable[Address]:
     """The references of a request form that have no id yet."""
+    if type(value) in _PLAIN:
+        return
     match value:
         case Address():
             yield value
         case Mapping():
             for part in value.values():
-                yield from unborn(part)
+                if type(part) not in _PLAIN:
+                    yield from unborn(part)
         case list() | tuple():
             for part in value:
-                yield from unborn(part)
+                if type(part) not in _PLAIN:
+                    yield from unborn(part)
 
 
 def outside(value: Any) -> Iterable[Foreign]:

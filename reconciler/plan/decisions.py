@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, replace
 from datetime import datetime
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
@@ -89,6 +89,8 @@ class Deferred:
 Intent = Keep | Create | Replace | Restore | Adopt | Transfer
 """What a draft is for, before its differences and its obstacles."""
 
+_NEW: Final = frozenset({Create, Replace})
+
 Decision = Keep | Create | Replace | Restore | Adopt | Transfer | Update | Move | Delete | Forget | Blocked | Deferred
 """What happens to an address: exactly one of these."""
 
@@ -146,7 +148,7 @@ class Draft:
     @property
     def is_new(self) -> bool:
         """Whether an object is to be created for it."""
-        return isinstance(self.intent, Create | Replace)
+        return type(self.intent) in _NEW
 
     @property
     def is_restored(self) -> bool:
@@ -165,7 +167,8 @@ class Draft:
     @property
     def sendable(self) -> tuple[FieldDifference, ...]:
         """The differences that a request can correct."""
-        return tuple(difference for difference in self.differences if difference.note is None) if self.differences else ()
+        noted = [difference for difference in self.differences if difference.note is not None]
+        return tuple(difference for difference in self.differences if difference.note is None) if noted else self.differences
 
     def block(self, reason: str, remedy: str, *, id: str) -> Draft:
         """The same draft, blocked. `id`: of the cause."""

@@ -72,7 +72,7 @@ class WorldInputs:
 
     def _copies(self, worlds: Worlds) -> dict[Key, Collection[Key]]:
         """What is copied from what, without the copies of what the project itself says is open to everybody."""
-        result = {}
+        result: dict[Key, Collection[Key]] = {}
         for key, copies in worlds.after.copies.items():
             served = worlds.served.get(key[0], {}).get(key[1])
             said = worlds.after.objects.get(key[0], {}).get(key[1])

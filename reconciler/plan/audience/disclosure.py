@@ -90,19 +90,20 @@ def disclosure(
     """
     if not any(kinds[step.kind].audience is not None for step in steps):
         return Disclosure(tuple(steps))
-    said = said_of(kinds, desired)
+    said, played = said_of(kinds, desired), tuple(steps)
     before = Audiences(kinds, with_said(said, ids, actual.objects), complete=actual.complete, copies=copied(kinds, actual.objects))
-    worlds = _worlds(kinds, actual, ids, said, before, steps)
-    touched = effects(kinds, steps, worlds)
-    ordered, left = arranged(steps, *pairs(worlds, touched))
+    worlds = _worlds(kinds, actual, ids, said, before, played)
+    touched = effects(kinds, played, worlds)
+    ordered, left = arranged(played, *pairs(worlds, touched))
     between = _between(kinds, actual, ids, said, worlds, ordered, left) if left else {}
     if between:
         late = {wide for _, wide in left}
         changed = with_stand_ins(kinds, ordered, worlds, between, late, derived)
         if changed != ordered:
-            worlds = _worlds(kinds, actual, ids, said, before, changed)
-            touched = effects(kinds, changed, worlds)
-            ordered, left = arranged(changed, *pairs(worlds, touched))
+            played = changed
+            worlds = _worlds(kinds, actual, ids, said, before, played)
+            touched = effects(kinds, played, worlds)
+            ordered, left = arranged(played, *pairs(worlds, touched))
             between = _between(kinds, actual, ids, said, worlds, ordered, left) if left else {}
     opened = tuple(openings(kinds, before, worlds.after, worlds.transferred))
     addresses = {(kinds.of(address).name, id): address for address, id in (*ids.items(), *worlds.ids.items())}
@@ -117,7 +118,8 @@ def disclosure(
     asked = _questions(kinds, actual, worlds, touched, opened)
     reach = tuple(_reach(kinds, worlds, touched))
     lists = frozenset(_makers(kinds, actual, opened))
-    return Disclosure(_gated(kinds, actual, ordered, worlds), opened, windows, called, asked, lists, reach, worlds)
+    widens = touched.widens if ordered is played else effects(kinds, ordered, worlds).widens  # numbered anew
+    return Disclosure(_gated(kinds, actual, ordered, worlds, widens), opened, windows, called, asked, lists, reach, worlds)
 
 
 def _reach(kinds: Kinds, worlds: Worlds, touched: Effects) -> Iterator[tuple[Key, Access, Key]]:
@@ -139,12 +141,15 @@ def _reach(kinds: Kinds, worlds: Worlds, touched: Effects) -> Iterator[tuple[Key
             yield key, access, worlds.after.path(key, access)[-1]
 
 
-def _gated(kinds: Kinds, actual: Actual, steps: Sequence[Step], worlds: Worlds) -> tuple[Step, ...]:
+def _gated(
+    kinds: Kinds, actual: Actual, steps: Sequence[Step], worlds: Worlds, widens: Mapping[int, Collection[Key]]
+) -> tuple[Step, ...]:  # fmt: skip
     """The steps that open something, each with the objects that decide who can read that: a run looks at them again before it sends it."""
-    widens, result = effects(kinds, steps, worlds).widens, []
+    result = []
     for step in steps:
         gates = dict.fromkeys(at for key in sorted(widens.get(step.id, ())) for at in whole_of(kinds, worlds.after.objects, key))
-        result.append(replace(step, gates=tuple(key for key in gates if actual.find(*key) is not None)))
+        existing = tuple(key for key in gates if actual.find(*key) is not None)
+        result.append(replace(step, gates=existing) if existing != step.gates else step)
     return tuple(result)
 
 

@@ -86,10 +86,11 @@ class Audiences:
     def __init__(
         self, kinds: Kinds, objects: Objects, *, complete: Collection[Key], copies: Mapping[Key, Collection[Key]] | None = None
     ) -> None:
-        self.kinds, self.objects, self.complete, self.copies = kinds, objects, complete, copies or {}
+        self.kinds, self.objects, self.complete = kinds, objects, complete
+        self.copies = {original: dict.fromkeys(some) for original, some in (copies or {}).items()}
         self._openers: dict[str, list[str]] = defaultdict(list)
         self._showing: dict[Key, list[Key]] = defaultdict(list)
-        self._opening: dict[Key, list[Key]] = defaultdict(list)
+        self._opening: dict[Key, dict[Key, None]] = defaultdict(dict)
         self._readers: dict[Key, frozenset[Access]] = {}
         for kind in kinds.values():
             if kind.audience is not None and kind.audience.opens is not None:
@@ -106,7 +107,7 @@ class Audiences:
             if isinstance(shown, str) and to is not None:
                 self._showing[to, shown].append(key)
         if kind.audience.opens is not None:
-            self._opening[kind.audience.opens, observed.within.get(kind.audience.opens, "")].append(key)
+            self._opening[kind.audience.opens, observed.within.get(kind.audience.opens, "")][key] = None
 
     def find(self, key: Key) -> Observed | None:
         """The object, None where it does not exist or is deleted."""
@@ -173,17 +174,17 @@ class Audiences:
 
     def _passed(self, access: Access, key: Key, source: Key) -> Access:
         """The readers of a source as readers of the object, narrowed by its condition."""
-        if access.through:
-            access = replace(access, who=access.through, through="")
-        if source in self._opening.get(key, ()) and self._unconditional(key):
-            access = replace(access, conditional=False)
+        changes: dict[str, Any] = {"who": access.through, "through": ""} if access.through else {}
+        conditional = access.conditional and not (source in self._opening.get(key, ()) and self._unconditional(key))
+        if conditional != access.conditional:
+            changes["conditional"] = conditional
         if source in self.copies.get(key, ()):
-            access = replace(access, level=LEVELS.index(CONTENT))
+            changes["level"] = LEVELS.index(CONTENT)
         audience, observed = self.kinds[key[0]].audience, self.find(key)
         condition = audience.condition(observed.values) if audience is not None and audience.condition and observed is not None else None
-        if condition is None or not access.conditional:
-            return access
-        return replace(access, conditions=access.conditions | {condition})
+        if condition is not None and conditional:
+            changes["conditions"] = access.conditions | {condition}
+        return replace(access, **changes) if changes else access
 
     def _unconditional(self, key: Key) -> bool:
         """Whether no condition narrows those who come through what opens an object."""

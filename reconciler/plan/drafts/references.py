@@ -50,7 +50,7 @@ def _refused(draft: Draft, wrong: Callable[[str], Blocked | None], of_field: Cal
         return draft
     if draft.is_new:
         blocked = next((reason for name in draft.declared.values if (reason := wrong(name)) is not None), None)
-        return replace(draft, blocked=blocked)
+        return draft if blocked is None else replace(draft, blocked=blocked)
     for difference in draft.sendable:
         blocked = wrong(difference.field.name)
         if blocked is not None:
