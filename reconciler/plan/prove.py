@@ -6,7 +6,6 @@ and stops before the first request. `simulate` knows no more of the service than
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,15 +14,28 @@ from reconciler.errors import ReconcilerError
 from reconciler.model import Actual, Binding, Desired, Origin, Plan, State
 from reconciler.plan import Selection, match
 from reconciler.plan import plan as make_plan
+from reconciler.plan.matching.matches import Matches
 from reconciler.plan.simulation.simulate import Simulation, simulate
-from reconciler.resource import Kind, Kinds
+from reconciler.resource import Kinds
 
 
-def prove(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan, *, selection: Selection | None = None) -> Plan:
-    """The plan as it came. Raises `ReconcilerError` naming what it would leave undone."""
+def prove(
+    kinds: Kinds,
+    desired: Desired,
+    state: State,
+    actual: Actual,
+    plan: Plan,
+    *,
+    selection: Selection | None = None,
+    matches: Matches | None = None,
+) -> Plan:
+    """The plan as it came. Raises `ReconcilerError` naming what it would leave undone.
+
+    `matches`: which object is which resource, where that is known already.
+    """
     if not plan.steps:
         return plan
-    remembered, shown = carried_out(kinds, desired, state, actual, plan)
+    remembered, shown = carried_out(kinds, desired, state, actual, plan, matches=matches)
     again = make_plan(kinds, replace(desired, access=()), remembered, shown, selection=selection)
     waiting = {blocked.address for blocked in plan.blocked} | set(plan.deferred) | set(plan.in_doubt)
     left = [step for step in again.steps if step.address not in waiting]
@@ -34,9 +46,11 @@ def prove(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Pl
     return plan
 
 
-def carried_out(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan) -> tuple[State, Actual]:
-    """What would be remembered, and what the service would show, once the plan is done."""
-    matches = match(kinds, desired, state, actual)
+def carried_out(
+    kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan, *, matches: Matches | None = None
+) -> tuple[State, Actual]:  # fmt: skip
+    """What would be remembered, and what the service would show, once the plan is done. `matches`: see `prove`."""
+    matches = match(kinds, desired, state, actual) if matches is None else matches
     simulation = simulate(kinds, actual, matches.ids, plan.steps, plan.places)
     return _remembered(kinds, desired, matches.former.state, plan, simulation), simulation.actual()
 
@@ -48,26 +62,36 @@ def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, simula
         for address, binding in {**state.bindings, **plan.memory.bind, **plan.memory.carried}.items()
         if address not in plan.memory.forget
     }
-
-    def remember(address: Address, kind: Kind, writes: Mapping[str, Any]) -> None:
-        id, old = simulation.ids[address], bindings.get(address)
-        protect = desired.resources[address].protect
-        if old is None or old.id != id:
-            protected = protect if protect is not None else kind.name in desired.protect
-            old = Binding(address, kind.name, id, Origin.CREATED, protected=protected)
-        kept = kind.remembered(writes, id)
-        bindings[address] = replace(old, sent={**old.sent, **kept}, seen={**old.seen, **kept})
-
+    written: dict[Address, dict[str, Any]] = {}
     for step in plan.steps:
         if step.verb == "delete":
             for address in (step.address, *step.takes):
                 bindings.pop(address, None)
-            continue
-        if step.verb == "transfer":
-            continue
-        remember(step.address, kinds[step.kind], simulation.writes(step))
-        for name, _, address in step.brings:
-            remember(address, kinds[name], {})
-    placed = {address: replace(binding, place=plan.places.get(address, binding.place)) for address, binding in bindings.items()}
+                written.pop(address, None)
+        elif step.verb != "transfer":
+            kept = kinds[step.kind].remembered(simulation.writes(step), simulation.ids[step.address])
+            written.setdefault(step.address, {}).update(kept)
+            for _, _, address in step.brings:
+                written.setdefault(address, {})
+    bindings |= {address: _bound(desired, simulation, bindings.get(address), address) for address in written}
+    placed = {
+        address: replace(
+            binding,
+            sent={**binding.sent, **written.get(address, {})},
+            seen={**binding.seen, **written.get(address, {})},
+            place=plan.places.get(address, binding.place),
+        )
+        for address, binding in bindings.items()
+        if address in written or address in plan.places
+    }
     fulfilled = {**state.fulfilled, **(plan.memory.fulfilled or {})}
-    return replace(state, bindings=placed, fulfilled=fulfilled)
+    return replace(state, bindings={**bindings, **placed}, fulfilled=fulfilled)
+
+
+def _bound(desired: Desired, simulation: Simulation, binding: Binding | None, address: Address) -> Binding:
+    """The binding of an address that is written: a new one where its object is new."""
+    id, declared = simulation.ids[address], desired.resources[address]
+    if binding is not None and binding.id == id:
+        return binding
+    protected = declared.protect if declared.protect is not None else declared.kind in desired.protect
+    return Binding(address, declared.kind, id, Origin.CREATED, protected=protected)

@@ -106,7 +106,8 @@ async def make_plan(
     _check_selection(selection, desired, state, new_plan)
     ahead = forecast(len(new_plan.steps), reads, seconds, reader.allowance)
     stage(PROVING)
-    proved = prove(kinds, desired, state, complete, new_plan, selection=selection)
+    known = matches if complete is actual else None
+    proved = prove(kinds, desired, state, complete, new_plan, selection=selection, matches=known)
     return Planned(_judged(kinds, desired, complete, proved), state, complete, matches, began, ahead)
 
 
