@@ -164,9 +164,9 @@ def opens(kind: Kind, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 # -- what stands in the way of what --------------------------------------------------------------------------------------------------
 
 
-def way(worlds: Worlds, key: Key) -> set[Key]:
-    """The object and everything whose readers come to it, before the plan or after it, whatever stands between."""
-    result, ahead = {key}, [key]
+def way(worlds: Worlds, *keys: Key) -> set[Key]:
+    """Objects and everything whose readers come to one of them, before the plan or after it, whatever stands between."""
+    result, ahead = {*keys}, [*keys]
     while ahead:
         at = ahead.pop()
         for audiences in (worlds.before, worlds.after):
@@ -182,6 +182,8 @@ def pairs(worlds: Worlds, found: Effects) -> tuple[list[Pair], list[Pair]]:
 
     The second list has those whose steps both narrow and widen, so that each should come before the other; the first has the opposite.
     """
+    if not found.narrows:
+        return [], []
     narrowing: dict[Key, set[int]] = defaultdict(set)  # steps that narrow the object
     beyond: dict[Key, set[int]] = defaultdict(set)  # steps that narrow something that the object leads to
     ways: dict[Key, set[Key]] = {}

@@ -198,8 +198,7 @@ def _questions(kinds: Kinds, actual: Actual, worlds: Worlds, touched: Effects, o
     openers = {kind.audience.opens: kind.name for kind in kinds.values() if kind.audience is not None and kind.audience.opens is not None}
     sought = {reading.by for kind in kinds.values() for reading in kind.findings}
     widened = {key for keys in touched.widens.values() for key in keys}
-    on_the_way = {at for key in widened for at in way(worlds, key)}
-    unread = {key for key in on_the_way if key[0] in openers and (openers[key[0]], key[1]) not in actual.complete}
+    unread = {key for key in way(worlds, *widened) if key[0] in openers and (openers[key[0]], key[1]) not in actual.complete}
     restored = {key for key in widened if worlds.before.find(key) is None}
     shown = {key for key in {*restored, *(opening.at for opening in opened if not opening.field)} if key[0] in sought}
     return frozenset(key for key in unread | shown if actual.find(*key) is not None)

@@ -128,6 +128,8 @@ def _pairs(
     signs: Callable[[Kind, Address, Mapping[str, Any]], Iterator[Hashable]] | None = None,
 ) -> list[tuple[Address, Address]]:
     """Those that look alike, each once; `same`: those found so far, whose referrers then look alike too."""
+    if not vanished:
+        return []
     alike: dict[Hashable, deque[Address]] = defaultdict(deque)
     signs = signs or _signs
     for address, new in fresh.items():
@@ -172,6 +174,8 @@ def _signs_anywhere(kind: Kind, address: Address, values: Mapping[str, Any]) -> 
 
 def _mistyped(desired: Desired, vanished: Mapping[Address, Removal], fresh: Mapping[Address, Draft]) -> dict[Address, Address]:
     """What would be created although it names a former key, with what would be deleted although it may be what is meant."""
+    if not vanished:
+        return {}
     moved = {move.new: move.old.key for move in desired.moved}
     beside: dict[tuple[str, Address | None], dict[str, Address]] = {}
     for address, removal in vanished.items():

@@ -23,6 +23,7 @@ class ContainerIndex:
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
         self._flags = {name: kinds.flags(name) for name in kinds}
+        self._fields = {name: [(str(field.to), field.name) for field in containers(kind)] for name, kind in kinds.items()}
         self._ids: dict[Entry, dict[str, None]] = defaultdict(dict)
 
     def ids(self, entry: Entry) -> Iterable[str]:
@@ -56,12 +57,17 @@ class ContainerIndex:
 
     def _entries(self, observed: Observed) -> set[Entry]:
         """Where the index has an object."""
-        kind = self._kinds[observed.kind]
-        outer = [(kind.within, observed.within.get(kind.within or ""))]
-        outer += [(field.to, observed.values.get(field.name)) for field in containers(kind)]
-        choosers = [self.chooser(kind, flag, observed) for flag in self._flags[kind.name] if observed.flags.get(flag)]
-        inside: set[Entry] = {("inside", kind.name, str(name), id) for name, id in outer if isinstance(id, str)}
-        return inside | {entry for entry in choosers if entry is not None}
+        kind, values = self._kinds[observed.kind], observed.values
+        entries: set[Entry] = {
+            ("inside", kind.name, to, id) for to, name in self._fields[kind.name] if isinstance(id := values.get(name), str)
+        }
+        if kind.within is not None and isinstance(outer := observed.within.get(kind.within), str):
+            entries.add(("inside", kind.name, kind.within, outer))
+        for flag in self._flags[kind.name]:
+            chosen = self.chooser(kind, flag, observed) if observed.flags.get(flag) else None
+            if chosen is not None:
+                entries.add(chosen)
+        return entries
 
 
 def containers(kind: Kind) -> list[Field]:

@@ -53,9 +53,7 @@ def _graph(whole: Sketches) -> tuple[dict[int, set[int]], dict[int, tuple[int, i
 
 def _needs(whole: Sketches, index: int, sketch: StepSketch, draft: Draft) -> None:
     needed: set[Address] = {part for part in sketch.path if isinstance(part, Address)}
-    needed |= set(unborn(sketch.body)) | set(unborn(list(sketch.writes.values())))
-    for name in sketch.writes:
-        needed |= set(unborn(draft.declared.values.get(name)))
+    needed.update(unborn(sketch.body), unborn(sketch.writes), unborn([draft.declared.values.get(name) for name in sketch.writes]))
     seed = draft.kind.seed
     if seed is not None and sketch.verb.copies == seed.name:
         needed |= set(unborn(draft.declared.values.get(seed.name)))
@@ -264,6 +262,8 @@ def _derived_after_deletes(whole: Sketches, derived: Mapping[Address, Derivation
 
 def _deletes_last(whole: Sketches) -> None:
     """A delete waits for what stops referring to it, and for the deletes in it."""
+    if not whole.deletes:
+        return
     mentions: dict[str, set[int]] = defaultdict(set)
     for index, sketch in enumerate(whole.sketches):
         if not isinstance(sketch.draft, Draft):
@@ -293,6 +293,8 @@ def _creates_before_deletes(whole: Sketches, first: Collection[Address]) -> list
     Returns the other deletes, each with that one and with the creates: it is enough that they wait for it. `first`: what is deleted before
     new siblings, others being left.
     """
+    if not whole.deletes:
+        return []
     created: dict[tuple[str, Address | None], set[int]] = defaultdict(set)
     for address, maker in whole.makers.items():
         if whole.drafts[address].is_new:
