@@ -50,15 +50,11 @@ class Mask:
 
 
 class _Masking:
-    """One walk through data: a text, and a value of ours, is looked at once, however often it occurs.
-
-    `_texts`: what became of texts. `_values`: values of ours with what became of them, by identity, which is nobody else's while they live.
-    """
+    """One walk through data: a text is looked at once, however often it occurs."""
 
     def __init__(self, text: Callable[[str], str]) -> None:
         self._text = text
         self._texts: dict[str, str] = {}
-        self._values: dict[int, tuple[Any, Any]] = {}
 
     def masked(self, value: Any) -> Any:
         """The value, its texts masked; the same object where nothing in it is."""
@@ -75,10 +71,7 @@ class _Masking:
         if shape is tuple or shape is list:
             return self._parts(value, shape) if value else value
         if names := _names(shape):
-            known = self._values.get(id(value))
-            if known is None:
-                known = self._values[id(value)] = (value, self._fields(value, names))
-            return known[1]
+            return self._fields(value, names)
         if isinstance(value, Mapping):
             return self._map(value)
         if isinstance(value, str):
