@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from reconciler.address import Address, bare, is_key
 from reconciler.model import Binding, Declared, Observed
 from reconciler.resource import UNSET, Field, Foreign, Kind, Kinds
 
 _NAMING = (str, type(None), type(UNSET))  # the types of what says where an object stands
+_NO_FLAGS: Final[Mapping[str, bool]] = {}  # one for thousands of objects
 _PLAIN = frozenset({str, bool, int, float, type(None)})  # the types of what refers to nothing
 
 
 def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mapping[str, str], rank: int | None = None) -> Observed:
-    """What one object says of itself. `raw` must carry an `id`, unless its container has only one."""
+    """What one object says of itself. `raw` must carry an `id`, unless its container has only one. `within` is kept as it is, not copied."""
+    flags = kinds.flags(kind.name)
     return Observed(
         kind=kind.name,
         id=kind.identity(kind.own_id(raw), within),
         values={name: field.seen(raw) for name, field in kind.kept},
-        within=dict(within),
+        within=within,
         raw=raw,
-        flags={flag: bool(raw[flag]) for flag in kinds.flags(kind.name) if isinstance(raw.get(flag), bool)},
+        flags={flag: bool(raw[flag]) for flag in flags if isinstance(raw.get(flag), bool)} if flags else _NO_FLAGS,
         rank=rank,
         deleted_at=moment(raw.get(kind.deleted_at)) if kind.deleted_at else None,
     )
