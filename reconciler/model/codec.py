@@ -16,7 +16,7 @@ _PLAIN = frozenset({str, bool, int, float, type(None)})  # the types of what ref
 
 
 def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mapping[str, str], rank: int | None = None) -> Observed:
-    """What one object says of itself. `raw` must carry an `id`, unless its container has only one. `within` is kept as it is, not copied."""
+    """What one object says of itself. `raw` must have an `id`, unless its container has only one. `within` is kept, not copied."""
     flags = kinds.flags(kind.name)
     return Observed(
         kind=kind.name,

@@ -179,7 +179,7 @@ def check(kind: Kind) -> None:
     if kind.prune not in PRUNE_SCOPES:
         raise wrong(f"prune is {kind.prune!r}, not one of {', '.join(PRUNE_SCOPES)}")
     if kind.one_per != (kind.place.value_is is not None):
-        raise wrong("an object of which a container has one stands as a value in its YAML: one_per goes with place=Single")
+        raise wrong("an object of which a container has one stands as a value in its YAML: one_per goes with place=SingleValue")
     if kind.place.value_is is not None and (kind.place.value_is not in kind.fields or not kind.fields[kind.place.value_is].written):
         raise wrong(f"its value is {kind.place.value_is}, which is not a field that is written")
     if kind.one_per and ("create" not in kind.api or not kind.api["create"].upsert or "delete" in kind.api):
@@ -197,6 +197,8 @@ def check(kind: Kind) -> None:
             raise wrong(f"field {name} has the name of a reserved word")
         if field.type is None and field.written:
             raise wrong(f"field {name} has no annotation")
+        if "." in field.wire:
+            raise wrong(f"field {name} is sent as {field.wire}, and a name in a request has no dot: say how it is nested with a WireForm")
         for named in field.on:
             if named not in kind.api:
                 raise wrong(f"field {name} names the verb {named}, which the kind lacks")

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from reconciler.model import Declared
 from tests import processes
 from tests.proofs import spread
 from tests.sops import real
@@ -76,14 +77,31 @@ def test_after_an_apply_nothing_is_left_and_looking_sends_only_gets(example: str
     assert set(methods) == {"GET"}
 
 
-def test_every_kind_is_in_an_example() -> None:
+def declared_in_examples() -> list[Declared]:
+    """Every resource of every example."""
     from reconciler.config import load
     from reconciler.config.project import FileAccess
     from reconciler.kinds import load as kinds
 
     projects = [
         load(EXAMPLES / name, kinds(), environment=env or None, access=FileAccess(decrypt=False))
-        for name, _, env in (one.partition("@") for one in NAMES)
+        for name, _, env in (example.partition("@") for example in NAMES)
     ]
-    declared = {one.kind for project in projects for one in project.desired.resources.values()}
-    assert set(kinds()) - declared == set()
+    return [declared for project in projects for declared in project.desired.resources.values()]
+
+
+def test_every_kind_is_in_an_example() -> None:
+    from reconciler.kinds import load as kinds
+
+    assert set(kinds()) - {declared.kind for declared in declared_in_examples()} == set()
+
+
+def test_the_request_form_of_every_value_in_an_example_is_its_own_request_form() -> None:
+    """What is compared has been through `WireForm.body` once, or twice: a plan would never be empty if that made a difference."""
+    from reconciler.kinds import load as kinds
+    from reconciler.model.codec import wanted
+
+    for declared in declared_in_examples():
+        kind = kinds()[declared.kind]
+        for name, value in wanted(kind, declared, {}).items():
+            assert kind.fields[name].body(value) == value, f"{declared.address}: {name}"

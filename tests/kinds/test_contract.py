@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from reconciler.kinds import load
-from reconciler.resource import Field, FieldRole, Kind, Listing, One, Verb
+from reconciler.resource import UNSET, Field, FieldRole, Kind, Listing, One, Sighting, Verb
 
 KINDS = load()
 
@@ -125,6 +125,41 @@ def test_every_reading_of_a_kind_is_an_operation_of_the_service(kind: str) -> No
 def test_every_request_takes_the_fields_it_is_said_to_carry(kind: str) -> None:
     every = [(verb, field) for of, verb, field in carried() if of.name == kind]
     assert [(named(verb), field.name) for verb, field in every if field.wire not in body(verb.method, verb.path)] == []
+
+
+PART_OF_A_URL = {("installation", "integration")}
+"""What an answer shows only inside another text."""
+
+
+def example(schema: Mapping[str, Any]) -> Any:
+    """A value that a schema allows, every field of an object in it."""
+    schema = resolved(schema)
+    if fields := properties(schema):
+        return {name: example(part) for name, part in fields.items()}
+    options = [part for word in ("anyOf", "oneOf", "allOf") for part in schema.get(word, ())]
+    if options:
+        return next((value for part in options if (value := example(part)) is not None), None)
+    if schema.get("type") == "array":
+        return [example(schema.get("items", {}))]
+    return {"string": "text", "integer": 1, "number": 1.0, "boolean": True, "object": {}}.get(schema.get("type", ""))
+
+
+def answers(kind: Kind) -> Iterator[Mapping[str, Any]]:
+    """An object as each reading of its kind shows it, with every field that the document names."""
+    for reading in kind.reads:
+        if isinstance(reading, Sighting):
+            yield from (outer[reading.at] for outer in answers(KINDS[reading.kind]))
+        elif isinstance(reading, Listing | One):
+            responses = operations()[("GET", shape("/v1" + reading.path))]["responses"]
+            shown = example(responses["200"]["content"]["application/json"]["schema"])
+            yield reading.object(shown["items"][0]) if isinstance(reading, Listing) and not reading.single else shown
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=named)
+def test_every_field_that_is_compared_is_in_an_answer_of_the_service(kind: Kind) -> None:
+    read = [field for field in kind.fields.values() if field.readable and (field.compared or field.role is FieldRole.OUTPUT)]
+    shown = [field for field in read if field.role is not FieldRole.CHOICE and (kind.name, field.name) not in PART_OF_A_URL]
+    assert [field.name for field in shown if all(field.read(answer) is UNSET for answer in answers(kind))] == []
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,10 @@ def test_what_a_later_service_adds_to_a_value_makes_no_difference() -> None:
         ({"title": field(on="publish")}, "field title names the verb publish, which the kind lacks"),
         ({"title": field(on="create", on_change="replace")}, "field title replaces, but the kind is not replaceable"),
         ({"title": field(on="create")}, "field title cannot be changed after creation: say on_change"),
+        (
+            {"title": field(key=True, wire="text.title")},
+            "field title is sent as text.title, and a name in a request has no dot: say how it is nested with a WireForm",
+        ),
         ({"other": field()}, "field other has no annotation"),
         ({"id": field(), "__annotations__": {"id": str, "title": str}}, "field id has the name of a reserved word"),
         ({"reads": (One("/things"),)}, "/things reads one object but names none"),
