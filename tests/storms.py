@@ -70,9 +70,19 @@ class Recorded(httpx.AsyncBaseTransport):
     def _calm(self, path: str) -> tuple[int, bytes]:
         if path in self.answers:
             return self.answers[path]
-        last = path.rsplit("/", 1)[-1]
+        container, last = path.rsplit("/", 1)
+        if (inside := self._inside(container, last)) is not None:
+            return 200, json.dumps({"items": inside, "count": len(inside)}).encode()
         found = None if last in self.hidden else self._objects.get(last)
         return (404, b'{"error": {"code": 404, "message": "not found"}}') if found is None else (200, json.dumps(found).encode())
+
+    def _inside(self, container: str, name: str) -> list[Any] | None:
+        """What a list that was not recorded contains, where the items of a list beside it contain that: `siteSpaces` of sections."""
+        first, *others = name.split("-")
+        key = first + "".join(word.capitalize() for word in others)
+        beside = [json.loads(body) for path, (_, body) in self.answers.items() if path.rpartition("/")[0] == container]
+        items = [item for document in beside for item in document.get("items") or () if isinstance(item.get(key), list)]
+        return [part for item in items for part in item[key]] if items else None
 
 
 class _Keeping(httpx.AsyncBaseTransport):

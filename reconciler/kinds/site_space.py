@@ -20,6 +20,7 @@ from reconciler.resource import (
     Permission,
     PublishedField,
     Resource,
+    Sighting,
     To,
     Verbs,
     field,
@@ -45,7 +46,7 @@ class SiteSpace(
 ):
     """A space in a site."""
 
-    reads = (Listing("/orgs/{organization}/sites/{site}/site-spaces", ordered=True),)
+    reads = (Listing("/orgs/{organization}/sites/{site}/site-spaces", ordered=True), Sighting("section", at="siteSpaces", all=True))
     api = Verbs(
         create=POST("/orgs/{organization}/sites/{site}/site-spaces"),
         update=PATCH("/orgs/{organization}/sites/{site}/site-spaces/{id}"),

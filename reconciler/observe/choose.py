@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from reconciler.address import Address, bare, is_key
@@ -127,7 +128,8 @@ class Survey(Readings):
             leaving={address: id for address, id in bound.items() if address not in resources},
         )
         before = set(self._asked)
-        wave = [*self._listings(known), *self._each(known)]
+        asked = frozenset((binding.kind, address.container) for address, binding in self.state.bindings.items())
+        wave = [*self._listings(known, asked), *self._each(known)]
         self._unproven = self._asked - before
         return wave
 
@@ -141,7 +143,7 @@ class Survey(Readings):
                 if host is None or (reading.lister and lister is None):
                     continue
                 for observed in list(self._objects[host].values()):
-                    if observed.deleted_at is None:
+                    if observed.deleted_at is None and (kind.name, observed.id) not in self._listed:
                         holes = {**observed.within, host: observed.id} | ({"lister": bare(lister)} if reading.lister and lister else {})
                         wave += self._list(kind, reading, holes, None if reading.lister else observed.id)
         return wave
@@ -156,16 +158,22 @@ class Survey(Readings):
                 wave += self._one(self.kinds[declared.kind], str(id), {})
         return wave
 
-    def _listings(self, found: Matches) -> list[Awaitable[None]]:
+    def _listings(self, found: Matches, asked: AbstractSet[tuple[str, Address | None]] = frozenset()) -> list[Awaitable[None]]:
+        """The lists of the containers that are known. `asked`: (kind, container) of the lists in this wave that will show an object."""
         wave = []
         for name, container in self._needed:
             kind = self.kinds.get(name)
             scope = found.id(container) if container is not None else None
-            if kind is None or container is None or scope is None:
+            if kind is None or container is None or scope is None or self._is_shown(kind, container, scope, asked):
                 continue
             for reading in kind.whole_listings:
                 wave += self._list(kind, reading, path_ids(self.kinds, container, found.id), scope)
         return wave
+
+    def _is_shown(self, kind: Kind, container: Address, scope: str, asked: AbstractSet[tuple[str, Address | None]]) -> bool:
+        """Whether the list of another kind shows all objects of this one, or will."""
+        will = any(reading.all and (reading.kind, container) in asked for reading in kind.sightings)
+        return (kind.name, scope) in self._listed or will
 
     def _each(self, found: Matches) -> list[Awaitable[None]]:
         wave = []

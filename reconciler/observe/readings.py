@@ -5,7 +5,7 @@ In: paths of kinds. Out: Actual. Forbidden: knowing what is declared.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
@@ -146,7 +146,7 @@ class Readings:
         return True
 
     def _list(self, kind: Kind, reading: Listing, holes: Mapping[str, str], scope: str | None) -> list[Awaitable[None]]:
-        path = encode(reading.path, {name: holes[name] for name in placeholders(reading.path)})
+        path = _path(reading, holes)
         own = kind.owner and kind.within not in placeholders(reading.path)  # of a list that all containers share, each takes its objects
         once = self._once(f"{path} {holes[str(kind.within)]}" if own else path)
         return [self._read_list(kind, reading, path, dict(holes), scope)] if once else []
@@ -181,8 +181,20 @@ class Readings:
         if not pages.complete:
             self.doubt(kind, scope, f"GET {path} is incomplete")
         elif scope is not None:
-            ids = frozenset(kind.identity(kind.own_id(raw), within) for raw in raws)
-            self._listed[(kind.name, scope)] = EndedListing(reading, path, holes, ids, self.reader.clock.monotonic())
+            ids, at = frozenset(kind.identity(kind.own_id(raw), within) for raw in raws), self.reader.clock.monotonic()
+            self._listed[(kind.name, scope)] = EndedListing(reading, path, holes, ids, at)
+            self._note_all_inside(kind, raws, holes, scope, at)
+
+    def _note_all_inside(self, kind: Kind, raws: Sequence[Any], holes: Mapping[str, str], scope: str, at: float) -> None:
+        """Note the lists of other kinds that a list which ended makes unnecessary: they are read where something seems to be gone."""
+        for other, sighting in self.kinds.seen_in[kind.name]:
+            if not (sighting.all and raws and all(isinstance(raw.get(sighting.at), list) for raw in raws)):
+                continue
+            outer, reading = {name: holes[name] for name in self.kinds.containers(other.name)}, other.whole_listings[0]
+            ids = frozenset(other.identity(other.own_id(part), outer) for raw in raws for part in raw[sighting.at])
+            doubted = any((unknown.kind, unknown.scope) == (other.name, scope) for unknown in self._unknown)
+            if not doubted and (other.name, scope) not in self._listed and ids <= self._objects[other.name].keys():
+                self._listed[(other.name, scope)] = EndedListing(reading, _path(reading, holes), holes, ids, at)
 
     async def _list_until_one_ends(self, kind: Kind, reading: Listing, asked: Mapping[str, Mapping[str, str]], scope: str) -> None:
         """Read lists of which each shows everything until one comes to its end; what failed before is then no doubt."""
@@ -233,10 +245,11 @@ class Readings:
         if known is None or known.rank is None:
             self._objects[kind.name][item.id] = item
         for other, reading in self.kinds.seen_in[kind.name]:
-            if is_kind(other, raw.get(reading.at)):
-                outer = {name: within[name] for name in self.kinds.containers(other.name) if name in within}
-                if other.identity(other.own_id(raw[reading.at]), outer) not in self._objects[other.name]:
-                    self._keep(other, raw[reading.at], outer, None)
+            outer = {name: within[name] for name in self.kinds.containers(other.name) if name in within}
+            inner = raw.get(reading.at)
+            for rank, part in enumerate(inner if isinstance(inner, list) else [inner]):
+                if is_kind(other, part) and other.identity(other.own_id(part), outer) not in self._objects[other.name]:
+                    self._keep(other, part, outer, rank if reading.all else None)
 
     def _known_owner(self, kind: Kind, owner: str) -> bool:
         """Whether an object was shown in another container that was read too, between which its kind can be transferred."""
@@ -267,6 +280,10 @@ async def pages_of(reader: Reader, kind: Kind, reading: Listing, path: str) -> P
         return Pages((), 1, None)
     absent = is_kind(kind, answer.body) and kind.blank(answer.body)
     return Pages(() if absent else (answer.body,), 1, answer.date)
+
+
+def _path(reading: Listing, holes: Mapping[str, str]) -> str:
+    return encode(reading.path, {name: holes[name] for name in placeholders(reading.path)})
 
 
 def owner_elsewhere(kind: Kind, raw: Mapping[str, Any], within: Mapping[str, str]) -> str | None:

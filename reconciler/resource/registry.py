@@ -85,6 +85,9 @@ class Kinds(Mapping[str, Kind]):
         for reading in kind.reads:
             if reading.names is not None and reading.names not in self:
                 raise wrong(f"a reading names the unknown kind {reading.names}")
+        for reading in kind.sightings:
+            if reading.all and (self[reading.kind].within != kind.within or not kind.whole_listings):
+                raise wrong(f"the list of {reading.kind} can only show all of them in a container of both, which has a list of each")
         for permission in (kind.permission, kind.create_permission):
             if permission is not None and permission.of is not None and permission.of not in self.containers(kind.name):
                 raise wrong(f"requires a permission of {permission.of}, which does not contain it")

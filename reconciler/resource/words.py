@@ -56,10 +56,15 @@ class Listing:
 
 @dataclass(frozen=True)
 class Sighting:
-    """Objects of the kind that stand whole inside objects of another kind; proves presence, never absence."""
+    """Objects of the kind that are complete inside objects of another kind; proves presence.
+
+    `at`: the key that holds one, or a list of them. `all`: where their container has any object of the other kind, the list of those shows
+    all objects of this kind in that container, in their order: it proves absence, and their own list is not read. Else it never does.
+    """
 
     kind: str
     at: str
+    all: bool = False
 
     @property
     def names(self) -> str | None:

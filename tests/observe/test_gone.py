@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,13 +27,21 @@ def id_of(record: Record, address: str) -> str:
     return next(binding.id for at, binding in record.state.bindings.items() if str(at) == address)
 
 
+def _without(item: dict[str, Any], ids: Collection[str]) -> dict[str, Any]:
+    """An item of a list without these objects among those that it contains."""
+    return {
+        key: [part for part in value if not (isinstance(part, dict) and part.get("id") in ids)] if isinstance(value, list) else value
+        for key, value in item.items()
+    }
+
+
 def without(record: Record, *ids: str) -> Recorded:
     """The service without these objects: no list shows them, and by their ids they are not found."""
     answers = {}
     for path, (status, body) in record.answers.items():
         document = json.loads(body)
         if isinstance(document.get("items"), list):
-            items = [one for one in document["items"] if one.get("id") not in ids]
+            items = [_without(item, ids) for item in document["items"] if item.get("id") not in ids]
             document = {**document, "items": items, **({"count": len(items)} if "count" in document else {})}
         if path.rsplit("/", 1)[-1] not in ids:
             answers[path] = (status, json.dumps(document).encode())
@@ -111,10 +121,8 @@ def test_where_nothing_else_that_is_bound_answers_by_its_id_it_is_unknown(acme: 
 
 
 def test_more_than_three_and_a_tenth_at_once_is_refused_and_can_be_accepted(acme: Record) -> None:
-    addresses = [
-        f"acme/site/docs/{rest}" for rest in ("section/guides", "section/more", "section/api", "section/cli", "share-link/partners")
-    ]
-    ids = [id_of(acme, one) for one in addresses]
+    variants = [str(address) for address in acme.state.bindings if str(address).startswith("acme/site/docs/site-space/")]
+    ids = [id_of(acme, address) for address in ("acme/site/docs/share-link/partners", *variants)]
     limit = max(3, len(acme.state.bindings) // 10)
     planned(acme, without(acme, *ids[:limit]))
     with pytest.raises(Refused) as caught:
@@ -137,3 +145,20 @@ def test_the_option_is_where_the_hint_says(tmp_path: Path) -> None:
 
     for command in ("plan", "apply", "drift"):
         assert "--accept-gone" in CliRunner().invoke(main, [command, "--help"]).stdout
+
+
+def test_what_the_sections_lack_is_looked_for_in_the_list_of_site_spaces(acme: Record) -> None:
+    variant, site = (id_of(acme, f"acme/site/docs{rest}") for rest in ("/site-space/one", ""))
+    path = f"/orgs/org_acme/sites/{site}/site-spaces"
+    lacking, whole = without(acme, variant), Recorded(acme.answers)._calm(path)
+    made, drift = planned(acme, Recorded({**lacking.answers, path: whole}))
+    assert not made.changes
+    assert not drift.resources
+
+
+def test_the_site_spaces_of_a_site_without_sections_are_read_by_their_own_list(acme: Record) -> None:
+    docs, flat = (id_of(acme, f"acme/site/{key}") for key in ("docs", "flat"))
+    transport = Recorded(acme.answers)
+    planned(acme, transport)
+    assert f"/orgs/org_acme/sites/{flat}/site-spaces" in transport.seen
+    assert f"/orgs/org_acme/sites/{docs}/site-spaces" not in transport.seen
