@@ -15,7 +15,7 @@ from reconciler.address import Address, bare, is_key
 from reconciler.client import Reader, encode
 from reconciler.model import Binding, Desired, Observed, State
 from reconciler.model.codec import holder as shown_by
-from reconciler.model.codec import outside, path_ids
+from reconciler.model.codec import ids_in, outside, path_ids
 from reconciler.observe.privileged import reaching
 from reconciler.observe.readings import Readings
 from reconciler.plan.matching.absence import missing
@@ -129,8 +129,26 @@ class Survey(Readings):
         )
         before = set(self._asked)
         asked = frozenset((binding.kind, address.container) for address, binding in self.state.bindings.items())
-        wave = [*self._listings(known, asked), *self._each(known)]
+        wave = [*self._listings(known, asked), *self._each(known), *self._remembered_ones(known)]
         self._unproven = self._asked - before
+        return wave
+
+    def _remembered_ones(self, known: Matches) -> list[Awaitable[None]]:
+        """The objects that no list will show, where the state tells it; not where one list could show several of them."""
+        wave = []
+        for kind in self.kinds.values():
+            if kind.within is None or kind.inside is None or kind.by_id is None or listed(kind):
+                continue
+            showing = {reading.kind for reading in kind.sightings}
+            shown = {id for binding in self.state.bindings.values() if binding.kind in showing for id in ids_in(binding.seen)}
+            alone = [
+                (binding.id, address.container)
+                for address, binding in self.state.bindings.items()
+                if binding.kind == kind.name and binding.seen.get(kind.inside.name) is None and binding.id not in shown
+            ]
+            for id, container in alone if len(alone) == 1 or kind.lister_listing is None else ():
+                if container is not None and known.id(container) is not None:
+                    wave += self._one(kind, id, path_ids(self.kinds, container, known.id))
         return wave
 
     def _rest(self, found: Matches) -> list[Awaitable[None]]:

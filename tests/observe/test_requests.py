@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
-from tests.harness import Org
+from reconciler.client import ClientSettings, Reader
+from reconciler.observe import observe
+from tests.harness import BASE, TOKEN, Org, kinds
 from tests.small import node, small
 
 SITE_LISTS = {"section": "sections", "group": "section-groups", "site-space": "site-spaces", "share-link": "share-links"}
@@ -40,6 +44,28 @@ def test_reading_costs_what_the_formula_says(org: Org, member: str | None) -> No
     assert len(set(org.requests)) == len(org.requests)
 
 
+class Waves(httpx.AsyncBaseTransport):
+    """Answers a request only once no other one comes: how many were under way together, time after time, is in `waves`."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner, self._waiting, self.waves = inner, 0, list[int]()
+        self._go = asyncio.Event()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self._waiting += 1
+        go = self._go
+        if self._waiting == 1:
+            asyncio.get_running_loop().call_later(0.05, self._answer)
+        await go.wait()
+        return await self._inner.handle_async_request(request)
+
+    def _answer(self) -> None:
+        self.waves.append(self._waiting)
+        self._waiting = 0
+        self._go.set()
+        self._go = asyncio.Event()
+
+
 def test_a_site_costs_at_most_three_readings(org: Org) -> None:
     org.write(small())
     org.apply()
@@ -68,23 +94,43 @@ def large(spaces: int, collections: int, sites: int) -> dict[str, Any]:
     return tree
 
 
-def test_a_thousand_spaces_in_fifty_collections_and_twenty_sites_take_at_most_150_readings(tmp_path: Path) -> None:
-    tree = large(1000, 50, 20)
+def seeded(folder: Path, tree: dict[str, Any]) -> Org:
+    """An organization in which what `large` made exists already, applied."""
     collections = [{"organization": "org_acme", "id": one["id"], "title": one["title"], "parent": None} for one in tree["content"][1:]]
     spaces = [
         {"organization": "org_acme", "id": space["id"], "title": space["title"], "parent": one["id"]}
         for one in tree["content"][1:]
         for space in one["content"]
     ]
-    base = Org(tmp_path).seed
-    org = Org(tmp_path, seed={**base, "collections": collections, "spaces": [*base["spaces"], *spaces]}, name="large")
+    base = Org(folder).seed
+    org = Org(folder, seed={**base, "collections": collections, "spaces": [*base["spaces"], *spaces]}, name="large")
     org.write(tree)
     org.apply()
     org.requests.clear()
+    return org
+
+
+def test_a_thousand_spaces_in_fifty_collections_and_twenty_sites_take_at_most_150_readings(tmp_path: Path) -> None:
+    org = seeded(tmp_path, large(1000, 50, 20))
     plan = org.plan()
     assert plan.empty
     assert len(org.requests) <= 150
     assert len(org.requests) == formula(org)
+
+
+def test_what_the_state_remembers_is_read_in_two_waves_the_organization_and_everything_else(tmp_path: Path) -> None:
+    org = seeded(tmp_path, large(6, 2, 1))
+    desired, waves = org.load().desired, Waves(org.transport())
+    with org.store() as store:
+        state = store.read()
+
+    async def look() -> None:
+        async with Reader(ClientSettings(BASE, TOKEN), transport=waves) as reader:
+            await observe(reader, kinds(), desired, state)
+
+    asyncio.run(look())
+    assert len(waves.waves) == 2
+    assert waves.waves[0] == 1
 
 
 @pytest.mark.parametrize("order", [[4, 0, 1, 2, 3], [1, 2, 3, 4, 0], [4, 3, 2, 1, 0], [0, 2, 1, 4, 3], [2, 4, 1, 3, 0]])
