@@ -238,11 +238,16 @@ class Showing(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         answer = await self.inner.handle_async_request(request)
         document = json.loads(await answer.aread() or b"null")
-        for one in document.get("items", [document]) if isinstance(document, dict) else []:
-            if isinstance(one, dict) and one.get("id") == self.id:
-                one[self.key] = self.value
+        self._change(document)
         headers = {"Date": answer.headers["Date"]} if "Date" in answer.headers else {}
         return httpx.Response(answer.status_code, json=document, headers=headers, request=request)
+
+    def _change(self, value: Any) -> None:
+        """Wherever the object is shown."""
+        if isinstance(value, dict) and value.get("id") == self.id:
+            value[self.key] = self.value
+        for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            self._change(part)
 
 
 def observed(org: Org) -> tuple[State, Actual]:

@@ -5,18 +5,19 @@ In: Desired, State and Actual. Out: a Plan. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
 from reconciler.address import Address, Glob
-from reconciler.model import Actual, Desired, Plan, SiblingPlace, State
-from reconciler.plan.access.tests import tested
-from reconciler.plan.audience.disclosure import disclosure
+from reconciler.dataclass import dataclass
+from reconciler.model import Actual, Desired, Exposure, Plan, Rules, SiblingPlace, State, Step
+from reconciler.plan.access.tests import Tested, tested
+from reconciler.plan.audience.disclosure import Disclosure, disclosure
 from reconciler.plan.cascades import taken_along
 from reconciler.plan.changes import blockages, changes, departures, differing, remarks, strayed, unmanaged
 from reconciler.plan.decisions import Draft, Removal
-from reconciler.plan.derived import derivations, staying, suffixed, underived
+from reconciler.plan.derived import Derivation, derivations, staying, suffixed, underived
 from reconciler.plan.drafts.declared import declared
 from reconciler.plan.drafts.undeclared import replaced_objects, undeclared
 from reconciler.plan.matching.identity import identified
@@ -98,69 +99,122 @@ def plan(
 
 
 def _planned(world: World, decisions: Decisions, before: Actual) -> Plan:
-    """The requests that carry out the decisions, in their order, and what people read of them. `before`: what was read."""
-    kinds, desired, state, actual, selection = world.kinds, world.desired, world.state, world.actual, world.selection
-    matches, every, leaving = decisions.matches, decisions.drafts, decisions.removals
-    mine, gone = decisions.of_this_run()
-    rows = arrange(every, mine)
+    """The plan that the decisions make. `before`: what was read."""
+    requested = _requested(world, decisions, before)
+    reviewed = _reviewed(world, decisions, requested, before)
+    return _shown(world, decisions, requested, reviewed, before)
+
+
+@dataclass(frozen=True)
+class RequestedChanges:
+    """The requests of this run. `drafts`, `removals`: what it is about. `rows`: the order of siblings. `names`: addresses, by id.
+
+    `derived`: what the service derives for what is created. `steps`: not yet in the order that keeps readers out.
+    """
+
+    drafts: Mapping[Address, Draft]
+    removals: Mapping[Address, Removal]
+    rows: tuple[SiblingRow, ...]
+    names: Names
+    derived: Mapping[Address, Derivation]
+    steps: tuple[Step, ...]
+
+
+def _requested(world: World, decisions: Decisions, before: Actual) -> RequestedChanges:
+    """Siblings are put in order first; what the service derives depends on that, and the requests on both."""
+    kinds, desired, matches = world.kinds, world.desired, decisions.matches
+    drafts, removals = decisions.of_this_run()
+    rows = arrange(decisions.drafts, drafts)
     names = Names((id, address) for address, id in (*matches.replaced.items(), *matches.ids.items()))
-    names |= {binding.id: address for address, binding in state.bindings.items() if address not in desired.resources}
-    places = stood([*every.values(), *leaving.values()], strangers(kinds, actual, names), names)
+    names |= {binding.id: address for address, binding in world.state.bindings.items() if address not in desired.resources}
+    places = stood([*decisions.drafts.values(), *decisions.removals.values()], strangers(kinds, world.actual, names), names)
     places |= stood_before(world, decisions, before, names)
-    derived = derivations(kinds, actual, matches.ids, every, mine, gone)
-    steps = requests(kinds, mine, rows, gone, matches.ids, places, derived)
+    derived = derivations(kinds, world.actual, matches.ids, decisions.drafts, drafts, removals)
+    steps = requests(kinds, drafts, rows, removals, matches.ids, places, derived)
+    return RequestedChanges(drafts, removals, rows, names, derived, steps)
+
+
+@dataclass(frozen=True)
+class ReviewedChanges:
+    """What the requests mean for readers and rules. `disclosure`: who can read more, and the steps in the order that keeps readers out.
+
+    `access`: the access tests that fail. `exposures`: what needs consent. `rules`: those that a run which goes through remembers.
+    """
+
+    disclosure: Disclosure
+    access: Tested
+    exposures: tuple[Exposure, ...]
+    rules: Rules | None
+
+
+def _reviewed(world: World, decisions: Decisions, requested: RequestedChanges, before: Actual) -> ReviewedChanges:
+    """Who can read what before and after the requests; from that follow the access tests and what needs consent."""
+    kinds, desired, state, selection = world.kinds, world.desired, world.state, world.selection
+    drafts, removals, names = requested.drafts, requested.removals, requested.names
+    matches = decisions.matches
     about_rules = selection.only is None  # else it is a run about other runs, not about the project
     rules = changed(desired, matches.former.before) if about_rules else None
-    pruned = {removal.kind.name for removal in gone.values() if removal.pruned and removal.active}
-    deleted = {address for address, removal in gone.items() if removal.active and removal.deletes}
+    pruned = {removal.kind.name for removal in removals.values() if removal.pruned and removal.active}
+    deleted = {address for address, removal in removals.items() if removal.active and removal.deletes}
     looser = loosened(desired, state, pruned, deleted) if about_rules else ()
-    disclosed = disclosure(kinds, desired, before, matches.ids, steps, derived)
-    deferred, blocked = _deferred(*mine.values(), *gone.values()), blockages(mine, gone)
-    partial = selection != Selection() or bool(deferred)
-    access = tested(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=bool(blocked))
-    others = [opening for opening in disclosed.openings if not by_transfers(world, opening)]
-    opened = (
-        *audience_lines(kinds, others, mine, names, disclosed.called, before.objects),
+    disclosed = disclosure(kinds, desired, before, matches.ids, requested.steps, requested.derived)
+    partial = selection != Selection() or bool(_deferred(*drafts.values(), *removals.values()))
+    waiting = bool(blockages(drafts, removals))
+    access = tested(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=waiting)
+    openings = [opening for opening in disclosed.openings if not by_transfers(world, opening)]
+    exposed = (
+        *looser,
+        *audience_lines(kinds, openings, drafts, names, disclosed.called, before.objects),
         *windows(disclosed.windows, kinds, disclosed.called, before.objects),
-        *exposures(desired, state, mine, gone, names, freed=freed(desired, state) if about_rules else ()),
-        *given_away(world, mine, disclosed),
+        *exposures(desired, state, drafts, removals, names, freed=freed(desired, state) if about_rules else ()),
+        *given_away(world, drafts, disclosed),
     )
-    exposed = asked((*looser, *opened), state)
-    along = taken_along(kinds, actual, gone, decisions.rearrangements)
+    return ReviewedChanges(disclosed, access, asked(exposed, state), rules)
+
+
+def _shown(
+    world: World, decisions: Decisions, requested: RequestedChanges, reviewed: ReviewedChanges, before: Actual
+) -> Plan:  # fmt: skip
+    """Everything that people and later runs read of it."""
+    kinds, desired, state, actual, selection = world.kinds, world.desired, world.state, world.actual, world.selection
+    drafts, removals, rows, names, derived = requested.drafts, requested.removals, requested.rows, requested.names, requested.derived
+    matches, disclosed, access = decisions.matches, reviewed.disclosure, reviewed.access
+    along = taken_along(kinds, actual, removals, decisions.rearrangements)
+    updates = memory(desired, matches, drafts, removals, whole=selection == Selection(), waiting=decisions.unsettled)
     return Plan(
         project=desired.project,
         environment=desired.environment,
-        changes=(*changes(desired, mine, rows, names, derived), *departures(gone), *along),
+        changes=(*changes(desired, drafts, rows, names, derived), *departures(removals), *along),
         steps=disclosed.steps,
-        questions=disclosed.questions | access.questions | shown_where(world, mine, before),
+        questions=disclosed.questions | access.questions | shown_where(world, drafts, before),
         lists=access.lists | disclosed.lists,
         unmanaged=unmanaged(kinds, desired, state, before, matches),
         unknown=actual.unknown,
         in_doubt=tuple(sorted({intent.address for intent in state.intents})),
-        blocked=blocked,
-        deferred=deferred,
+        blocked=blockages(drafts, removals),
+        deferred=_deferred(*drafts.values(), *removals.values()),
         places=_places(rows),
-        memory=replace(memory(desired, matches, mine, gone, whole=selection == Selection(), waiting=decisions.unsettled), rules=rules),
-        exposures=exposed,
-        consents=consents(exposed, who_reads(disclosed.reach, disclosed.called), mine, names),
-        broken=broken(kinds, actual, mine, gone),
-        forbidden=forbidden(kinds, actual, steps, matches.ids),
+        memory=replace(updates, rules=reviewed.rules),
+        exposures=reviewed.exposures,
+        consents=consents(reviewed.exposures, who_reads(disclosed.reach, disclosed.called), drafts, names),
+        broken=broken(kinds, actual, drafts, removals),
+        forbidden=forbidden(kinds, actual, requested.steps, matches.ids),
         notes=(
             *(f"{address} is included: a target requires it" for address in decisions.required),
-            *remarks(mine),
-            *unshown(mine),
+            *remarks(drafts),
+            *unshown(drafts),
             *decisions.notes,
             *brought_unmanaged(world, decisions),
-            *twins(every, mine),
-            *suffixed(mine, derived),
-            *staying(every, mine),
+            *twins(decisions.drafts, drafts),
+            *suffixed(drafts, derived),
+            *staying(decisions.drafts, drafts),
             *access.notes,
         ),
         violations=access.violations,
-        differing=differing(mine, names),
+        differing=differing(drafts, names),
         strayed=strayed(rows),
         outside=_outside(world, decisions, names) if selection.partial else None,
-        objects={address: draft.id for address, draft in mine.items()} if desired.policies else {},
+        objects={address: draft.id for address, draft in drafts.items()} if desired.policies else {},
         managed=sum(
             1
             for address, resource in desired.resources.items()

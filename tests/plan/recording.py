@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -67,9 +68,12 @@ class World:
                     one.update(values)
 
     def add(self, list: str, like: str, id: str, **values: Any) -> None:
-        """Let somebody else make an object in a list, as a copy of one that is in it."""
-        items = self.answers[list]["items"]
-        items.append({**copy.deepcopy(next(one for one in items if one["id"] == like)), "id": id, **values})
+        """Let somebody else make an object in a list, as a copy of one that is in it, and in that one's container where that shows it."""
+        new = {**copy.deepcopy(next(one for one in self.answers[list]["items"] if one["id"] == like)), "id": id, **values}
+        shown = [items for document in self.answers.values() for item in document.get("items", ()) for items in _lists(item)]
+        for items in (self.answers[list]["items"], *shown):
+            if any(one["id"] == like for one in items):
+                items.append(copy.deepcopy(new))
         if "count" in self.answers[list]:
             self.answers[list]["count"] += 1
 
@@ -80,6 +84,8 @@ class World:
                 del self.answers[path]
             elif "items" in document:
                 document["items"] = [one for one in document["items"] if (one.get("space") or one).get("id") not in ids]
+                for items in (items for item in document["items"] for items in _lists(item)):
+                    items[:] = [one for one in items if one["id"] not in ids]
                 document |= {"count": len(document["items"])} if "count" in document else {}
         self.hidden = (*self.hidden, *ids)
 
@@ -106,6 +112,11 @@ class World:
 def _objects(value: Any) -> list[dict[str, Any]]:
     below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return ([value] if isinstance(value, dict) else []) + [one for part in below for one in _objects(part)]
+
+
+def _lists(item: dict[str, Any]) -> Iterator[list[Any]]:
+    """The lists of objects in an item."""
+    yield from (value for value in item.values() if isinstance(value, list) and all(isinstance(one, dict) and "id" in one for one in value))
 
 
 def recorded_again(root: Path) -> str:
