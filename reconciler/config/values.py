@@ -106,15 +106,19 @@ class FieldReader:
                     return None
                 report(node.at, f"{name} cannot be cleared; remove the line to stop managing it", id="RC-not-clearable")
                 return INVALID
-        failed: list[bool] = []
+            value = self.convert(node, name, report)
+            if value is INVALID:
+                return INVALID
+        else:
+            failed: list[bool] = []
 
-        def noted(at: Source, message: str, *, id: str) -> None:
-            failed.append(True)
-            report(at, message, id=id)
+            def noted(at: Source, message: str, *, id: str) -> None:
+                failed.append(True)
+                report(at, message, id=id)
 
-        value = self.convert(node, name, noted)
-        if failed:
-            return INVALID
+            value = self.convert(node, name, noted)
+            if failed:
+                return INVALID
         try:
             return self.adapter.validator.validate_python(value, strict=True)
         except ValidationError as error:
