@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from annotated_types import Len
 from pydantic import WithJsonSchema
 
-from reconciler.resource import To
+from reconciler.resource import JsonSchema, To
 from reconciler.text.suggest import a
 
 
@@ -24,6 +25,8 @@ def in_words(hint: Any, *, quote: str = "") -> str:
         for extra in extras:
             if isinstance(extra, To):
                 return a(extra.kind)
+            if isinstance(extra, JsonSchema) and inner is Any:
+                return _of_schema(extra.words, quote)
             if isinstance(extra, WithJsonSchema) and extra.json_schema is not None:
                 return _of_schema(extra.json_schema, quote)
         lengths = [
@@ -48,7 +51,7 @@ def in_words(hint: Any, *, quote: str = "") -> str:
     return {str: "text", bool: f"{literal('true')}, {literal('false')}"}.get(hint, "text")
 
 
-def _of_schema(schema: dict[str, Any], quote: str) -> str:
+def _of_schema(schema: Mapping[str, Any], quote: str) -> str:
     """What a type says of itself where Python has no name for it."""
     if "description" in schema:
         return str(schema["description"]).rstrip(".")

@@ -32,8 +32,8 @@ MEANT_MAX: Final = 100  # problems, and anchors, up to which the anchor that was
 # Where PyYAML was built without libyaml, its own parser says the same more slowly and in other words.
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-# What YAML allows, without the line breaks that only YAML 1.1 knows (they would shift every line after them) and byte order marks.
-_FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+# What YAML does not allow, the line breaks that only YAML 1.1 knows (they would shift every line after them) and byte order marks.
+_FORBIDDEN: Final = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
 _MERGE: Final = "<<"
 EMPTY_FILE: Final = "this file is empty"
