@@ -12,9 +12,8 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
 
 import typing_extensions
-from annotated_types import Len
 
-from reconciler.resource import Checked, JsonSchema, Spelled, To, WireForm
+from reconciler.resource import Checked, JsonSchema, Len, Spelled, To, WireForm
 
 UNSURE: Final = object()
 """What stands for a value of which only pydantic knows whether it is right."""
@@ -102,7 +101,7 @@ def _checked(inner: Accept, check: Callable[[Any], Any]) -> Accept:
 
 
 def _sized(inner: Accept, length: Len) -> Accept:
-    least, most = length.min_length, length.max_length
+    least, most = length.least, length.most
 
     def accept(value: Any) -> Any:
         value = inner(value)

@@ -7,9 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
 
-from annotated_types import Len
-
-from reconciler.resource import UNSET, Checked, Exposes, Grant, JsonSchema, Spelled, To, WireForm
+from reconciler.resource import UNSET, Checked, Exposes, Grant, JsonSchema, Len, Spelled, To, WireForm
 from reconciler.resource.audience import MEMBERS, MEMBERS_THROUGH
 from reconciler.resource.conditions import UNSIGNED
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
 
-from annotated_types import Len
-
-from reconciler.resource import Checked, JsonSchema
+from reconciler.resource import Checked, JsonSchema, Len
 from reconciler.resource.conditions import UNSIGNED
 
 DRAFT: Final = "http://json-schema.org/draft-07/schema#"

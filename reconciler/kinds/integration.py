@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NotRequired
 
-from annotated_types import Len
 from typing_extensions import TypedDict
 
 from reconciler.kinds._values import Uri
@@ -16,6 +15,7 @@ from reconciler.resource import (
     Grant,
     JsonSchema,
     Keyed,
+    Len,
     Listing,
     Matching,
     One,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired
 
-from annotated_types import Len
 from typing_extensions import TypedDict
 
 from reconciler.kinds._values import Uri
@@ -20,6 +19,7 @@ from reconciler.resource import (
     Grant,
     JsonSchema,
     Keyed,
+    Len,
     Listing,
     One,
     Permission,

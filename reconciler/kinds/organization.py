@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from annotated_types import Len
-
 from reconciler.kinds._values import LOOSER, ROLES, MemberRole, MergeRules, Uri
 from reconciler.resource import (
     PATCH,
@@ -15,6 +13,7 @@ from reconciler.resource import (
     Exposes,
     JsonSchema,
     Keyed,
+    Len,
     Listing,
     One,
     Permission,

@@ -6,7 +6,7 @@ from reconciler.resource.declare import RESERVED, Resource
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.places import Keyed, ListItem, Place, SingleValue
 from reconciler.resource.registry import Kinds, narrow_kinds
-from reconciler.resource.values import UNSET, Checked, Derived, Foreign, JsonSchema, Matching, Named, Spelled, To, Unset, WireForm
+from reconciler.resource.values import UNSET, Checked, Derived, Foreign, JsonSchema, Len, Matching, Named, Spelled, To, Unset, WireForm
 from reconciler.resource.verbs import DELETE, LIFECYCLE, PATCH, POST, PUT, Verb, Verbs, placeholders
 from reconciler.resource.words import (
     FieldRole,
@@ -48,6 +48,7 @@ __all__ = [
     "Keyed",
     "Kind",
     "Kinds",
+    "Len",
     "ListItem",
     "Listing",
     "Lookup",

@@ -127,6 +127,23 @@ class Checked:
 
 
 @dataclass(frozen=True)
+class Len:
+    """How long a text is, or how many items a list or map has: at least `least`, at most `most` where that is not None.
+
+    Stands in `Annotated[...]`, beside the type. As the one of annotated_types, whose import would take longer than that of all kinds.
+    """
+
+    least: int
+    most: int | None = None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        least = {"min_length": self.least} if self.least else {}
+        most = {"max_length": self.most} if self.most is not None else {}
+        schema: core_schema.CoreSchema = {**handler(source), **least, **most}
+        return schema
+
+
+@dataclass(frozen=True)
 class Matching:
     """A text that a regular expression matches, as pydantic understands it. Stands in `Annotated[...]`, beside `str`."""
 

@@ -9,7 +9,6 @@ from types import NoneType
 from typing import Annotated, Any, Literal, NotRequired
 
 import pytest
-from annotated_types import Len
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import AfterValidator, ValidationError
@@ -20,7 +19,7 @@ from reconciler.config.acceptance import UNSURE, acceptance
 from reconciler.config.values import adapter
 from reconciler.kinds import load
 from reconciler.kinds._values import Email, MergeRules, Proxy, Uri
-from reconciler.resource import Foreign, Named, To
+from reconciler.resource import Foreign, Len, Named, To
 
 FIELDS = {f"{kind.name}.{name}": field.type for kind in load().values() for name, field in kind.fields.items() if field.written}
 REFUSED = object()
