@@ -335,12 +335,12 @@ class Linker:
             done.update(path)
 
     def _declared(self, item: Item) -> Declared:
-        read, nodes = item.values, item.nodes
+        read = item.values
         values = {name: read[name] for name in item.kind.fields if name in read}
         return Declared(
             address=item.address, kind=item.kind.name, values=values, source=item.at,
             parent=item.parent.address if item.parent is not None else None, section=item.section, index=item.index,
-            positions={name: nodes[name].at for name in values if name in nodes},
+            positions={name: node.at for name, node in item.nodes.items()},
             id=self._id(item), previously=tuple([former for former, _ in item.previously]), protect=item.protect, adopt=item.adopt,
             expected=item.expected, lines=dict(item.previously),
         )  # fmt: skip

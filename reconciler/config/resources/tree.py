@@ -33,7 +33,6 @@ from reconciler.config.source.nodes import (
     first_unevaluated,
 )
 from reconciler.config.source.split import INCLUDE, Split, is_split
-from reconciler.config.values import FieldReader
 from reconciler.dataclass import dataclass
 from reconciler.model import Source
 from reconciler.resource import RESERVED, UNSET, FieldRole, Kind, Kinds
@@ -137,8 +136,10 @@ class ResourceTree:
         item = self.items.new(kind, entry, address, parent, entry.key)
         if item is not None:
             item.body = entry.node
-            name = str(kind.place.value_is)
-            self._value(self.shapes[kind.name].readers[name], item, name, entry.node, self.problems.about(address))
+            name, report = str(kind.place.value_is), self.problems.about(address)
+            _refuse_unevaluated(name, entry.node, report)
+            item.nodes[name] = entry.node
+            item.values[name] = self.shapes[kind.name].readers[name].read(entry.node, report)
 
     def _map(self, entry: MapEntry, about: Address | None) -> list[MapEntry]:
         if isinstance(entry.node, Map):
@@ -273,7 +274,8 @@ class ResourceTree:
         report = self.problems.about(item.address)
         if not isinstance(node, Map):
             if shape.bare is not None and isinstance(node, Scalar) and not node.empty and not node.null:
-                self._value(shape.readers[shape.bare], item, shape.bare, node, report)
+                item.nodes[shape.bare] = node
+                item.values[shape.bare] = shape.readers[shape.bare].read(node, report)
                 return
             item.unread = True
             if isinstance(node, Scalar) and node.empty:
@@ -281,12 +283,15 @@ class ResourceTree:
             else:
                 report(node.at, f"{a(item.kind.name)} must be a map, not {described(node)}{_as_a_map(shape, node)}", id="RC-wrong-form")
             return
-        readers = shape.readers
+        readers, values, nodes = shape.readers, item.values, item.nodes
         for name, entry in node.entries.items():
             if name in skip:
                 continue
             if name in readers:
-                self._value(readers[name], item, name, entry.node, report)
+                nodes[name] = value = entry.node
+                if value.__class__ is not Scalar:
+                    _refuse_unevaluated(name, value, report)
+                values[name] = readers[name].read(value, report)
             elif name in shape.sections or name in shape.lists or name in shape.singles:
                 self._below(shape, item, entry)
             elif name in shape.flags:
@@ -297,12 +302,12 @@ class ResourceTree:
                 wrong = unknown_word(self.shapes, shape, item, name)
                 report(entry.at, wrong.message, id=wrong.id)
 
-    def _value(self, reader: FieldReader, item: Item, name: str, node: Node, report: ProblemReport) -> None:
-        item.nodes[name] = node
-        if not isinstance(node, Scalar) and (left := first_unevaluated(node)) is not None:
-            message = f"{name} cannot hold an expression beside forEach, which makes resources, not values; write the value out"
-            report(left.at, message, id="RC-expression-not-allowed")
-        item.values[name] = reader.read(node, report)
+
+def _refuse_unevaluated(name: str, node: Node, report: ProblemReport) -> None:
+    """Report an expression that was not evaluated inside a value that is no scalar."""
+    if not isinstance(node, Scalar) and (left := first_unevaluated(node)) is not None:
+        message = f"{name} cannot hold an expression beside forEach, which makes resources, not values; write the value out"
+        report(left.at, message, id="RC-expression-not-allowed")
 
 
 def _as_a_map(shape: KindShape, node: Node) -> str:
