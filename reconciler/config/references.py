@@ -6,7 +6,7 @@ In: the items of the tree. Out: Desired's resources, implied ones last. Forbidde
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -66,6 +66,24 @@ def _entries(entry: MapEntry | None, problems: Problems, name: str) -> list[MapE
     wrong = empty(name) if nothing else f"{name} must be a map, not {described(entry.node)}; write {{}} for an empty one"
     problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
     return []
+
+
+class Positions(Mapping[str, Source]):
+    """Where each value of a resource is written, by field. Few are asked for, so none is noted before."""
+
+    __slots__ = ("_nodes",)
+
+    def __init__(self, nodes: Mapping[str, Node]) -> None:
+        self._nodes = nodes
+
+    def __getitem__(self, name: str) -> Source:
+        return self._nodes[name].at
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._nodes)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
 
 
 @dataclass(eq=False)
@@ -340,7 +358,7 @@ class Linker:
         return Declared(
             address=item.address, kind=item.kind.name, values=values, source=item.at,
             parent=item.parent.address if item.parent is not None else None, section=item.section, index=item.index,
-            positions={name: node.at for name, node in item.nodes.items()},
+            positions=Positions(item.nodes),
             id=self._id(item), previously=tuple([former for former, _ in item.previously]), protect=item.protect, adopt=item.adopt,
             expected=item.expected, lines=dict(item.previously),
         )  # fmt: skip
