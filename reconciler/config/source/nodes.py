@@ -106,7 +106,7 @@ class List(Marked):
     computed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Each:
     """One element of a `forEach`. `at`: where that stands; `element`: which one, for a sentence; `value`: what it goes over, as written;
     `place`: where the element is written, as far as that is known."""
@@ -117,14 +117,14 @@ class Each:
     place: Source
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class NestedForEach(Map):
     """A map with `forEach` inside what another one made. `scope`: what evaluates its expressions."""
 
     scope: Any
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Generated(Map):
     """What a `forEach` made of its map for one element."""
 
