@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.text.suggest import a
@@ -52,8 +52,7 @@ def _validated(hint: Any, value: Any) -> Any:
     return TypeAdapter(hint).validate_python(value)
 
 
-@dataclass(frozen=True)
-class To:
+class To(NamedTuple):
     """`Annotated[Address, To("space")]`: the value is a reference to a resource of that kind; it becomes an id when it is sent.
 
     `anywhere`: `{id: …}` may name an object of any container, as the service allows.
@@ -100,8 +99,7 @@ class To:
         return self.json_schema
 
 
-@dataclass(frozen=True)
-class WireForm:
+class WireForm(NamedTuple):
     """How a value travels when it is not sent as it is written: `body` makes the request's form, `show` makes the YAML's again.
 
     Both are total and pure, and `body` leaves a request's form as it is. Stands in `Annotated[...]`, beside the type.
@@ -111,8 +109,7 @@ class WireForm:
     show: Callable[[Any], Any]
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(NamedTuple):
     """What a value is besides its type: `check` returns it as it is kept, or raises `ValueError` with what is expected. Total and pure.
 
     Stands in `Annotated[...]`, beside the type. As pydantic's `AfterValidator`, but nothing has to be imported for it.
@@ -126,8 +123,7 @@ class Checked:
         return core_schema.no_info_after_validator_function(self.check, handler(source))
 
 
-@dataclass(frozen=True)
-class Len:
+class Len(NamedTuple):
     """How long a text is, or how many items a list or map has: at least `least`, at most `most` where that is not None.
 
     Stands in `Annotated[...]`, beside the type. As the one of annotated_types, whose import would take longer than that of all kinds.
@@ -143,8 +139,7 @@ class Len:
         return schema
 
 
-@dataclass(frozen=True)
-class Matching:
+class Matching(NamedTuple):
     """A text that a regular expression matches, as pydantic understands it. Stands in `Annotated[...]`, beside `str`."""
 
     pattern: str
@@ -167,8 +162,7 @@ class JsonSchema:
         return {**handler(schema), **self.words}
 
 
-@dataclass(frozen=True)
-class Derived:
+class Derived(NamedTuple):
     """The service makes the value from another one when it creates the object, and never again: a path from a title.
 
     `source`: the field that it is made from: `title` of the object itself, or `space.title` of what its field `space` refers to.
@@ -190,8 +184,7 @@ class Derived:
         return self.source.rpartition(".")[2]
 
 
-@dataclass(frozen=True)
-class Spelled:
+class Spelled(NamedTuple):
     """How a request's value is written in the YAML again, where its type does not tell. Stands in `Annotated[...]`, beside the type.
 
     `write(value, name)`, where `name(kind, id)` is a reference as it is written: a key, or `{id: …}`. Total and pure.

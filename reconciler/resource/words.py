@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.resource.dangers import AddressPart, Exposes
@@ -116,8 +116,7 @@ class FieldRole(Enum):
     LOCAL = "local"  # known to the project and its state only
 
 
-@dataclass(frozen=True)
-class Missed:
+class Missed(NamedTuple):
     """Of a field that refers to a kind: a declared resource of it that no such field names is reported. `rule`: the id of the lint
     rule; `says`: what is said of the resource, after its address (`is on no site`)."""
 
@@ -130,8 +129,7 @@ OnChange = Literal["send", "refuse", "report", "replace"]
 Expires = Literal["", "certificate", "until"]
 
 
-@dataclass(frozen=True)
-class FieldWord:
+class FieldWord(NamedTuple):
     """What `field()` and its siblings return: one field as declared, before its class gives it a name and a type."""
 
     role: FieldRole = FieldRole.VALUE
