@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, Literal, NamedTuple
 
-from reconciler.dataclass import dataclass
 from reconciler.resource.dangers import AddressPart, Exposes
 from reconciler.resource.values import UNSET, Derived
 from reconciler.resource.verbs import Verb
@@ -18,8 +17,7 @@ from reconciler.resource.verbs import Verb
 # -- readings ---------------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Listing:
+class Listing(NamedTuple):
     """All objects of the kind below what fills the path's placeholders; only a listing that ended proves absence.
 
     `each` names a kind whose objects fill a placeholder of that name, one listing an object (spaces: each collection). `ordered`: the
@@ -54,8 +52,7 @@ class Listing:
         return str((self.object(item) or {}).get("id"))
 
 
-@dataclass(frozen=True)
-class Sighting:
+class Sighting(NamedTuple):
     """Objects of the kind that stand whole inside objects of another kind; proves presence, never absence."""
 
     kind: str
@@ -67,8 +64,7 @@ class Sighting:
         return self.kind
 
 
-@dataclass(frozen=True)
-class One:
+class One(NamedTuple):
     """One object by its own id, or, of a kind with `one_per`, by the path of its container; a 404 proves absence."""
 
     path: str
@@ -79,8 +75,7 @@ class One:
         return None
 
 
-@dataclass(frozen=True)
-class Lookup:
+class Lookup(NamedTuple):
     """The objects of the kind that contain what shows one object of the kind `by`: a list, narrowed by its id in `query`.
 
     Read only where a plan must know who can read that object.
