@@ -61,15 +61,18 @@ class Address:
 
     def __new__(cls, parts: tuple[str, ...]) -> Address:
         known = _KNOWN.get(parts)
-        return known if known is not None else cls._made(parts)
-
-    @classmethod
-    def _made(cls, parts: tuple[str, ...]) -> Address:
+        if known is not None:
+            return known
         _check(parts)
         outer = parts[: len(parts) - (2 if len(parts) % 2 else 1)]
+        return cls._made(parts, Address(outer) if outer else None)
+
+    @classmethod
+    def _made(cls, parts: tuple[str, ...], container: Address | None) -> Address:
+        """The address of segments that were checked."""
         address = object.__new__(cls)
         object.__setattr__(address, "parts", parts)
-        object.__setattr__(address, "container", Address(outer) if outer else None)
+        object.__setattr__(address, "container", container)
         object.__setattr__(address, "_text", "/".join(parts))
         with _MAKING:
             return _KNOWN.setdefault(parts, address)
@@ -120,7 +123,13 @@ class Address:
         """The address of `kind` and `key` in this one; without a key, of its singleton. Raises ValueError below a singleton."""
         if self.is_singleton:
             raise ValueError(f"nothing is below {str(self)!r}: it is the only {self.key} of its container")
-        return Address((*self.parts, kind) if key is None else (*self.parts, kind, key))
+        parts = (*self.parts, kind) if key is None else (*self.parts, kind, key)
+        known = _KNOWN.get(parts)
+        if known is not None:
+            return known
+        if _KIND.fullmatch(kind) is None or (key is not None and _KEY.fullmatch(key) is None):
+            _check(parts)  # says what is wrong; the other segments were checked when this address was made
+        return Address._made(parts, self)
 
     def is_within(self, other: Address) -> bool:
         """Whether this address lies below `other`, at any depth; nothing lies within itself."""

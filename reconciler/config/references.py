@@ -6,10 +6,10 @@ In: the items of the tree. Out: Desired's resources, implied ones last. Forbidde
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from reconciler.address import Address, is_key
 from reconciler.config.canonical import canonical
@@ -23,7 +23,7 @@ from reconciler.model.desired import Excluded
 from reconciler.resource import Field, FieldRole, Foreign, Kind, Kinds, Named
 from reconciler.text.suggest import a, closest, did_you_mean
 
-_ATOMS = (str, int, float, bool, type(None), Address, Foreign)
+_ATOMS: Final = frozenset({str, int, float, bool, type(None), Address, Foreign})  # values in which no reference is
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +68,24 @@ def _entries(entry: MapEntry | None, problems: Problems, name: str) -> list[MapE
     return []
 
 
+class Positions(Mapping[str, Source]):
+    """Where each value of a resource is written, by field. Few are asked for, so none is noted before."""
+
+    __slots__ = ("_nodes",)
+
+    def __init__(self, nodes: Mapping[str, Node]) -> None:
+        self._nodes = nodes
+
+    def __getitem__(self, name: str) -> Source:
+        return self._nodes[name].at
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._nodes)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+
 @dataclass(eq=False)
 class Linker:
     """Turns items into `Declared`, looking every reference up."""
@@ -88,7 +106,8 @@ class Linker:
         """Every resource in its canonical order, containers before contents; call it once."""
         named = self._named_by_default()
         for item in self.items.values():
-            self._default(item, named)
+            if item.kind.name in self.defaults:
+                self._default(item, named)
             self._resolve_all(item)
         for item in self.items.values():
             self._first(item)
@@ -105,7 +124,8 @@ class Linker:
         silent = replace(self, problems=Problems([]), items=every, gone={}, implied={}, _seeds={}, _known={}, _places={})
         named = silent._named_by_default()
         for item in items:
-            silent._default(item, named)
+            if item.kind.name in self.defaults:
+                silent._default(item, named)
             silent._resolve_all(item)
         return {item.address: Excluded(silent._declared(item), self.gone[item.address]) for item in items}
 
@@ -125,7 +145,7 @@ class Linker:
         return addresses
 
     def _default(self, item: Item, named: set[Address]) -> None:
-        for name, default in self.defaults.get(item.kind.name, {}).items():
+        for name, default in self.defaults[item.kind.name].items():
             if name in item.patched:
                 self.taken.add((item.kind.name, name))  # in other environments
             if name in item.values:
@@ -134,7 +154,7 @@ class Linker:
                 continue
             item.values[name] = default.value
             item.nodes[name] = default.node
-            item.given.add(name)
+            item.given |= {name}
             self.taken.add((item.kind.name, name))
 
     def unused(self) -> dict[str, Source]:
@@ -145,12 +165,13 @@ class Linker:
     # -- references ----------------------------------------------------------------------------------------------------------------
 
     def _resolve_all(self, item: Item) -> None:
-        for name, value in item.values.items():
-            if not isinstance(value, _ATOMS) and value is not INVALID:
-                item.values[name] = self._resolve(value, item, item.kind.fields[name])
+        values = item.values
+        for name, value in values.items():
+            if value.__class__ not in _ATOMS and value is not INVALID:
+                values[name] = self._resolve(value, item, item.kind.fields[name])
         seed = item.kind.seed
-        if seed is not None and isinstance(item.values.get(seed.name), Address):
-            self._seeds[item.address] = (item.values[seed.name], item.nodes[seed.name].at)
+        if seed is not None and isinstance(values.get(seed.name), Address):
+            self._seeds[item.address] = (values[seed.name], item.nodes[seed.name].at)
 
     def _resolve(self, value: Any, item: Item, of: Field) -> Any:
         if isinstance(value, Named):
@@ -164,14 +185,14 @@ class Linker:
         return value
 
     def _look_up(self, value: Named, item: Item, of: Field) -> Any:
+        address = self._address(item, value)
+        if address is not None and (address in self.items or address in self.implied):
+            return address
         at = self._whence(item.nodes[of.name], value.key)
         about: Address | str = f"defaults.{item.kind.name}" if of.name in item.given else item.address
-        address = self._address(item, value)
         if address is None:
             self.problems.add(at, f"{of.name} is {shown(value.key)}, which is not the key of {a(value.kind)}", about, id="RC-not-a-key")
             return INVALID
-        if address in self.items or address in self.implied:
-            return address
         kind = self.kinds[value.kind]
         if kind.undeclared:
             self.imply(address, kind, at)
@@ -266,25 +287,29 @@ class Linker:
             if name in item.values:
                 says = f"expect.{name} is not allowed here: {name} is written, so nothing derives it"
                 self.problems.add(expected.source, says, about, id="RC-expect-not-allowed")
-        for name, declared_field in kind.fields.items():
-            if declared_field.required and name not in item.values and name not in item.meant:
+        for name in self.shapes[kind.name].required:
+            if name not in item.values and name not in item.meant:
                 self.problems.add(item.at, f"{name} is missing", about, id="RC-missing-field")
-        create = kind.api.get("create")
-        if create is not None and create.copies is not None and item.id is None and not {create.copies, "id"} & {*item.values, *item.meant}:
-            wrong = f"{create.copies} or id is missing: a new {kind.name} is a copy of another one, and id adopts one that exists"
+        create = kind.api.get("create") if item.id is None else None
+        copied = create.copies if create is not None else None
+        if copied is not None and copied not in item.values and {copied, "id"}.isdisjoint(item.meant):
+            wrong = f"{copied} or id is missing: a new {kind.name} is a copy of another one, and id adopts one that exists"
             self.problems.add(item.at, wrong, about, id="RC-missing-field")
 
     def _twice(self) -> None:
         """Report an id, or a value that must be unique among siblings, that two resources claim."""
         claims: dict[tuple[object, ...], Item] = {}
         for item in self.items.values():
+            unique = self.shapes[item.kind.name].unique
+            if item.id is None and not unique:
+                continue
             inside = item.kind.inside
             level = item.parent.address if item.parent is not None and inside is not None and inside.on_change == "replace" else None
             scope = (item.address.container,) if item.kind.local_ids else ()
             said: list[tuple[str, object, tuple[object, ...]]] = [("id", item.id, scope)] if item.id is not None else []
-            for name, declared_field in item.kind.fields.items():
+            for name in unique:
                 value = item.values.get(name)
-                if declared_field.unique and isinstance(value, str) and name not in item.given:
+                if isinstance(value, str) and name not in item.given:
                     said.append((name, value, (item.address.container, level)))
             for name, value, where in said:
                 other = claims.setdefault((item.kind.name, name, value, *where), item)
@@ -328,12 +353,13 @@ class Linker:
             done.update(path)
 
     def _declared(self, item: Item) -> Declared:
-        values = {name: item.values[name] for name in item.kind.fields if name in item.values}
+        read = item.values
+        values = {name: read[name] for name in item.kind.fields if name in read}
         return Declared(
             address=item.address, kind=item.kind.name, values=values, source=item.at,
             parent=item.parent.address if item.parent is not None else None, section=item.section, index=item.index,
-            positions={name: item.nodes[name].at for name in values if name in item.nodes},
-            id=self._id(item), previously=tuple(address for address, _ in item.previously), protect=item.protect, adopt=item.adopt,
+            positions=Positions(item.nodes),
+            id=self._id(item), previously=tuple([former for former, _ in item.previously]), protect=item.protect, adopt=item.adopt,
             expected=item.expected, lines=dict(item.previously),
         )  # fmt: skip
 

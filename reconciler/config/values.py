@@ -13,11 +13,11 @@ import operator
 import sys
 from collections.abc import Callable
 from types import UnionType
-from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
 
 import typing_extensions
-from pydantic import TypeAdapter, ValidationError
 
+from reconciler.config.acceptance import UNSURE, Accept, acceptance
 from reconciler.config.messages import cause_of_value, sentence
 from reconciler.config.source.nodes import (
     UNREAD,
@@ -43,6 +43,9 @@ from reconciler.model import Source
 from reconciler.resource import Field, FieldRole, Foreign, Kind, Named, To
 from reconciler.text.suggest import a, did_you_mean
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 INVALID: Final = object()
 """What stands for a value that could not be had; its problem is reported."""
 
@@ -64,14 +67,14 @@ class Outside(dict[str, str]):
 
 @dataclass(frozen=True, eq=False)
 class FieldReader:
-    """One field, compiled. `convert` and `adapter` follow from the annotation alone. `name`: what it is called where it is written.
+    """One field, compiled. `convert` and `accept` follow from the annotation alone. `name`: what it is called where it is written.
 
     `known`: the values of texts that were read before; a text of YAML has one value, wherever it is written.
     """
 
     field: Field
     convert: Convert
-    adapter: TypeAdapter[Any]
+    accept: Accept
     name: str
     known: dict[tuple[str, bool], Any] = dataclasses.field(default_factory=dict)
 
@@ -106,21 +109,32 @@ class FieldReader:
                     return None
                 report(node.at, f"{name} cannot be cleared; remove the line to stop managing it", id="RC-not-clearable")
                 return INVALID
-        failed: list[bool] = []
+            value = self.convert(node, name, report)
+            if value is INVALID:
+                return INVALID
+        else:
+            failed: list[bool] = []
 
-        def noted(at: Source, message: str, *, id: str) -> None:
-            failed.append(True)
-            report(at, message, id=id)
+            def noted(at: Source, message: str, *, id: str) -> None:
+                failed.append(True)
+                report(at, message, id=id)
 
-        value = self.convert(node, name, noted)
-        if failed:
-            return INVALID
+            value = self.convert(node, name, noted)
+            if failed:
+                return INVALID
+        accepted = self.accept(value)
+        return accepted if accepted is not UNSURE else self._validated(value, node, report)
+
+    def _validated(self, value: Any, node: Node, report: ProblemReport) -> Any:
+        """What pydantic makes of a value; INVALID, with what it says, where it refuses it."""
+        from pydantic import ValidationError
+
         try:
-            return self.adapter.validator.validate_python(value, strict=True)
+            return adapter(self.field.type).validator.validate_python(value, strict=True)
         except ValidationError as error:
             for one in error.errors(include_url=False):
                 part = _part(node, one["loc"])
-                report(part.at, sentence(name, one, part), id=cause_of_value(one))
+                report(part.at, sentence(self.name, one, part), id=cause_of_value(one))
             return INVALID
 
 
@@ -137,7 +151,7 @@ def readers(kind: Kind) -> dict[str, FieldReader]:
     """A reader for each field that users write, the one the key is included."""
     fields = {name: field for name, field in kind.fields.items() if field.role in (FieldRole.VALUE, FieldRole.SEED, FieldRole.LOCAL)}
     whole = {kind.place.value_is: kind.place.section_in(kind.within)}
-    return {name: FieldReader(field, compiled(field.type), adapter(field.type), whole.get(name, name)) for name, field in fields.items()}
+    return {name: FieldReader(field, compiled(field.type), acceptance(field.type), whole.get(name, name)) for name, field in fields.items()}
 
 
 # -- by type -----------------------------------------------------------------------------------------------------------------------
@@ -311,7 +325,9 @@ def _record(hint: Any) -> Convert:
 
 @functools.cache
 def adapter(hint: Any) -> TypeAdapter[Any]:
-    """Validates data of a type; compiled once a process, as the declared types are."""
+    """Validates data of a type; compiled once a process, as the declared types are, and only where something asks for it."""
+    from pydantic import TypeAdapter
+
     return TypeAdapter(_portable(hint))
 
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, WithJsonSchema
-from pydantic_core import PydanticCustomError
-
-from reconciler.resource import UNSET, WireForm
+from reconciler.resource import UNSET, Checked, JsonSchema, WireForm
 
 
 def _paragraph(line: str) -> dict[str, Any]:
@@ -67,14 +64,14 @@ def _checked(value: Any) -> Any:
         return _body(value)
     if isinstance(value, Mapping) and value.get("object") == "document" and has_content(value):
         return _body(dict(value))
-    raise PydanticCustomError("rich_text", "expected a text, or the service's own document: {{object: document, nodes: […]}}")
+    raise ValueError("expected a text, or the service's own document: {object: document, nodes: […]}")
 
 
 RichText = Annotated[
     Any,
     WireForm(body=_body, show=_shown),
-    BeforeValidator(_checked),
-    WithJsonSchema(
+    Checked(_checked),
+    JsonSchema(
         {
             "description": "Text, or a rich document as the service has it.",
             "anyOf": [

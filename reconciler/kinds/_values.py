@@ -7,12 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
 
-from annotated_types import Len
-from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJsonSchema
-from pydantic_core import PydanticCustomError
-
-from reconciler.address import Address
-from reconciler.resource import UNSET, Exposes, Grant, Spelled, To, WireForm
+from reconciler.resource import UNSET, Checked, Exposes, Grant, JsonSchema, Len, Spelled, To, WireForm
 from reconciler.resource.audience import MEMBERS, MEMBERS_THROUGH
 from reconciler.resource.conditions import UNSIGNED
 
@@ -86,33 +81,29 @@ _PROXY: Final = r"^(?:[A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]+\.[A-Za-z]{2,}(?:/[A-Za-z0
 def _uri(value: str) -> str:
     rest = value.partition(":")[2]
     if not value.isascii() or re.fullmatch(_URI, value) is None or rest in ("", "//") or re.search(r"%(?![0-9A-Fa-f]{2})", value):
-        raise PydanticCustomError("uri", "expected a URL such as https://acme.example/x, with other characters escaped as %41")
+        raise ValueError("expected a URL such as https://acme.example/x, with other characters escaped as %41")
     if re.match(r"https?:", value, re.IGNORECASE) and not re.match(r"//[^/?#]", rest):
-        raise PydanticCustomError("uri", "expected a URL with a host, such as https://acme.example/x")
+        raise ValueError("expected a URL with a host, such as https://acme.example/x")
     return value
 
 
 def _proxy(value: str) -> str:
     if re.fullmatch(_PROXY, value) is None:
-        raise PydanticCustomError(
-            "proxy",
-            "expected a host and a path, such as acme.example/docs: no https://, no port, and only letters, digits, - and _ "
-            "between slashes",
+        raise ValueError(
+            "expected a host and a path, such as acme.example/docs: no https://, no port, and only letters, digits, - and _ between slashes"
         )
     return value
 
 
-Uri = Annotated[str, Len(1, URI_MAX), AfterValidator(_uri), Field(json_schema_extra={"format": "uri"}, examples=["https://acme.example/x"])]
+Uri = Annotated[str, Len(1, URI_MAX), Checked(_uri), JsonSchema({"format": "uri", "examples": ["https://acme.example/x"]})]
 """An absolute address."""
 
-Proxy = Annotated[str, Len(1, 512), AfterValidator(_proxy), Field(json_schema_extra={"pattern": _PROXY}, examples=["acme.example/docs"])]
+Proxy = Annotated[str, Len(1, 512), Checked(_proxy), JsonSchema({"pattern": _PROXY, "examples": ["acme.example/docs"]})]
 """A host and at least one segment of a path."""
 
 Icon = Annotated[Annotated[str, Len(1, 50)] | None, BLANK_IS_NULL]
 Condition = Annotated[str, Len(1, 1024)]
 Path = Annotated[str, Len(1, 100)]
-
-_REVIEWERS: TypeAdapter[Any] = TypeAdapter(list[Annotated[Address, To("member")]])
 
 
 def _merge_rules(value: Any) -> Any:
@@ -120,11 +111,11 @@ def _merge_rules(value: Any) -> Any:
     if value in ("inherit", "none"):
         return {"type": value}
     if isinstance(value, Mapping) and set(value) == {"reviewers"} and isinstance(value["reviewers"], list):
-        users = _REVIEWERS.validate_python(value["reviewers"])
+        users = To("member").parts(value["reviewers"])
         return {"type": "rules", "rules": [{"rule": "require_specific_reviewers", "users": users}]}
     if isinstance(value, Mapping) and isinstance(value.get("type"), str):
         return dict(value)
-    raise PydanticCustomError("merge_rules", "expected inherit, none, {{reviewers: [e-mail, …]}} or the service's own object with a type")
+    raise ValueError("expected inherit, none, {reviewers: [e-mail, …]} or the service's own object with a type")
 
 
 def _merge_rules_written(value: Any, name: Callable[[str, str], Any]) -> Any:
@@ -153,15 +144,15 @@ def path_of_title(raw: Mapping[str, Any]) -> Any:
 MergeRules = Annotated[
     Any,
     Spelled(_merge_rules_written),
-    BeforeValidator(_merge_rules),
-    WithJsonSchema(
+    Checked(_merge_rules),
+    JsonSchema(
         {
             "description": "inherit, none, {reviewers: [e-mail, …]}, or the service's own object for other rules.",
             "anyOf": [
                 {"enum": ["inherit", "none"]},
                 {
                     "type": "object",
-                    "properties": {"reviewers": {"type": "array", "items": TypeAdapter(Annotated[Address, To("member")]).json_schema()}},
+                    "properties": {"reviewers": {"type": "array", "items": To("member").json_schema}},
                     "required": ["reviewers"],
                     "additionalProperties": False,
                 },
@@ -203,9 +194,9 @@ def _lower(value: Any) -> Any:
 def _email(value: str) -> str:
     name, _, host = value.partition("@")
     if not name or not host or "@" in host:
-        raise PydanticCustomError("email", "expected an e-mail address such as ada@acme.example")
+        raise ValueError("expected an e-mail address such as ada@acme.example")
     return value.lower()
 
 
-Email = Annotated[str, AfterValidator(_email), WireForm(body=_lower, show=_lower), Field(examples=["ada@acme.example"])]
+Email = Annotated[str, Checked(_email), WireForm(body=_lower, show=_lower), JsonSchema({"examples": ["ada@acme.example"]})]
 """An e-mail address; upper and lower case are the same."""

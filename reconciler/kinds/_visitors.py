@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
 
-from annotated_types import Len
-from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
-
+from reconciler.resource import Checked, JsonSchema, Len
 from reconciler.resource.conditions import UNSIGNED
 
 DRAFT: Final = "http://json-schema.org/draft-07/schema#"
@@ -63,9 +60,9 @@ def _visitors(schema: dict[str, Any]) -> dict[str, Any]:
     if not wrong and schema["properties"].get(UNSIGNED, {}).get("type", "object") != "object":
         wrong = [(f"properties.{UNSIGNED}", "expected type: object")]
     if wrong:
-        raise PydanticCustomError("visitors", "{wrong}", {"wrong": ": ".join(filter(None, wrong[0]))})
+        raise ValueError(": ".join(filter(None, wrong[0])))
     return schema
 
 
-VisitorSchema = Annotated[dict[str, Any], Len(1), AfterValidator(_visitors), Field(examples=[EXAMPLE])]
+VisitorSchema = Annotated[dict[str, Any], Len(1), Checked(_visitors), JsonSchema({"examples": [EXAMPLE]})]
 """Attributes of visitors: booleans, texts with or without an `enum`, numbers, lists of these, and objects of all these."""

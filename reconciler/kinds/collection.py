@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from annotated_types import Len
-
 from reconciler.kinds._values import NODES, Level, level_of_members
 from reconciler.resource import (
     DELETE,
@@ -13,6 +11,7 @@ from reconciler.resource import (
     POST,
     Audience,
     Exposes,
+    Len,
     Listing,
     ListItem,
     One,

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from annotated_types import Len
-
 from reconciler.kinds._values import Icon
-from reconciler.resource import DELETE, PATCH, POST, Listing, ListItem, Permission, Resource, Verbs, field, inside, within
+from reconciler.resource import DELETE, PATCH, POST, Len, Listing, ListItem, Permission, Resource, Verbs, field, inside, within
 
 
 class Group(

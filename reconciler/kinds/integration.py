@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NotRequired
 
-from annotated_types import Len
-from pydantic import Field
 from typing_extensions import TypedDict
 
 from reconciler.kinds._values import Uri
@@ -15,8 +13,11 @@ from reconciler.resource import (
     Audience,
     Exposes,
     Grant,
+    JsonSchema,
     Keyed,
+    Len,
     Listing,
+    Matching,
     One,
     Permission,
     Resource,
@@ -35,9 +36,9 @@ class ExternalLink(TypedDict):
     label: NotRequired[str]
 
 
-Name = Annotated[str, Len(1, 100), Field(pattern=r"^[A-Za-z0-9._-]+$", examples=["acme-analytics"])]
-Image = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/\s]*=*\s*$", examples=["iVBORw0KGgo="])]
-Manifest = Annotated[dict[str, Any], Field(examples=[{"id": "chart", "title": "Chart"}])]
+Name = Annotated[str, Len(1, 100), Matching(r"^[A-Za-z0-9._-]+$"), JsonSchema({"examples": ["acme-analytics"]})]
+Image = Annotated[str, Matching(r"^[A-Za-z0-9+/\s]*=*\s*$"), JsonSchema({"examples": ["iVBORw0KGgo="]})]
+Manifest = Annotated[dict[str, Any], JsonSchema({"examples": [{"id": "chart", "title": "Chart"}]})]
 
 
 class Integration(

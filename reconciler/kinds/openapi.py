@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired
 
-from annotated_types import Len
-from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from reconciler.kinds._values import Uri
@@ -17,9 +14,12 @@ from reconciler.resource import (
     PUT,
     UNSET,
     Audience,
+    Checked,
     Exposes,
     Grant,
+    JsonSchema,
     Keyed,
+    Len,
     Listing,
     One,
     Permission,
@@ -42,7 +42,7 @@ class DocumentSource(TypedDict):
 
 def _either(source: DocumentSource) -> DocumentSource:
     if len(source) != 1:
-        raise PydanticCustomError("source", "expected either {{url: https://…}} or {{text: …}}, the document itself")
+        raise ValueError("expected either {url: https://…} or {text: …}, the document itself")
     return source
 
 
@@ -51,7 +51,7 @@ def _source(raw: Mapping[str, Any]) -> Any:
     return {"url": raw["sourceURL"]} if "sourceURL" in raw else UNSET
 
 
-_EITHER = Field(json_schema_extra={"minProperties": 1, "maxProperties": 1}, examples=[{"url": "https://acme.example/openapi.json"}])
+_EITHER = JsonSchema({"minProperties": 1, "maxProperties": 1, "examples": [{"url": "https://acme.example/openapi.json"}]})
 
 
 class OpenApi(
@@ -78,7 +78,7 @@ class OpenApi(
 
     organization = within("organization")
     slug: Annotated[str, Len(1, 100)] = field(on=(), key=True)
-    source: Annotated[DocumentSource, AfterValidator(_either), _EITHER] = field(
+    source: Annotated[DocumentSource, Checked(_either), _EITHER] = field(
         "The URL of the document, or the document itself.", on=("create", "refresh"), read=_source, required=True
     )
     visibility: Literal["private", "public"] = field(

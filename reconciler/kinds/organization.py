@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from annotated_types import Len
-from pydantic import BeforeValidator, TypeAdapter, WithJsonSchema
-from pydantic_core import PydanticCustomError
-
-from reconciler.address import Address
 from reconciler.kinds._values import LOOSER, ROLES, MemberRole, MergeRules, Uri
-from reconciler.resource import PATCH, UNSET, Exposes, Keyed, Listing, One, Permission, Resource, Spelled, To, Verbs, field
+from reconciler.resource import (
+    PATCH,
+    UNSET,
+    Checked,
+    Exposes,
+    JsonSchema,
+    Keyed,
+    Len,
+    Listing,
+    One,
+    Permission,
+    Resource,
+    Spelled,
+    To,
+    Verbs,
+    field,
+)
 
-_SITE: TypeAdapter[Any] = TypeAdapter(Annotated[Address, To("site")])
+_SITE = To("site")
 
 
 def _default_content(value: Any) -> Any:
@@ -21,8 +32,8 @@ def _default_content(value: Any) -> Any:
     if value is None:
         return None
     if isinstance(value, Mapping) and set(value) == {"site"}:
-        return {"type": "site", "site": _SITE.validate_python(value["site"])}
-    raise PydanticCustomError("default_content", "expected {{site: KEY}} or null")
+        return {"type": "site", "site": _SITE.part(value["site"])}
+    raise ValueError("expected {site: KEY} or null")
 
 
 def _seen_content(raw: Mapping[str, Any]) -> Any:
@@ -42,11 +53,11 @@ def _written(value: Any, name: Callable[[str, str], Any]) -> Any:
 DefaultContent = Annotated[
     Any,
     Spelled(_written),
-    BeforeValidator(_default_content),
-    WithJsonSchema(
+    Checked(_default_content),
+    JsonSchema(
         {
             "anyOf": [
-                {"type": "object", "properties": {"site": _SITE.json_schema()}, "required": ["site"], "additionalProperties": False},
+                {"type": "object", "properties": {"site": _SITE.json_schema}, "required": ["site"], "additionalProperties": False},
                 {"type": "null"},
             ]
         }

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from annotated_types import Len
-
 from reconciler.address import Address
 from reconciler.kinds._values import ROLES, MemberRole, Uri
 from reconciler.resource import (
@@ -16,6 +14,7 @@ from reconciler.resource import (
     UNSET,
     Exposes,
     Keyed,
+    Len,
     Listing,
     Needed,
     One,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from annotated_types import Len
-
 from reconciler.kinds._values import BLANK_IS_NULL, CONDITION, Condition, Icon, Path, path_of_title, slug, visitor_condition
 from reconciler.resource import (
     DELETE,
@@ -13,6 +11,7 @@ from reconciler.resource import (
     POST,
     Audience,
     Derived,
+    Len,
     Listing,
     ListItem,
     Permission,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
-from annotated_types import Len
-
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -15,6 +13,7 @@ from reconciler.resource import (
     Exposes,
     Grant,
     Keyed,
+    Len,
     Listing,
     Permission,
     PublishedField,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from annotated_types import Len
 from typing_extensions import TypedDict
 
 from reconciler.kinds._values import Path, Proxy, slug
@@ -19,6 +18,7 @@ from reconciler.resource import (
     Exposes,
     Grant,
     Keyed,
+    Len,
     Listing,
     Lookup,
     One,

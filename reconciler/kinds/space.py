@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from annotated_types import Len
-
 from reconciler.address import Address
 from reconciler.kinds._values import BLANK_IS_NULL, LOOSER, NODES, Language, Level, MergeRules, level_of_members
 from reconciler.resource import (
@@ -16,6 +14,7 @@ from reconciler.resource import (
     Audience,
     Exposes,
     Grant,
+    Len,
     Listing,
     ListItem,
     One,

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from annotated_types import Len
-
 from reconciler.address import Address
-from reconciler.resource import DELETE, PATCH, PUT, Keyed, Listing, Missed, One, Permission, Resource, To, Verbs, field, within
+from reconciler.resource import DELETE, PATCH, PUT, Keyed, Len, Listing, Missed, One, Permission, Resource, To, Verbs, field, within
 
 
 class Team(

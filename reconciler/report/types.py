@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from annotated_types import Len
+import annotated_types
 from pydantic import WithJsonSchema
 
-from reconciler.resource import To
+from reconciler.resource import JsonSchema, Len, To
 from reconciler.text.suggest import a
 
 
@@ -24,13 +25,11 @@ def in_words(hint: Any, *, quote: str = "") -> str:
         for extra in extras:
             if isinstance(extra, To):
                 return a(extra.kind)
+            if isinstance(extra, JsonSchema) and inner is Any:
+                return _of_schema(extra.words, quote)
             if isinstance(extra, WithJsonSchema) and extra.json_schema is not None:
                 return _of_schema(extra.json_schema, quote)
-        lengths = [
-            f"{extra.min_length} to {extra.max_length} characters" if extra.max_length is not None else "not empty"
-            for extra in extras
-            if isinstance(extra, Len)
-        ]
+        lengths = [length for extra in extras if (length := _length(extra))]
         return f"text, {lengths[0]}" if lengths and get_origin(inner) is not dict else in_words(inner, quote=quote)
     if origin is Literal:
         return ", ".join(literal(value) for value in args)
@@ -48,7 +47,16 @@ def in_words(hint: Any, *, quote: str = "") -> str:
     return {str: "text", bool: f"{literal('true')}, {literal('false')}"}.get(hint, "text")
 
 
-def _of_schema(schema: dict[str, Any], quote: str) -> str:
+def _length(extra: Any) -> str:
+    """How long a text is; "" where it may have any length."""
+    if isinstance(extra, annotated_types.Len):
+        return _length(Len(extra.min_length, extra.max_length))
+    if not isinstance(extra, Len):
+        return ""
+    return f"{extra.least} to {extra.most} characters" if extra.most is not None else "not empty"
+
+
+def _of_schema(schema: Mapping[str, Any], quote: str) -> str:
     """What a type says of itself where Python has no name for it."""
     if "description" in schema:
         return str(schema["description"]).rstrip(".")

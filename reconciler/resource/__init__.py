@@ -6,7 +6,7 @@ from reconciler.resource.declare import RESERVED, Resource
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.places import Keyed, ListItem, Place, SingleValue
 from reconciler.resource.registry import Kinds, narrow_kinds
-from reconciler.resource.values import UNSET, Derived, Foreign, Named, Spelled, To, Unset, WireForm
+from reconciler.resource.values import UNSET, Checked, Derived, Foreign, JsonSchema, Len, Matching, Named, Spelled, To, Unset, WireForm
 from reconciler.resource.verbs import DELETE, LIFECYCLE, PATCH, POST, PUT, Verb, Verbs, placeholders
 from reconciler.resource.words import (
     FieldRole,
@@ -37,18 +37,22 @@ __all__ = [
     "RESERVED",
     "UNSET",
     "Audience",
+    "Checked",
     "Derived",
     "Exposes",
     "Field",
     "FieldRole",
     "Foreign",
     "Grant",
+    "JsonSchema",
     "Keyed",
     "Kind",
     "Kinds",
+    "Len",
     "ListItem",
     "Listing",
     "Lookup",
+    "Matching",
     "Missed",
     "Named",
     "Needed",

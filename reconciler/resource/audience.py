@@ -6,7 +6,7 @@ The model behind them is in `docs/decisions/0007-audiences.md`; `plan/audience.p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 
@@ -55,8 +55,7 @@ Values = Mapping[str, Any]
 """The fields of an object in the request form; UNSET where nothing is known."""
 
 
-@dataclass(frozen=True)
-class Audience:
+class Audience(NamedTuple):
     """Who can read the objects of a kind.
 
     `gates`: the fields that `grants`, `condition` and `admits` look at. `grants`: the readers that those fields admit. `condition`: the

@@ -4,15 +4,12 @@ object shows that the service has not finished with it. Frozen data."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
-
-from reconciler.dataclass import dataclass
+from typing import Any, Literal, NamedTuple
 
 AddressPart = Literal["", "segment", "whole"]
 
 
-@dataclass(frozen=True)
-class Exposes:
+class Exposes(NamedTuple):
     """Which changes of a field open something or take a protection away; all values in the request's form.
 
     `says`: what is then so, as the end of a sentence. `order`: the values from closed to open; one that is not listed, or not known,
@@ -42,8 +39,7 @@ class Exposes:
         return self.order.index(value) + 1 if value in self.order else 0
 
 
-@dataclass(frozen=True)
-class PublishedField:
+class PublishedField(NamedTuple):
     """Where an object says at which published URL it is read: a dotted path.
 
     `unless`: (field, value): with that value nobody reads it there, nor what stands within it. `secret`: the address is never shown.
@@ -54,16 +50,14 @@ class PublishedField:
     secret: bool = False
 
 
-@dataclass(frozen=True)
-class Permission:
+class Permission(NamedTuple):
     """The flag among an object's `permissions` that a request wants. `of`: the kind of the container that has it; None for the object."""
 
     flag: str
     of: str | None = None
 
 
-@dataclass(frozen=True)
-class ProcessingField:
+class ProcessingField(NamedTuple):
     """Where an object shows how far the service is with what it makes of it; all are dotted paths of the answer.
 
     `state`: with one of the values `done`, it has finished. `error`: shows something only where it could not. `changed_at`: when the object
@@ -76,8 +70,7 @@ class ProcessingField:
     error: str = ""
 
 
-@dataclass(frozen=True)
-class Needed:
+class Needed(NamedTuple):
     """An object of this kind is in use while a field of its fixed container has that value; the last one is always in use."""
 
     field: str

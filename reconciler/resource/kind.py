@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Final
 
-from pydantic import TypeAdapter
-
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.resource.audience import Audience
@@ -70,15 +68,6 @@ class Field:
     whom: bool = False
     differs: str = ""
     missed: Missed | None = None
-
-    @cached_property
-    def adapter(self) -> TypeAdapter[Any]:
-        """Validates a value written in the YAML; use `validate`."""
-        return TypeAdapter(self.type)
-
-    def validate(self, value: Any) -> Any:
-        """The value as the engine keeps it. Raises pydantic's `ValidationError`. Strict: the scalars already have the field's types."""
-        return self.adapter.validate_python(value, strict=True)
 
     @cached_property
     def container(self) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from enum import Enum
-from typing import Any, Final, Literal
-
-from pydantic_core import PydanticCustomError, core_schema
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.text.suggest import a
+
+if TYPE_CHECKING:
+    from pydantic_core import core_schema
 
 
 class _Unset(Enum):
@@ -45,8 +46,13 @@ class Foreign:
     kind: str = field(default="", compare=False)  # "": it may belong to anybody
 
 
-@dataclass(frozen=True)
-class To:
+def _validated(hint: Any, value: Any) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(hint).validate_python(value)
+
+
+class To(NamedTuple):
     """`Annotated[Address, To("space")]`: the value is a reference to a resource of that kind; it becomes an id when it is sent.
 
     `anywhere`: `{id: …}` may name an object of any container, as the service allows.
@@ -55,26 +61,45 @@ class To:
     kind: str
     anywhere: bool = False
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        def named(value: Any) -> Named | Foreign:
-            if isinstance(value, str):
-                return Named(self.kind, value)
-            if isinstance(value, Mapping) and set(value) == {"id"} and isinstance(value["id"], str):
-                return Foreign(value["id"], "" if self.anywhere else self.kind)
-            raise PydanticCustomError(
-                "reference", "expected the key of {kind}, or {{id: …}} for one outside the project", {"kind": a(self.kind)}
-            )
+    def reference(self, value: Any) -> Named | Foreign:
+        """What a written reference names. Raises `ValueError` for what is none."""
+        if isinstance(value, str):
+            return Named(self.kind, value)
+        if isinstance(value, Mapping) and set(value) == {"id"} and isinstance(value["id"], str):
+            return Foreign(value["id"], "" if self.anywhere else self.kind)
+        raise ValueError(f"expected the key of {a(self.kind)}, or {{id: …}} for one outside the project")
 
-        return core_schema.no_info_plain_validator_function(named)
+    def part(self, value: Any) -> Named | Foreign:
+        """The same for a part of a value. Raises pydantic's `ValidationError`, which quotes the part, not the whole."""
+        try:
+            return self.reference(value)
+        except ValueError:
+            return _validated(Annotated[Any, self], value)  # type: ignore[no-any-return]
 
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+    def parts(self, values: list[Any]) -> list[Named | Foreign]:
+        """The same for each item of a list. Raises pydantic's `ValidationError`, which says which of them is none."""
+        try:
+            return [self.reference(value) for value in values]
+        except ValueError:
+            return _validated(list[Annotated[Any, self]], values)  # type: ignore[no-any-return]
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        """The JSON Schema of a written reference."""
         text = {"type": "string"}
         outside = {"type": "object", "properties": {"id": text}, "required": ["id"], "additionalProperties": False}
         return {"description": f"The key of {a(self.kind)}, or {{id: …}} for one outside the project.", "anyOf": [text, outside]}
 
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        from pydantic_core import core_schema
 
-@dataclass(frozen=True)
-class WireForm:
+        return core_schema.no_info_plain_validator_function(self.reference)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return self.json_schema
+
+
+class WireForm(NamedTuple):
     """How a value travels when it is not sent as it is written: `body` makes the request's form, `show` makes the YAML's again.
 
     Both are total and pure, and `body` leaves a request's form as it is. Stands in `Annotated[...]`, beside the type.
@@ -84,8 +109,60 @@ class WireForm:
     show: Callable[[Any], Any]
 
 
-@dataclass(frozen=True)
-class Derived:
+class Checked(NamedTuple):
+    """What a value is besides its type: `check` returns it as it is kept, or raises `ValueError` with what is expected. Total and pure.
+
+    Stands in `Annotated[...]`, beside the type. As pydantic's `AfterValidator`, but nothing has to be imported for it.
+    """
+
+    check: Callable[[Any], Any]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+
+class Len(NamedTuple):
+    """How long a text is, or how many items a list or map has: at least `least`, at most `most` where that is not None.
+
+    Stands in `Annotated[...]`, beside the type. As the one of annotated_types, whose import would take longer than that of all kinds.
+    """
+
+    least: int
+    most: int | None = None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        least = {"min_length": self.least} if self.least else {}
+        most = {"max_length": self.most} if self.most is not None else {}
+        schema: core_schema.CoreSchema = {**handler(source), **least, **most}
+        return schema
+
+
+class Matching(NamedTuple):
+    """A text that a regular expression matches, as pydantic understands it. Stands in `Annotated[...]`, beside `str`."""
+
+    pattern: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        schema: core_schema.CoreSchema = {**handler(source), "pattern": self.pattern}
+        return schema
+
+
+@dataclass(frozen=True, eq=False)
+class JsonSchema:
+    """What the JSON Schema of a value says besides its type: `examples`, `format`; of `Any`, all of it.
+
+    Stands in `Annotated[...]`, beside the type.
+    """
+
+    words: Mapping[str, Any]
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(schema), **self.words}
+
+
+class Derived(NamedTuple):
     """The service makes the value from another one when it creates the object, and never again: a path from a title.
 
     `source`: the field that it is made from: `title` of the object itself, or `space.title` of what its field `space` refers to.
@@ -107,8 +184,7 @@ class Derived:
         return self.source.rpartition(".")[2]
 
 
-@dataclass(frozen=True)
-class Spelled:
+class Spelled(NamedTuple):
     """How a request's value is written in the YAML again, where its type does not tell. Stands in `Annotated[...]`, beside the type.
 
     `write(value, name)`, where `name(kind, id)` is a reference as it is written: a key, or `{id: …}`. Total and pure.

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from reconciler.dataclass import dataclass
 from reconciler.resource.dangers import AddressPart, Exposes
 from reconciler.resource.values import UNSET, Derived
 from reconciler.resource.verbs import Verb
@@ -18,8 +17,7 @@ from reconciler.resource.verbs import Verb
 # -- readings ---------------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Listing:
+class Listing(NamedTuple):
     """All objects of the kind below what fills the path's placeholders; only a listing that ended proves absence.
 
     `each` names a kind whose objects fill a placeholder of that name, one listing an object (spaces: each collection). `ordered`: the
@@ -54,8 +52,7 @@ class Listing:
         return str((self.object(item) or {}).get("id"))
 
 
-@dataclass(frozen=True)
-class Sighting:
+class Sighting(NamedTuple):
     """Objects of the kind that are complete inside objects of another kind; proves presence.
 
     `at`: the key that holds one, or a list of them. `all`: where their container has any object of the other kind, the list of those shows
@@ -72,8 +69,7 @@ class Sighting:
         return self.kind
 
 
-@dataclass(frozen=True)
-class One:
+class One(NamedTuple):
     """One object by its own id, or, of a kind with `one_per`, by the path of its container; a 404 proves absence."""
 
     path: str
@@ -84,8 +80,7 @@ class One:
         return None
 
 
-@dataclass(frozen=True)
-class Lookup:
+class Lookup(NamedTuple):
     """The objects of the kind that contain what shows one object of the kind `by`: a list, narrowed by its id in `query`.
 
     Read only where a plan must know who can read that object.
@@ -121,8 +116,7 @@ class FieldRole(Enum):
     LOCAL = "local"  # known to the project and its state only
 
 
-@dataclass(frozen=True)
-class Missed:
+class Missed(NamedTuple):
     """Of a field that refers to a kind: a declared resource of it that no such field names is reported. `rule`: the id of the lint
     rule; `says`: what is said of the resource, after its address (`is on no site`)."""
 
@@ -135,8 +129,7 @@ OnChange = Literal["send", "refuse", "report", "replace"]
 Expires = Literal["", "certificate", "until"]
 
 
-@dataclass(frozen=True)
-class FieldWord:
+class FieldWord(NamedTuple):
     """What `field()` and its siblings return: one field as declared, before its class gives it a name and a type."""
 
     role: FieldRole = FieldRole.VALUE

@@ -47,14 +47,13 @@ finally:
 """
 LIBRARIES = """
 import sys
-import click, yaml, pydantic, sqlite3, aiohttp, httpx, httpx_aiohttp
-pydantic.TypeAdapter, pydantic.Field
+import click, yaml, pydantic_core, sqlite3, aiohttp, httpx, httpx_aiohttp
 print(*sys.modules, file=sys.stderr)
 """
 HELP_MODULES_MAX = 15  # more than a bare program of click
 PLAN_MODULES_MAX = 1.15  # of those of its libraries alone
 LATER = (
-    "anyio", "trio", "deepdiff", "jinja2", "rich", "pygments", "sqlalchemy", "httpx._main", "obstore",
+    "anyio", "trio", "deepdiff", "jinja2", "pydantic", "rich", "pygments", "sqlalchemy", "httpx._main", "obstore",
     "reconciler.state.bucket", "reconciler.state.journal", "reconciler.report.schemas",
     "reconciler.plan.planner", "reconciler.plan.simulation", "reconciler.report.text", "reconciler.apply", "reconciler.sandbox",
 )  # fmt: skip
@@ -102,7 +101,17 @@ def test_explain_reads_no_project_and_imports_no_client_no_state_and_no_expressi
 def test_validate_imports_no_client_no_state_no_planner_and_without_expressions_nothing_that_evaluates_them(applied: Path) -> None:
     modules = imported(COMMAND, str(applied), "validate")
     assert "reconciler.config.project" in modules
-    assert not modules & {"jinja2", "sqlalchemy", "httpx", "aiohttp", "asyncio", "rich", "reconciler.plan", "reconciler.report.text"}
+    assert not modules & {
+        "jinja2",
+        "sqlalchemy",
+        "httpx",
+        "aiohttp",
+        "asyncio",
+        "pydantic",
+        "rich",
+        "reconciler.plan",
+        "reconciler.report.text",
+    }
 
 
 def test_a_plan_sends_its_first_request_before_it_imports_what_comes_after_the_readings(cli: Cli) -> None:

@@ -88,11 +88,11 @@ def _secrets(project: Project, kinds: Kinds) -> Iterator[str]:
     """Every text in a field that is declared sensitive, whatever it came from: the YAML, a file, a variable."""
     from reconciler.config.language.variables import texts
 
+    sensitive = {kind.name: names for kind in kinds.values() if (names := [name for name, field in kind.fields.items() if field.sensitive])}
     for resource in project.desired.resources.values():
-        fields = kinds[resource.kind].fields
-        for name, value in resource.values.items():
-            if name in fields and fields[name].sensitive:
-                yield from texts(value)
+        for name in sensitive.get(resource.kind, ()):
+            if name in resource.values:
+                yield from texts(resource.values[name])
 
 
 @contextmanager

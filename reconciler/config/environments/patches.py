@@ -129,7 +129,7 @@ class Patches:
         report = self._once(item.address, entry.at)
         if name in shape.readers:
             if name not in item.nodes:
-                item.patched.add(name)
+                item.patched |= {name}
             item.nodes[name] = entry.node
             item.values[name] = shape.readers[name].read(entry.node, self._once(item.address, entry.node.at))
         elif name in shape.sections or name in shape.lists or name in shape.singles:

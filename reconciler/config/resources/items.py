@@ -6,9 +6,10 @@ key or its address is taken.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import field
+from typing import Any
 
 from reconciler.address import KEY_LENGTH_MAX, Address, is_key
 from reconciler.config.resources.nodes import LITERAL
@@ -28,7 +29,7 @@ class ItemReader:
     by_address: dict[Address, Item] = field(default_factory=dict)
     written: set[tuple[Address, str]] = field(default_factory=set)
     each: Each | None = None
-    _counts: Counter[tuple[Address, str]] = field(default_factory=Counter)
+    _counts: defaultdict[tuple[Address, str], int] = field(default_factory=lambda: defaultdict(int))
 
     def mark(self, kind: Kind, parent: Item) -> None:
         """Note that the files have a section for a kind."""
@@ -52,11 +53,13 @@ class ItemReader:
         """A new item; None, with a problem, where the key cannot be one or is taken."""
         about = parent.address if parent is not None else None
         reader = self.shapes[kind.name].key_reader
-        value = reader.read(Scalar(entry.at, key, False), self.problems.about(about)) if reader is not None else key
-        if value is INVALID:
-            return None
-        if isinstance(value, str):
-            key = value  # a field's validation may settle how it is spelled: upper and lower case of an e-mail
+        value: Any = None
+        if reader is not None:
+            value = reader.read(Scalar(entry.at, key, False), self.problems.about(about))
+            if value is INVALID:
+                return None
+            if isinstance(value, str):
+                key = value  # a field's validation may settle how it is spelled: upper and lower case of an e-mail
         if holds_expression(key):
             self.problems.add(entry.at, f"{shown(key)} is an expression, but {LITERAL}", about, id="RC-computed-key")
             return None

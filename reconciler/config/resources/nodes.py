@@ -5,6 +5,7 @@ In: a node of the YAML. Out: its kind, or its key and the value that gave it; No
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from reconciler.address import Address
@@ -38,12 +39,14 @@ class Head:
     value: Any = UNSET
 
 
-def kind_of(members: tuple[Kind, ...], section: str, node: Node, about: Address, problems: Problems) -> tuple[Kind, Map] | None:
-    """The kind of a node, and the node as a map."""
-    tags = {kind.place.tag: kind for kind in members if kind.place.tag is not None}
-    choices = " or ".join(f"{{{tag}: …}}" for tag in tags)
+def kind_of(members: Mapping[str, Kind], section: str, node: Node, about: Address, problems: Problems) -> tuple[Kind, Map] | None:
+    """The kind of a node, and the node as a map. `members`: the kinds of its list by tag."""
+    present = [tag for tag in members if tag in node.entries] if isinstance(node, Map) else []
+    if len(present) == 1 and isinstance(node, Map):
+        return members[present[0]], node
+    choices = " or ".join(f"{{{tag}: …}}" for tag in members)
     if isinstance(node, Scalar) and not node.null and not node.empty:
-        bare = next((kind for kind in members if kind.place.bare_is is not None), None)
+        bare = next((kind for kind in members.values() if kind.place.bare_is is not None), None)
         if bare is not None:
             tag = str(bare.place.tag)
             return bare, Map(node.at, {tag: MapEntry(tag, node.at, node)})
@@ -51,15 +54,12 @@ def kind_of(members: tuple[Kind, ...], section: str, node: Node, about: Address,
         what = described_or_nothing(node)
         problems.add(node.at, f"an item of {section} is {choices}, not {what}", about, id=wrong_form(node))
         return None
-    present = [tag for tag in tags if tag in node.entries]
-    if len(present) == 1:
-        return tags[present[0]], node
     if present:
         wrong = f"an item of {section} must be one thing, not {' and '.join(present)} at once"
         problems.add(node.entries[present[1]].at, wrong, about, id="RC-node-of-two-kinds")
     else:
         first = next(iter(node.entries.values()), None)
-        hint = did_you_mean(first.key, tags) if first is not None else ""
+        hint = did_you_mean(first.key, members) if first is not None else ""
         says = f"an item of {section} must say what it is: {choices}{hint}"
         problems.add(first.at if first else node.at, says, about, id="RC-node-of-no-kind")
     return None
@@ -94,7 +94,7 @@ def head_of(shape: KindShape, node: Map, about: Address, problems: Problems) -> 
 def key_of(entry: MapEntry, about: Address, problems: Problems) -> str | None:
     """The key that an entry holds."""
     node = entry.node
-    if (node.at.file, node.at.line, node.at.column) in problems.settled:
+    if problems.settled and (node.at.file, node.at.line, node.at.column) in problems.settled:
         return None  # its expression failed
     if isinstance(node, Scalar) and node.computed:
         problems.add(node.at, f"{entry.key} comes from an expression, but {LITERAL}", about, id="RC-computed-key")

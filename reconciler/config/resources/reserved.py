@@ -105,7 +105,7 @@ def _previously(kinds: Kinds, shape: KindShape, item: Item, entry: MapEntry, rep
             way = f"; write {last}, the last part of the address" if "/" in key and is_key(last) else ""
             report(node.at, f"previously contains keys, not {described(node)}{way}", id="RC-not-a-key")
         else:
-            item.previously.append((kinds.address(item.address, item.kind.name, key), node.at))
+            item.previously += ((kinds.address(item.address, item.kind.name, key), node.at),)
 
 
 @dataclass(eq=False)

@@ -19,19 +19,22 @@ from reconciler.resource import RESERVED, Kind, Kinds
 class KindShape:
     """One kind as the YAML shows it.
 
-    `readers`: the fields users write. `sections`: its maps. `lists`: its ordered lists. `singles`: its values that are resources of their
-    own. `flags`: the words by which a parent's choice is written on a resource of this kind, each with the parents that choose. `words`:
-    all of these and the reserved ones.
+    `readers`: the fields users write. `sections`: its maps. `lists`: its ordered lists, each with the kinds of its nodes by tag.
+    `singles`: its values that are resources of their own. `flags`: the words by which a parent's choice is written on a resource of this
+    kind. `words`: all of these and the reserved ones. `required`: the fields that a resource may not lack. `unique`: those whose values
+    no two siblings may have.
     """
 
     kind: Kind
     readers: Mapping[str, FieldReader]
     key_reader: FieldReader | None
     sections: Mapping[str, Kind]
-    lists: Mapping[str, tuple[Kind, ...]]
+    lists: Mapping[str, Mapping[str, Kind]]
     singles: Mapping[str, Kind]
     flags: frozenset[str]
     words: tuple[str, ...]
+    required: tuple[str, ...]
+    unique: tuple[str, ...]
 
     @property
     def tag(self) -> str | None:
@@ -54,11 +57,14 @@ def _shape(kinds: Kinds, kind: Kind) -> KindShape:
     field_readers = readers(kind)
     key_is = kind.place.key_is
     key_reader = field_readers.pop(key_is) if key_is is not None else None
-    sections, lists, singles = kinds.sections(kind.name), kinds.lists(kind.name), kinds.singles(kind.name)
+    sections, singles = kinds.sections(kind.name), kinds.singles(kind.name)
+    lists = {section: {str(member.place.tag): member for member in members} for section, members in kinds.lists(kind.name).items()}
     flags = kinds.flags(kind.name)
     tag = (kind.place.tag,) if kind.place.tag is not None else ()
     words = tuple(dict.fromkeys((*tag, *field_readers, *flags, *sections, *lists, *singles, *RESERVED)))
-    return KindShape(kind, field_readers, key_reader, sections, lists, singles, frozenset(flags), words)
+    required = tuple(name for name, declared in kind.fields.items() if declared.required)
+    unique = tuple(name for name, declared in kind.fields.items() if declared.unique)
+    return KindShape(kind, field_readers, key_reader, sections, lists, singles, frozenset(flags), words, required, unique)
 
 
 @dataclass(slots=True, eq=False)
@@ -80,16 +86,16 @@ class Item:
     index: int
     values: dict[str, Any] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
-    given: set[str] = field(default_factory=set)
-    patched: set[str] = field(default_factory=set)
+    given: frozenset[str] = frozenset()
+    patched: frozenset[str] = frozenset()
     first: Item | None = None
     flagged: dict[str, Item] = field(default_factory=dict)
     id: str | None = None
-    previously: list[tuple[Address, Source]] = field(default_factory=list)
+    previously: tuple[tuple[Address, Source], ...] = ()
     protect: bool | None = None
     adopt: bool = True
     expected: dict[str, ExpectedValue] = field(default_factory=dict)
-    meant: list[str] = field(default_factory=list)
+    meant: tuple[str, ...] = ()
     unread: bool = False
     body: Node | None = None
     each: Each | None = None

@@ -25,6 +25,7 @@ from reconciler.config.source.nodes import (
     MapEntry,
     Mistake,
     Node,
+    ProblemReport,
     Problems,
     Scalar,
     described,
@@ -135,7 +136,10 @@ class ResourceTree:
         item = self.items.new(kind, entry, address, parent, entry.key)
         if item is not None:
             item.body = entry.node
-            self._value(self.shapes[kind.name], item, str(kind.place.value_is), entry.node)
+            name, report = str(kind.place.value_is), self.problems.about(address)
+            _refuse_unevaluated(name, entry.node, report)
+            item.nodes[name] = entry.node
+            item.values[name] = self.shapes[kind.name].readers[name].read(entry.node, report)
 
     def _map(self, entry: MapEntry, about: Address | None) -> list[MapEntry]:
         if isinstance(entry.node, Map):
@@ -157,8 +161,8 @@ class ResourceTree:
             self.problems.add(entry.node.at, says, about, id="RC-wrong-form")
         return []
 
-    def _list(self, members: tuple[Kind, ...], parent: Item, entry: MapEntry) -> None:
-        for kind in members:
+    def _list(self, members: Mapping[str, Kind], parent: Item, entry: MapEntry) -> None:
+        for kind in members.values():
             self.items.mark(kind, parent)
         first = self._lists.setdefault((parent.address, entry.key), entry.at)
         if first != entry.at:
@@ -214,7 +218,7 @@ class ResourceTree:
 
         return ForEachCopies(self.evaluation, self.problems)
 
-    def _generated_nodes(self, members: tuple[Kind, ...], parent: Item, section: str, template: Map) -> list[Item]:
+    def _generated_nodes(self, members: Mapping[str, Kind], parent: Item, section: str, template: Map) -> list[Item]:
         """The resources that one node of a list stands for."""
         found, around = [], self.items.each
         for node in self.generator.nodes(template, parent.address):
@@ -244,7 +248,7 @@ class ResourceTree:
         self.problems.add(node.entries[INCLUDE].at, wrong, about, id="RC-include-in-for-each")
         return False
 
-    def _node(self, members: tuple[Kind, ...], parent: Item, section: str, node: Node) -> Item | None:
+    def _node(self, members: Mapping[str, Kind], parent: Item, section: str, node: Node) -> Item | None:
         """The resource of one node of a list."""
         known = kind_of(members, section, node, parent.address, self.problems)
         if known is None:
@@ -270,7 +274,8 @@ class ResourceTree:
         report = self.problems.about(item.address)
         if not isinstance(node, Map):
             if shape.bare is not None and isinstance(node, Scalar) and not node.empty and not node.null:
-                self._value(shape, item, shape.bare, node)
+                item.nodes[shape.bare] = node
+                item.values[shape.bare] = shape.readers[shape.bare].read(node, report)
                 return
             item.unread = True
             if isinstance(node, Scalar) and node.empty:
@@ -278,11 +283,15 @@ class ResourceTree:
             else:
                 report(node.at, f"{a(item.kind.name)} must be a map, not {described(node)}{_as_a_map(shape, node)}", id="RC-wrong-form")
             return
+        readers, values, nodes = shape.readers, item.values, item.nodes
         for name, entry in node.entries.items():
             if name in skip:
                 continue
-            if name in shape.readers:
-                self._value(shape, item, name, entry.node)
+            if name in readers:
+                nodes[name] = value = entry.node
+                if value.__class__ is not Scalar:
+                    _refuse_unevaluated(name, value, report)
+                values[name] = readers[name].read(value, report)
             elif name in shape.sections or name in shape.lists or name in shape.singles:
                 self._below(shape, item, entry)
             elif name in shape.flags:
@@ -293,12 +302,12 @@ class ResourceTree:
                 wrong = unknown_word(self.shapes, shape, item, name)
                 report(entry.at, wrong.message, id=wrong.id)
 
-    def _value(self, shape: KindShape, item: Item, name: str, node: Node) -> None:
-        item.nodes[name] = node
-        if not isinstance(node, Scalar) and (left := first_unevaluated(node)) is not None:
-            message = f"{name} cannot hold an expression beside forEach, which makes resources, not values; write the value out"
-            self.problems.add(left.at, message, item.address, id="RC-expression-not-allowed")
-        item.values[name] = shape.readers[name].read(node, self.problems.about(item.address))
+
+def _refuse_unevaluated(name: str, node: Node, report: ProblemReport) -> None:
+    """Report an expression that was not evaluated inside a value that is no scalar."""
+    if not isinstance(node, Scalar) and (left := first_unevaluated(node)) is not None:
+        message = f"{name} cannot hold an expression beside forEach, which makes resources, not values; write the value out"
+        report(left.at, message, id="RC-expression-not-allowed")
 
 
 def _as_a_map(shape: KindShape, node: Node) -> str:
@@ -322,5 +331,5 @@ def unknown_word(shapes: Mapping[str, KindShape], shape: KindShape, item: Item, 
     meant = closest(name, shape.words)
     owners = [kind for kind, other in shapes.items() if name in other.words]
     elsewhere = f"; it is a field of {' and '.join(owners)}" if owners else ""
-    item.meant += [meant] if meant is not None else []
+    item.meant += (meant,) if meant is not None else ()
     return Mistake("RC-unknown-field", f'unknown field "{name}"{did_you_mean(name, shape.words) or elsewhere}')

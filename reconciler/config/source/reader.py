@@ -9,16 +9,14 @@ from __future__ import annotations
 import gc
 import re
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Final
 
 import yaml
 
-from reconciler.config.source.nodes import PROBLEMS_MAX, List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.nodes import PROBLEMS_MAX, List, Map, MapEntry, Mark, Node, Scalar
 from reconciler.config.source.syntax import explained
 from reconciler.dataclass import dataclass
 from reconciler.errors import Problem
-from reconciler.model import Source
 from reconciler.text.printable import replaced
 from reconciler.text.suggest import did_you_mean
 
@@ -32,12 +30,11 @@ MEANT_MAX: Final = 100  # problems, and anchors, up to which the anchor that was
 # Where PyYAML was built without libyaml, its own parser says the same more slowly and in other words.
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-# What YAML allows, without the line breaks that only YAML 1.1 knows (they would shift every line after them) and byte order marks.
-_FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+# What YAML does not allow, the line breaks that only YAML 1.1 knows (they would shift every line after them) and byte order marks.
+_FORBIDDEN: Final = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
 _MERGE: Final = "<<"
 EMPTY_FILE: Final = "this file is empty"
-_source: Final = partial(tuple.__new__, Source)  # in half the time of `Source(…)`
 
 
 @dataclass(frozen=True)
@@ -165,7 +162,7 @@ class _Reader:
         mark: Any
         while (event := next_event()).__class__ is not end:
             mark = event.start_mark
-            at = _source((file, mark.line + 1, mark.column + 1))
+            at = (file, mark.line + 1, mark.column + 1)
             key = known.get(event.value) if event.__class__ is scalar and event.tag is None and event.anchor is None else None
             if key is None:
                 key = self._key(event, at, depth, start)
@@ -177,7 +174,7 @@ class _Reader:
                 mark, text = value.start_mark, value.value
                 if self.count > NODES_MAX or len(text) > SCALAR_MAX:
                     self._refuse(value)
-                node: Node = Scalar(_source((file, mark.line + 1, mark.column + 1)), text, not value.style)
+                node: Node = Scalar((file, mark.line + 1, mark.column + 1), text, not value.style)
             else:
                 node = self._node(value, depth + 1)
             if key is None:
@@ -194,7 +191,7 @@ class _Reader:
         self._counted(event)
         self._text(event)
 
-    def _key(self, event: Any, at: Source, depth: int, start: Any) -> str | None:
+    def _key(self, event: Any, at: Mark, depth: int, start: Any) -> str | None:
         """The text of a key; None, with a problem, where it is none. `start`: where its map begins."""
         kind = event.__class__
         if kind is not yaml.ScalarEvent:
@@ -237,7 +234,7 @@ class _Reader:
             self._problem(event, f"anchor &{_cut(name)} is not defined before this alias{meant}", id="RC-alias")
             return Scalar(self._at(event), "", False)
         node = self._copy(self.anchors[name], event)
-        node.at = self._at(event)
+        node.mark = self._at(event)
         return node
 
     def _copy(self, node: Node, event: Any) -> Node:
@@ -247,10 +244,10 @@ class _Reader:
         if self.expanded > EXPANDED_MAX:
             raise self._stop_at(event, f"aliases repeat more than {EXPANDED_MAX:,} values", id="RC-file-too-large")
         if isinstance(node, Scalar):
-            return Scalar(node.at, node.text, node.plain)
+            return Scalar(node.mark, node.text, node.plain)
         if isinstance(node, List):
-            return List(node.at, [self._copy(item, event) for item in node.items])
-        return Map(node.at, {key: MapEntry(key, entry.at, self._copy(entry.node, event)) for key, entry in node.entries.items()})
+            return List(node.mark, [self._copy(item, event) for item in node.items])
+        return Map(node.mark, {key: MapEntry(key, entry.mark, self._copy(entry.node, event)) for key, entry in node.entries.items()})
 
     # -- places and problems -------------------------------------------------------------------------------------------------------
 
@@ -259,19 +256,18 @@ class _Reader:
         if self.count > NODES_MAX:
             raise self._stop_at(event, f"the file contains more than {NODES_MAX:,} values", id="RC-file-too-large")
 
-    def _at(self, event: Any) -> Source:
+    def _at(self, event: Any) -> Mark:
         mark = event.start_mark
-        return Source(self.file, mark.line + 1, mark.column + 1)
+        return self.file, mark.line + 1, mark.column + 1
 
     def _problem(self, event: Any, message: str, *, id: str) -> None:
-        at = self._at(event)
-        self.problems.append(Problem(self.file, at.line, at.column, message, id=id))
+        self.problems.append(Problem(*self._at(event), message, id=id))
         if len(self.problems) >= PROBLEMS_MAX:
             raise _Stop
 
     def _stop_at(self, event: Any, message: str, *, id: str) -> _Stop:
-        at = self._at(event)
-        return self._stop(at.line, at.column, message, id=id)
+        _, line, column = self._at(event)
+        return self._stop(line, column, message, id=id)
 
     def _stop(self, line: int, column: int, message: str, *, id: str) -> _Stop:
         self.problems.append(Problem(self.file, line, column, message, id=id))
