@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from reconciler.address import Address, bare
 from reconciler.model import Action, Actual, Change, Observed
 from reconciler.model.codec import title
+from reconciler.plan.containment import Key, deleted_with
 from reconciler.plan.decisions import Removal
 from reconciler.plan.world import Rearrangement
 from reconciler.resource import Kinds
@@ -20,7 +21,7 @@ def taken_along(kinds: Kinds, actual: Actual, gone: Mapping[Address, Removal], c
         return []
     stays = {(rearrangement.kind.name, rearrangement.keeper_id, name) for rearrangement in changing for name in rearrangement.names}
     below = _below(kinds, actual)
-    along: dict[tuple[str, str], Change] = {}
+    along: dict[Key, Change] = {}
     waiting = [(key, removal.address) for key, removal in deleted.items() if removal.replaces is None]
     while waiting:
         outer, address = waiting.pop()
@@ -37,18 +38,11 @@ def taken_along(kinds: Kinds, actual: Actual, gone: Mapping[Address, Removal], c
     return sorted(along.values(), key=lambda change: change.address)
 
 
-def _below(kinds: Kinds, actual: Actual) -> dict[tuple[str, str], list[Observed]]:
+def _below(kinds: Kinds, actual: Actual) -> dict[Key, list[Observed]]:
     """The objects by the kind and id of what takes them along when it is deleted."""
-    below: dict[tuple[str, str], list[Observed]] = defaultdict(list)
+    below: dict[Key, list[Observed]] = defaultdict(list)
     for kind in kinds.values():
-        inside = kind.inside if kind.inside is not None and kind.inside.cascade else None
         for observed in actual.objects.get(kind.name, {}).values():
-            if observed.deleted_at is not None:
-                continue
-            if (holder := kind.listed_with(observed.values)) is not None:
-                below[holder].append(observed)
-            if kind.within is not None:
-                below[kind.within, observed.within.get(kind.within, "")].append(observed)
-            if inside is not None and isinstance(node := observed.values.get(inside.name), str):
-                below[str(inside.to), node].append(observed)
+            for outer in deleted_with(kind, observed) if observed.deleted_at is None else ():
+                below[outer].append(observed)
     return below

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reconciler.model import Observed
-from reconciler.resource import Kinds
+from reconciler.resource import Kind, Kinds
+
+Key = tuple[str, str]
+"""An object: its kind and its id."""
 
 Place = tuple[str, str, str]
 """A kind, the kind of what its objects stand in, and the id of that."""
+
+
+def deleted_with(kind: Kind, observed: Observed) -> Iterator[Key]:
+    """The objects of which each takes this one along when it is deleted: its container, a node that cascades, what lists it."""
+    if kind.within is not None:
+        yield kind.within, observed.within.get(kind.within, "")
+    inside = kind.inside
+    if inside is not None and inside.cascade and isinstance(node := observed.values.get(inside.name), str):
+        yield str(inside.to), node
+    if (holder := kind.listed_with(observed.values)) is not None:
+        yield holder
 
 
 class Contents:

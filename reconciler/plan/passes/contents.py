@@ -13,7 +13,7 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.model import Blocked, Desired, Observed, waiting
 from reconciler.model.codec import title
-from reconciler.plan.containment import Contents
+from reconciler.plan.containment import Contents, deleted_with
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.world import Decisions, World
@@ -67,12 +67,8 @@ def _covered(removals: Mapping[Address, Removal], keepers: Collection[tuple[str,
         if holder is not None and removal.active:
             result[removal.address] = replace(removal, delete=True, covered_by=holder.address)
     for removal in leaving.values():
-        kind, outer = removal.kind, None
-        if kind.within is not None and removal.observed is not None:
-            outer = leaving.get((kind.within, removal.observed.within.get(kind.within, "")))
-        inside = kind.inside
-        if outer is None and inside is not None and inside.cascade and removal.observed is not None:
-            outer = leaving.get((str(inside.to), str(removal.observed.values.get(inside.name))))
+        around = deleted_with(removal.kind, removal.observed) if removal.observed is not None else ()
+        outer = next((leaving[key] for key in around if key in leaving), None)
         if outer is not None and outer.replaces is None and (outer.kind.name, outer.id) not in keepers:
             result[removal.address] = replace(removal, covered_by=outer.address)
     return result

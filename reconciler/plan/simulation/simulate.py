@@ -14,6 +14,7 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.model import Actual, Observed, SiblingPlace, Step
 from reconciler.model.codec import path_ids, substitute
+from reconciler.plan.containment import deleted_with
 from reconciler.plan.simulation.index import ContainerIndex, containers, holds
 from reconciler.plan.simulation.order import Key, Order, is_ranked, row_of, rows
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
@@ -228,7 +229,7 @@ class Simulation:
             gone[outer.name, at] = observed
             for other in self._holds[outer.name]:
                 for inner in [*self.inside(other.name, outer.name, at)]:
-                    if _goes_along(other, inner, outer, at) and not (outer is kind and other.name in stays):
+                    if (outer.name, at) in deleted_with(other, inner) and not (outer is kind and other.name in stays):
                         ahead.append((other, inner.id))
                     elif inner.deleted_at is None:
                         self.learned(other.name, inner.id, {field.name: None for field in containers(other) if field.to == outer.name})
@@ -311,13 +312,6 @@ def simulate(
 def _new(address: Address) -> str:
     """The id of what is created at an address, in every simulation the same; it can be part of an address itself."""
     return f"new-{sha256(str(address).encode()).hexdigest()[:16]}"
-
-
-def _goes_along(kind: Kind, inner: Observed, outer: Kind, id: str) -> bool:
-    """Whether a delete of what contains the object takes it along."""
-    if kind.within == outer.name and inner.within.get(outer.name) == id:
-        return True
-    return any(field.cascade and field.to == outer.name and inner.values.get(field.name) == id for field in containers(kind))
 
 
 def _initial(field: Field) -> Any:
