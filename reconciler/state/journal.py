@@ -290,6 +290,10 @@ class Journal:
             self._lease.check(connection)
             connection.execute(update(runs).where(runs.c.id == self.run).values(ended=self._now(), exit_code=exit_code, summary=text))
 
+    def open_intents(self) -> tuple[Intent, ...]:
+        """The requests of all runs whose outcome is not known, oldest first."""
+        return self._database.read(lambda connection: rows.read_intents(connection, self._state)) or ()
+
     def state(self) -> State:
         """The state as it is now."""
         found = self._database.read(lambda connection: read_state(connection, self._state, self._lag, self._clock(), by=self.run))

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import Engine, event
 
 from reconciler.address import Address
 from reconciler.apply import ApplyOptions, apply
@@ -264,6 +265,21 @@ def test_all_that_must_be_waited_for_is_waited_for_once(fresh: Org) -> None:
     assert len(waits) == 1
     assert 45 < waits[0] < 52
     assert notes == ("acme/team/writers: was not created", "acme/site/docs: was not created")
+
+
+def test_the_state_is_read_once_however_many_requests_are_in_doubt(made: Org) -> None:
+    readings: list[str] = []
+
+    def statement(connection: Any, cursor: Any, text: str, *given: Any) -> None:
+        readings.extend([text] if "FROM fields" in text else [])
+
+    event.listen(Engine, "before_cursor_execute", statement)
+    try:
+        notes, _ = recovered(made, *(intent(made, verb=verb) for verb in ("create", "update", "update", "update")))
+    finally:
+        event.remove(Engine, "before_cursor_execute", statement)
+    assert len(notes) == 4
+    assert len(readings) == 1
 
 
 def test_an_absence_is_read_twice(fresh: Org) -> None:
