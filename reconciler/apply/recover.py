@@ -43,9 +43,12 @@ async def recover(
     create of the same kind in it.
     """
     notes = take_in(kinds, journal)
+    intents = journal.open_intents()
+    if not intents:
+        return notes
     recovery = _Recovery(reader, kinds, desired, journal)
     recovery.notes += notes
-    waiting = [group for group in _groups(kinds, journal.open_intents()) if not await recovery.look(group, final=settle is None)]
+    waiting = [group for group in _groups(kinds, intents) if not await recovery.look(group, final=settle is None)]
     if waiting and settle is not None:
         late = [intent for group in waiting for intent in group]
         known = [intent.deadline for intent in late if intent.deadline is not None]
