@@ -42,9 +42,13 @@ async def recover(
     An intent that cannot be settled stays in doubt, and its address waits for the next run. Where a list could not be read, so does every
     create of the same kind in it.
     """
+    notes = take_in(kinds, journal)
+    intents = journal.open_intents()
+    if not intents:
+        return notes
     recovery = _Recovery(reader, kinds, desired, journal)
-    recovery.notes += take_in(kinds, journal)
-    waiting = [group for group in _groups(kinds, journal.state().intents) if not await recovery.look(group, final=settle is None)]
+    recovery.notes += notes
+    waiting = [group for group in _groups(kinds, intents) if not await recovery.look(group, final=settle is None)]
     if waiting and settle is not None:
         late = [intent for group in waiting for intent in group]
         known = [intent.deadline for intent in late if intent.deadline is not None]
@@ -67,10 +71,11 @@ def _groups(kinds: Kinds, intents: Sequence[Intent]) -> list[list[Intent]]:
 
 
 class _Recovery:
-    """One recovery under way. `date`: the service's clock at the newest reading."""
+    """One recovery under way. `date`: the service's clock at the newest reading. `bindings`: what is tracked, as `end` changes it."""
 
     def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, journal: Journal) -> None:
         self.reader, self.kinds, self.desired, self.journal = reader, kinds, desired, journal
+        self.bindings = dict(journal.state().bindings)
         self.notes: list[str] = []
         self.date: datetime | None = None
 
@@ -104,6 +109,12 @@ class _Recovery:
         rename: Mapping[Address, Address] = {},
     ) -> None:
         self.journal.settle([IntentEnding(intent.id, status, None, bind=tuple(bind), forget=tuple(forget), after=after, rename=rename)])
+        if rename:
+            self.bindings = dict(self.journal.state().bindings)
+        else:
+            for address in forget:
+                self.bindings.pop(address, None)
+            self.bindings |= {binding.address: binding for binding in bind}
         self.notes.append(note)
 
     def _close(self, intent: Intent) -> None:
@@ -111,7 +122,7 @@ class _Recovery:
         self.end(intent, "not-sent", f"{intent.address}: {what}")
 
     def _bound(self) -> frozenset[tuple[str, str]]:
-        return frozenset((binding.kind, binding.id) for binding in self.journal.state().bindings.values())
+        return frozenset((binding.kind, binding.id) for binding in self.bindings.values())
 
     def _doubt(self, intents: Sequence[Intent], found: Sequence[Observed]) -> bool:
         listing = ", ".join(item.id for item in found)
@@ -170,7 +181,7 @@ class _Recovery:
 
     async def _own(self, kind: Kind, intent: Intent, found: Sequence[Observed]) -> list[Observed]:
         """Those that are copies of this source, where other sources with the same pages are in doubt as well."""
-        others = {one.target for one in self.journal.state().intents if one.kind == kind.name and one.verb == "create"} - {
+        others = {one.target for one in self.journal.open_intents() if one.kind == kind.name and one.verb == "create"} - {
             None,
             intent.target,
         }
@@ -210,7 +221,7 @@ class _Recovery:
         """What is there as it was sent was done; what is not is planned again, once it can no longer come."""
         now = await self._target(kind, intent) if intent.lookup and intent.target is not None else None
         if now is not None and effect(kind, intent, now.one):
-            old = self.journal.state().bindings.get(intent.address)
+            old = self.bindings.get(intent.address)
             bind = () if now.one is None or old is None or old.id != now.one.id else (remembered(kind, old, intent, now.one),)
             after = {} if now.one is None else {intent.address: told(kind, now.one.values)}
             forget = intent.before.takes if intent.verb == "delete" and now.one is None else ()
@@ -225,7 +236,7 @@ class _Recovery:
 
     def _renamed(self, renames: Mapping[Address, Address]) -> dict[Address, Address]:
         """What the outcome of a transfer calls by another name: what is still tracked as it was when that was sent."""
-        return {old: new for old, new in renames.items() if old in self.journal.state().bindings}
+        return {old: new for old, new in renames.items() if old in self.bindings}
 
     async def _target(self, kind: Kind, intent: Intent) -> Sight:
         """The object that was written to, as it is now."""
@@ -245,7 +256,7 @@ class _Recovery:
 
     def _within(self, address: Address) -> Mapping[str, str]:
         """The ids of what an address stands in."""
-        ids = {at: binding.id for at, binding in self.journal.state().bindings.items()}
+        ids = {at: binding.id for at, binding in self.bindings.items()}
         return path_ids(self.kinds, address.container, ids.get)
 
     async def _listed(self, kind: Kind, intents: Sequence[Intent]) -> list[Observed]:

@@ -36,6 +36,10 @@ async def apply(
     """
     journal.consented(plan.consents)
     journal.remember(**remembered(plan.memory))
+    if not plan.steps:
+        options.listener.planned(0)
+        journal.remember(places=plan.places)
+        return Outcome(journal.run, plan, stopped="interrupted" if options.stop.is_set() else None)
     async with grouped(journal) as group:
         task = Task(writer, kinds, desired, plan, actual, journal, group, options)
         run = ApplyRun(task)

@@ -52,7 +52,7 @@ class Steps:
         result = await self._guarded(made, kind)
         if made is not step and result.status is StepStatus.DONE:
             result = await self._guarded(naming(self.kinds, kind, step), kind, asks=False)  # what was begun is ended
-        return replace(result, step=step)
+        return result if result.step is step else replace(result, step=step)
 
     async def _guarded(self, step: Step, kind: Kind, *, asks: bool = True) -> StepResult:
         try:
@@ -168,5 +168,5 @@ class Steps:
             deadline=self.landing.now() + timedelta(seconds=self.timeout),
             brings={at: str(child) for _, at, child in step.brings},
             lookup=lookup,
-            before=replace(step.before, takes=step.takes),
+            before=replace(step.before, takes=step.takes) if step.takes else step.before,
         )

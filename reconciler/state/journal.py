@@ -45,6 +45,9 @@ _BOUND: Final = select(bindings.c.address).where(
     bindings.c.state == bindparam("of"), bindings.c.address.in_(bindparam("ids", expanding=True))
 )
 
+_Fields = tuple[Address, Mapping[str, Any], Mapping[str, Any]]
+"""Fields of a binding: what was sent and what was seen."""
+
 
 class Journal:
     """What a run writes while it has the lease. `run` is its id.
@@ -72,6 +75,7 @@ class Journal:
         self._clock = clock
         self._listed: dict[frozenset[str], str] = {}  # digests of what `known` has from us
         self._open: set[int] = set()  # intents of this run without an outcome
+        self._stored: dict[Address, Binding] = {}  # bindings that the database has exactly so: nothing but outcomes was written since
         self._wrote = False
         self._spare = spare
         self._lag = lag
@@ -112,15 +116,17 @@ class Journal:
         return numbered
 
     def _commit(self, intents: Sequence[Intent], endings: Sequence[IntentEnding]) -> tuple[Intent, ...]:
+        stored = self._stored
         try:
             with self._writing() as connection:
                 numbered = self._intend(connection, intents)
-                self._settle(connection, endings)
+                self._settle(connection, endings, stored)
         except BaseException as error:
             self._listed = {}
             if isinstance(error.__cause__, IntegrityError):
                 self._refuse_clashes(endings)
             raise
+        self._stored = stored
         self._open |= {intent.id for intent in numbered}
         self._open -= {ending.intent for ending in endings}
         return numbered
@@ -154,7 +160,8 @@ class Journal:
         """Let this run make nothing of that kind there; `State.held` says so from now on."""
         self._held |= {(kind, container)}
 
-    def _settle(self, connection: Connection, endings: Sequence[IntentEnding]) -> None:
+    def _settle(self, connection: Connection, endings: Sequence[IntentEnding], stored: dict[Address, Binding]) -> None:
+        """Write down how intents ended. `stored`: what `_stored` has, before and afterwards."""
         if not endings:
             return
         self._check_open(connection, endings)
@@ -162,10 +169,19 @@ class Journal:
         ADD_OUTCOME.run_all(connection, [self._outcome(ending, at) for ending in endings])
         ADD_AFTER.run_all(connection, [rows.after_row(self._state, ending.intent, ending.after) for ending in endings if ending.after])
         CLOSE.run_all(connection, [{"of": self._state, "at": ending.intent} for ending in endings if ending.status != "in-doubt"])
-        rows.unbind(connection, self._state, [address for ending in endings for address in ending.forget])
-        self._carry([ending.rename for ending in endings if ending.rename], connection)
-        rows.bind(connection, self._state, [binding for ending in endings for binding in ending.bind])
-        self._merge(connection, [(address, {}, seen) for ending in endings for address, seen in ending.seen.items()])
+        forget = [address for ending in endings for address in ending.forget]
+        renames = [ending.rename for ending in endings if ending.rename]
+        bind = [binding for ending in endings for binding in ending.bind]
+        seen: list[_Fields] = [(address, {}, shown) for ending in endings for address, shown in ending.seen.items()]
+        rows.unbind(connection, self._state, forget)
+        self._carry(renames, connection)
+        for address in [*stored] if renames else forget:
+            stored.pop(address, None)
+        rows.bind(connection, self._state, bind, stored)
+        stored.update((binding.address, binding) for binding in bind)
+        self._merge(connection, seen)
+        for address, *_ in seen:
+            stored.pop(address, None)
 
     def _carry(self, renames: Sequence[Mapping[Address, Address]], connection: Connection) -> None:
         """Give what was transferred its new addresses, and remember that the lines of the YAML which say so have had their effect.
@@ -231,6 +247,7 @@ class Journal:
 
     def replace(self, document: Document, *, force: bool = False) -> None:
         """Put a checked document of a whole state where this one is, with its serial; raises `Refused` where that would lose something."""
+        self._stored = {}
         with self._database.write() as connection:
             self._lease.check(connection)
             push.replace(connection, self._state, document, by=self.run, force=force)
@@ -249,9 +266,7 @@ class Journal:
 
     def note_seen(self, seen: Mapping[Address, Mapping[str, Any]]) -> None:
         """Merge what was seen into bindings, all of them in one transaction; nothing where nothing was."""
-        changes: list[tuple[Address, Mapping[str, Any], Mapping[str, Any]]] = [
-            (address, {}, seen[address]) for address in seen if seen[address]
-        ]
+        changes: list[_Fields] = [(address, {}, seen[address]) for address in seen if seen[address]]
         if changes:
             with self._writing() as connection:
                 self._merge(connection, changes)
@@ -275,6 +290,10 @@ class Journal:
             self._lease.check(connection)
             connection.execute(update(runs).where(runs.c.id == self.run).values(ended=self._now(), exit_code=exit_code, summary=text))
 
+    def open_intents(self) -> tuple[Intent, ...]:
+        """The requests of all runs whose outcome is not known, oldest first."""
+        return self._database.read(lambda connection: rows.read_intents(connection, self._state)) or ()
+
     def state(self) -> State:
         """The state as it is now."""
         found = self._database.read(lambda connection: read_state(connection, self._state, self._lag, self._clock(), by=self.run))
@@ -291,6 +310,7 @@ class Journal:
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
+        self._stored = {}
         with self._database.write() as connection:
             self._lease.check(connection)
             if not self._wrote:
@@ -326,9 +346,8 @@ class Journal:
             "forgotten": values.to_json([str(address) for address in ending.forget], "an outcome"),
         }
 
-    def _merge(self, connection: Connection, changes: Iterable[tuple[Address, Mapping[str, Any], Mapping[str, Any]]]) -> None:
+    def _merge(self, connection: Connection, listed: Collection[_Fields]) -> None:
         """Write only the columns that are named, so that a field seen keeps what was sent."""
-        listed = list(changes)
         self._check_bound(connection, {str(address) for address, sent, seen in listed if sent or seen})
         for column in ("sent", "seen"):
             merged = {

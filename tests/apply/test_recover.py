@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import Engine, event
 
 from reconciler.address import Address
 from reconciler.apply import ApplyOptions, apply
@@ -264,6 +266,35 @@ def test_all_that_must_be_waited_for_is_waited_for_once(fresh: Org) -> None:
     assert len(waits) == 1
     assert 45 < waits[0] < 52
     assert notes == ("acme/team/writers: was not created", "acme/site/docs: was not created")
+
+
+@contextmanager
+def read_states() -> Iterator[list[str]]:
+    """The statements of this block that read all fields of a state."""
+    readings: list[str] = []
+
+    def statement(connection: Any, cursor: Any, text: str, *given: Any) -> None:
+        readings.extend([text] if "FROM fields" in text else [])
+
+    event.listen(Engine, "before_cursor_execute", statement)
+    try:
+        yield readings
+    finally:
+        event.remove(Engine, "before_cursor_execute", statement)
+
+
+def test_the_state_is_read_once_however_many_requests_are_in_doubt(made: Org) -> None:
+    with read_states() as readings:
+        notes, _ = recovered(made, *(intent(made, verb=verb) for verb in ("create", "update", "update", "update")))
+    assert len(notes) == 4
+    assert len(readings) == 1
+
+
+def test_an_apply_that_has_nothing_to_send_reads_the_state_once(made: Org) -> None:
+    with read_states() as readings:
+        outcome = made.apply()
+    assert (outcome.plan.steps, outcome.requests, outcome.went_through) == ((), 0, True)
+    assert len(readings) == 1
 
 
 def test_an_absence_is_read_twice(fresh: Org) -> None:

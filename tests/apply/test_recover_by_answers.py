@@ -38,7 +38,10 @@ class Memory:
     held: list[tuple[str, Address | None]] = field(default_factory=list)
 
     def state(self) -> State:
-        return State("lineage", 1, self.bindings, tuple(self.intents))
+        return State("lineage", 1, self.bindings, self.open_intents())
+
+    def open_intents(self) -> tuple[Intent, ...]:
+        return tuple(self.intents)
 
     def settle(self, endings: list[IntentEnding]) -> None:
         self.endings += endings

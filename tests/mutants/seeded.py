@@ -106,7 +106,7 @@ BUGS: Final = (
     ),
     _bug(
         "state.journal",
-        "rows.bind(connection, self._state, [binding for ending in endings for binding in ending.bind])",
+        "rows.bind(connection, self._state, bind, stored)",
         "pass",
         "an outcome and its binding are one transaction",
         f"{JOURNAL}test_an_ending_binds_forgets_and_sees_in_one_transaction[sqlite]",

@@ -21,7 +21,7 @@ from reconciler.model import Before, Binding, Intent, Stood
 from reconciler.resource import UNSET
 from reconciler.state.tables import values
 from reconciler.state.tables.schema import befores, bindings, fields, journal, known, open_intents, outcomes
-from reconciler.state.tables.statements import ADD_BINDING, ADD_FIELD, UNBIND, inserting_of
+from reconciler.state.tables.statements import ADD_BINDING, SET_FIELD, UNBIND, inserting_of
 from reconciler.state.tables.values import damaged, from_json, mapping, to_json, to_json_or_null
 
 CHUNK: Final = 500  # values of one IN (...); SQLite's oldest limit is 999
@@ -74,12 +74,30 @@ def unbind(connection: Connection, state: int, addresses: Iterable[Address]) -> 
     UNBIND.run_all(connection, [{"of": state, "at": str(address)} for address in addresses])
 
 
-def bind(connection: Connection, state: int, whole: Iterable[Binding]) -> None:
-    """Remember these bindings instead of what their addresses had; an `IntegrityError` where another address has the object."""
-    new = {binding.address: binding for binding in whole}
-    unbind(connection, state, new)
-    ADD_BINDING.run_all(connection, [_row(state, binding) for binding in new.values()])
-    ADD_FIELD.run_all(connection, [row for at, binding in new.items() for row in field_rows(state, at, binding.sent, binding.seen)])
+def bind(connection: Connection, state: int, bound: Iterable[Binding], stored: Mapping[Address, Binding] = {}) -> None:
+    """Remember these bindings instead of what their addresses had; an `IntegrityError` where another address has the object.
+
+    `stored`: bindings that the tables have exactly so. Where one differs in fields alone, only the fields with another value are written.
+    """
+    new: dict[Address, Binding] = {binding.address: binding for binding in bound}
+    changed = {at: list(_changed(old, new[at])) for at in new if (old := stored.get(at)) is not None and _keeps(old, new[at])}
+    whole = [binding for at, binding in new.items() if at not in changed]
+    unbind(connection, state, [binding.address for binding in whole])
+    ADD_BINDING.run_all(connection, [_row(state, binding) for binding in whole])
+    names = changed | {binding.address: [*binding.sent, *binding.seen] for binding in whole}
+    SET_FIELD.run_all(connection, [row for at in names for row in _field_rows(state, new[at], names[at])])
+
+
+def _keeps(old: Binding, new: Binding) -> bool:
+    """Whether a binding differs from an old one in values of fields alone, and forgets none of them."""
+    same = (old.kind, old.id, old.origin, old.protected, old.place) == (new.kind, new.id, new.origin, new.protected, new.place)
+    return same and all(name in new.sent or name in new.seen for name in (*old.sent, *old.seen))
+
+
+def _changed(old: Binding, new: Binding) -> Iterator[str]:
+    """The fields that do not have the very same values: equal ones, as 1 and True, may be different JSON."""
+    for before, now in ((old.sent, new.sent), (old.seen, new.seen)):
+        yield from (name for name in {**before, **now} if before.get(name, UNSET) is not now.get(name, UNSET))
 
 
 def refuse_clashes(connection: Connection, state: int, new: Iterable[Binding], leaving: Collection[Address] = ()) -> None:
@@ -117,17 +135,18 @@ def _row(state: int, binding: Binding) -> dict[str, Any]:
     }
 
 
-def field_rows(state: int, address: Address, sent: Mapping[str, Any], seen: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One row for each field that either names."""
+def _field_rows(state: int, binding: Binding, names: Iterable[str]) -> list[dict[str, Any]]:
+    """A row for each of these fields, what was sent and seen."""
+    address = str(binding.address)
     return [
         {
             "state": state,
-            "address": str(address),
+            "address": address,
             "name": name,
-            "sent": to_json_or_null(sent.get(name, UNSET), f"{name!r} of {address}"),
-            "seen": to_json_or_null(seen.get(name, UNSET), f"{name!r} of {address}"),
+            "sent": to_json_or_null(binding.sent.get(name, UNSET), f"{name!r} of {address}"),
+            "seen": to_json_or_null(binding.seen.get(name, UNSET), f"{name!r} of {address}"),
         }
-        for name in dict.fromkeys((*sent, *seen))
+        for name in dict.fromkeys(names)
     ]
 
 

@@ -84,6 +84,14 @@ def _known(dialect: str) -> Insert:
     return statement
 
 
+def _field(dialect: str) -> Insert:
+    add = inserting_of(dialect)(schema.fields)
+    statement: Insert = add.on_conflict_do_update(
+        index_elements=["state", "address", "name"], set_={name: add.excluded[name] for name in ("sent", "seen")}
+    )
+    return statement
+
+
 def _at(table: Table, column: str) -> Any:
     return (table.c.state == bindparam("of")) & (table.c[column] == bindparam("at"))
 
@@ -95,9 +103,9 @@ ADD_BEFORE: Final = _into(schema.befores)
 ADD_OUTCOME: Final = _into(schema.outcomes, "id")
 ADD_AFTER: Final = _into(schema.afters)
 ADD_BINDING: Final = _into(schema.bindings)
-ADD_FIELD: Final = _into(schema.fields)
+SET_FIELD: Final = Statement(_field, [column.name for column in schema.fields.columns])
 CLOSE: Final = Statement(lambda _: delete(schema.open_intents).where(_at(schema.open_intents, "intent")))
 UNBIND: Final = Statement(lambda _: delete(schema.bindings).where(_at(schema.bindings, "address")))
 LAST_INTENT: Final = Statement(lambda _: select(func.max(schema.journal.c.id)).where(schema.journal.c.state == bindparam("of")))
 EPOCH: Final = Statement(lambda _: select(schema.leases.c.epoch).where(schema.leases.c.state == bindparam("of")))
-"""Rows of `ADD_...` name the columns; the others take the state as `of`, and where they need more, what is meant as `at`."""
+"""Rows of `ADD_...` and `SET_...` name the columns; the others take the state as `of`, and where they need more, what is meant as `at`."""

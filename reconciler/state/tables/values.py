@@ -7,7 +7,7 @@ for them, which takes longer than a small state takes to read.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from sys import intern
 from typing import Any, Final
@@ -71,27 +71,34 @@ def bindings(bound: Iterable[Sequence[Any]], fields: Sequence[Sequence[Any]]) ->
 
     `bound`: address, kind, id, origin, protected, parent and index of its place. `fields`: address, name, sent, seen.
     """
-    sent, seen = _decoded(fields, 2, "sent"), _decoded(fields, 3, "seen")
+    sent, seen = _fields(fields, 2, "sent"), _fields(fields, 3, "seen")
     unsorted = [_binding(row, sent.get(row[0], {}), seen.get(row[0], {})) for row in bound]
     return {binding.address: binding for binding in sorted(unsorted, key=lambda binding: binding.address.parts)}
 
 
-def _decoded(rows: Sequence[Any], column: int, word: str) -> dict[str, dict[str, Any]]:
-    """The fields' values of one column by address and name; one call of the parser for all, because that is ten times faster.
-
-    Names and short texts that several of them have, or the service's answers, are in memory once.
-    """
+def _fields(rows: Sequence[Any], column: int, word: str) -> dict[str, dict[str, Any]]:
+    """The fields' values of one column by address and name."""
     present = [row for row in rows if row[column] is not None]
-    try:
-        values = shared("[" + ",".join([row[column] for row in present]) + "]", cache_strings="all")
-    except (TypeError, ValueError, RecursionError):
-        values = []
-    if len(values) != len(present):  # one of them is broken: find it
-        values = [from_json(row[column], f"what was {word} as {row[1]!r} of {row[0]}") for row in present]
+    values = _decoded([row[column] for row in present], lambda number: f"what was {word} as {present[number][1]!r} of {present[number][0]}")
     found: dict[str, dict[str, Any]] = {}
     for row, value in zip(present, values, strict=True):
         found.setdefault(row[0], {})[intern(row[1])] = value
     return found
+
+
+def _decoded(texts: Sequence[Any], what: Callable[[int], str]) -> list[Any]:
+    """The values of JSON texts; one call of the parser for all, because that is ten times faster.
+
+    Short texts that several of them have, or the service's answers, are in memory once. `what`: names the broken one by its index, for
+    StateError.
+    """
+    try:
+        values: list[Any] = shared("[" + ",".join(texts) + "]", cache_strings="all")
+    except (TypeError, ValueError, RecursionError):
+        values = []
+    if len(values) != len(texts):  # one of them is broken: find it
+        return [from_json(text, what(number)) for number, text in enumerate(texts)]
+    return values
 
 
 def _binding(row: Sequence[Any], sent: Mapping[str, Any], seen: Mapping[str, Any]) -> Binding:
@@ -136,17 +143,23 @@ def recent(rows: Iterable[Sequence[Any]], lag: timedelta) -> dict[Address, datet
     What was deleted after that is not among it: no list has to show it. `rows`: address, verb, deadline and what was bound (JSON) of what
     was written, the oldest first.
     """
+    written = list(rows)
+    tracked = _decoded([bound for *_, bound in written], lambda number: f"the latest outcome of {written[number][0]}")
+    latest: dict[str, tuple[str, str]] = {}
+    for (text, verb, deadline, _), addresses in zip(written, tracked, strict=True):
+        if verb == "delete":
+            latest.pop(text, None)
+        elif isinstance(addresses, dict):
+            for address in (text, *addresses):
+                latest[address] = text, deadline
+        else:
+            raise damaged(f"the latest outcome of {text}")
     moments: dict[Address, datetime] = {}
-    for text, verb, deadline, bound in rows:
-        what = f"the latest outcome of {text}"
+    for address, (text, deadline) in latest.items():
         try:
-            if verb == "delete":
-                moments.pop(Address.parse(text), None)
-                continue
-            for address in {text, *mapping(bound, what)}:
-                moments[Address.parse(address)] = datetime.fromisoformat(deadline) + lag
+            moments[Address.parse(address)] = datetime.fromisoformat(deadline) + lag
         except (TypeError, ValueError) as error:
-            raise damaged(what) from error
+            raise damaged(f"the latest outcome of {text}") from error
     return moments
 
 
