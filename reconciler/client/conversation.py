@@ -41,7 +41,7 @@ from reconciler.model import Allowance
 
 @dataclass(frozen=True)
 class Answer:
-    """A 2xx. `body`: the decoded JSON, None where it was empty. `date`: the service's clock, UTC. `digest`: SHA-256 of the body's bytes."""
+    """A 2xx. `body`: the decoded JSON, None where it was empty. `date`: the service's clock, UTC. `digest`: SHA-256 of the bytes, of a GET."""
 
     status: int
     body: Any
@@ -89,6 +89,7 @@ class Silent:
 
 Ask = Callable[[str, Mapping[str, str] | None], Awaitable["Answer"]]
 ABSENT: Final = "absent"  # in place of a digest: 404
+_as_json: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 LATE: Final = "its deadline passed before it could be sent"
 LIMITED: Final = "The rate limit of the service is used up. Run it again later, or use --max-rps to send requests more slowly."
 
@@ -208,7 +209,7 @@ class Conversation:
         Nothing is sent any more once `in_time` says no.
         """
         url = self._base + checked(path) + (f"?{urlencode(query)}" if query else "")
-        content = None if body is None else json.dumps(body, allow_nan=False, separators=(",", ":")).encode("ascii")
+        content = None if body is None else _as_json(body).encode("ascii")
         until = float("inf") if deadline is None else self._clock.monotonic() + deadline
         in_doubt = False
         for attempt in count(1):

@@ -7,11 +7,9 @@ Forbidden: sending twice, following a redirect, waiting for anything but the net
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from pydantic_core import from_json
 
@@ -93,7 +91,7 @@ class Exchange:
         if response.headers.get("content-encoding", "").strip().lower() not in ENCODINGS:
             return AttemptOutcome(AttemptFault.UNREADABLE, f"it answered {status} with an unexpected encoding", hints=hints)
         try:
-            data = await _body(response, self._max_body)
+            data = await response.read(self._max_body)
         except httpx.DecodingError:
             return AttemptOutcome(AttemptFault.UNREADABLE, f"it answered {status} with a body that cannot be decompressed", hints=hints)
         except (httpx.HTTPError, OSError):
@@ -103,7 +101,7 @@ class Exchange:
         if not data and method != "GET" and _ends_by_itself(response):
             return AttemptOutcome(status, DONE, hints=hints)
         try:
-            return AttemptOutcome(status, DONE, _decode(data), hints, sha256(data).hexdigest())
+            return AttemptOutcome(status, DONE, _decode(data), hints, sha256(data).hexdigest() if method == "GET" else "")
         except (ValueError, RecursionError):
             return AttemptOutcome(AttemptFault.UNREADABLE, f"it answered {status} with a body that is not JSON", hints=hints)
 
@@ -119,17 +117,6 @@ def _ends_by_itself(response: Received) -> bool:
     return "content-length" in response.headers or "transfer-encoding" in response.headers  # else an empty body may be one that was cut
 
 
-async def _body(response: Received, cap: int) -> bytes:
-    """The decoded body; reading stops once it is over `cap`, which the last chunk may pass by 16 MiB (16 KiB, decompressed)."""
-    data = bytearray()
-    async with aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes())) as chunks:
-        async for chunk in chunks:
-            data += chunk
-            if len(data) > cap:
-                break
-    return bytes(data)
-
-
 async def _complaint(response: Received) -> str:
     """What an answer outside 2xx says: the message of its body, where that has one; anything else in it may be a secret."""
     status = response.status_code
@@ -139,7 +126,7 @@ async def _complaint(response: Received) -> str:
     if response.headers.get("content-encoding", "").strip().lower() not in ENCODINGS:
         return prefix
     try:
-        data = await _body(response, ERROR_BODY_MAX)
+        data = await response.read(ERROR_BODY_MAX)
     except (httpx.HTTPError, OSError):
         return prefix  # the status line is answer enough
     try:

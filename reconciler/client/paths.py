@@ -14,7 +14,7 @@ from reconciler.errors import ReconcilerError
 
 PREFIX: Final = "/v1"  # every path of the service begins with it
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_ENCODED = re.compile(r"(?:/(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-F]{2})+)+", re.ASCII)
+_ENCODED = re.compile(r"(?:/(?!\.\.?(?:/|\Z))(?:[A-Za-z0-9._~!$&'()*+,;=:@-]++|%[0-9A-F]{2})+)+", re.ASCII)
 
 
 def encode(template: str, values: Mapping[str, str]) -> str:
@@ -39,7 +39,7 @@ def encode(template: str, values: Mapping[str, str]) -> str:
 
 def checked(path: str) -> str:
     """`path`, if it is one that `encode` can have made; else ReconcilerError, a defect of this program."""
-    if _ENCODED.fullmatch(path) is None or any(_undot(segment) != segment for segment in path.split("/")):
+    if _ENCODED.fullmatch(path) is None:
         raise ReconcilerError(f"the path {path!r} is not encoded", id="RC-path-value")
     return path
 

@@ -25,7 +25,7 @@ from yarl import URL
 
 from reconciler.client.library import httpx
 from reconciler.client.pacing import TooLate
-from reconciler.client.transport import InTime, Received, always
+from reconciler.client.transport import Decoded, InTime, Received, always
 
 KEEP_ALIVE: Final = 4.0  # seconds; below the 5 s after which uvicorn and Node close, so that we rarely write into a closing connection
 CONNECT_MAX: Final = 10.0  # seconds; well inside the total deadline, so that a dead host is known not to have got the request
@@ -82,19 +82,28 @@ class _Body(AiohttpResponseStream):
         self._aiohttp_response.close()
 
 
-class _Answer:
+class _Plain:
     """An answer whose body is not compressed."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self.status_code, self.headers, self._response = response.status, response.headers, response
 
-    def aiter_bytes(self) -> AsyncIterator[bytes]:
-        """The body as it comes."""
-        return _chunks(self._response)
+    async def read(self, enough: int) -> bytes:
+        """The body, up to the chunk that passes `enough` bytes."""
+        content, parts, size = self._response.content, list[bytes](), 0
+        try:
+            while size <= enough and not content.at_eof():
+                parts.append(await content.readany())
+                size += len(parts[-1])
+            return b"".join(parts)
+        except Exception as error:
+            failure = httpx.ReadError(_broken(error))
+        raise failure
 
     async def aclose(self) -> None:
-        """Close the response; the connection of one that was not read to its end is dropped."""
-        self._response.close()
+        """Close the response; the connection of one whose end has not come is dropped."""
+        if not self._response.closed:
+            self._response.close()
 
 
 async def _chunks(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
@@ -139,8 +148,8 @@ class Wire(AiohttpTransport):
         """The same without httpx's objects, which take as long as the request itself; only a compressed body needs its decoders."""
         response = await self._send(method, url, headers, content, seconds, in_time)
         if ",".join(response.headers.getall("content-encoding", ())).strip().lower() in PLAIN:
-            return _Answer(response)
-        return httpx.Response(response.status, headers=response.raw_headers, stream=_Body(response))
+            return _Plain(response)
+        return Decoded(httpx.Response(response.status, headers=response.raw_headers, stream=_Body(response)))
 
     async def _send(
         self, method: str, url: str, headers: Any, content: bytes | None, seconds: float, in_time: InTime
