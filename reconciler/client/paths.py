@@ -6,7 +6,7 @@ In: a template and values. Out: an encoded path. Forbidden: I/O.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 from urllib.parse import quote
 
@@ -27,14 +27,26 @@ def encode(template: str, values: Mapping[str, str]) -> str:
         value = values.get(match[1])
         if not value:
             raise ReconcilerError(f"the path {template} needs a value for {{{match[1]}}}", id="RC-path-value")
-        try:
-            return quote(value, safe="")
-        except UnicodeEncodeError:
-            raise ReconcilerError(
-                f"the value of {{{match[1]}}} for the path {template} is not text that can be sent", id="RC-path-value"
-            ) from None
+        return _quoted(value, f"the value of {{{match[1]}}} for the path {template}")
 
     return "/".join(_undot(_PLACEHOLDER.sub(fill, segment)) for segment in template.split("/"))
+
+
+def joined(segments: Iterable[str]) -> str:
+    """The path of these segments, each encoded wholly. Raises ReconcilerError for an empty one."""
+    path = ""
+    for segment in segments:
+        if not segment:
+            raise ReconcilerError(f"the path {path}/ needs another segment", id="RC-path-value")
+        path += "/" + _undot(_quoted(segment, f"a segment of the path {path}/"))
+    return path
+
+
+def _quoted(value: str, what: str) -> str:
+    try:
+        return quote(value, safe="")
+    except UnicodeEncodeError:
+        raise ReconcilerError(f"{what} is not text that can be sent", id="RC-path-value") from None
 
 
 def checked(path: str) -> str:
