@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from reconciler.client.clock import Clock
 from reconciler.client.exchange import AttemptOutcome, Exchange
+from reconciler.client.hints import Hints
 from reconciler.client.library import httpx
 from reconciler.client.pacing import Gate, Pace, TooLate, installed
 from reconciler.client.paths import PREFIX, checked
@@ -219,8 +220,8 @@ class Conversation:
                 outcome = AttemptOutcome(AttemptFault.NOT_SENT, str(held_back))
                 raise _error(retry, method, path, outcome, in_doubt, id=held_back.id) from None
             verdict = classify(retry, outcome.result)
-            if verdict.effect is Effect.DONE and outcome.status is not None:
-                return Answer(outcome.status, outcome.body, outcome.hints.date, outcome.digest)
+            if verdict.effect is Effect.DONE and (status := outcome.status) is not None:
+                return Answer(status, outcome.body, outcome.hints.date, outcome.digest)
             in_doubt = in_doubt or verdict.effect is Effect.UNKNOWN
             if not verdict.again or attempt == ATTEMPTS_MAX or self._breaker.is_open or not await self._back_off(outcome, attempt, until):
                 raise _error(retry, method, path, outcome, in_doubt, id=cause_of(outcome.result))
@@ -273,7 +274,8 @@ class Conversation:
             ticket = await self._gate.enter(method, until, number)
             leave: int | None = None
             sent = self._clock.monotonic()
-            outcome: AttemptOutcome | None = None
+            status: int | None = None
+            hints: Hints | None = None
             try:
                 if self._shared is not None:
                     leave = await self._take(method, until)
@@ -292,22 +294,23 @@ class Conversation:
                     seconds=min(self._timeout, until - sent), wall=self._clock.wall(),
                     in_time=lambda: self._clock.monotonic() < until and in_time(),
                 )  # fmt: skip
+                status, hints = outcome.status, outcome.hints
             finally:
                 now = self._clock.monotonic()
-                if outcome is None or outcome.status is None:
+                if status is None or hints is None:
                     self._pace.lost(ticket)
                 else:
-                    self._pace.answered(ticket, outcome.status, outcome.hints, now)
+                    self._pace.answered(ticket, status, hints, now)
                 if self._shared is not None and leave is not None:
-                    self._shared.report(leave, *((outcome.status, outcome.hints) if outcome is not None else (None, None)))
+                    self._shared.report(leave, status, hints)
         except TooLate:
             raise self._late() from None
         finally:
             self._places.release()
-        if outcome.hints.date is not None:
-            self.skew = outcome.hints.date.timestamp() - self._clock.wall()
+        if hints.date is not None:
+            self.skew = hints.date.timestamp() - self._clock.wall()
         self._breaker.record(outcome.result, sent=sent, now=now)
-        self._listener.answer(method, path, outcome.status, now - sent)
+        self._listener.answer(method, path, status, now - sent)
         return outcome
 
 

@@ -44,6 +44,7 @@ class _Transport:
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
+        self.is_closing, self.resume_reading = inner.is_closing, inner.resume_reading  # called several times for each request
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
