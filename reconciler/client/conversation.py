@@ -42,7 +42,7 @@ from reconciler.model import Allowance
 
 @dataclass(frozen=True)
 class Answer:
-    """A 2xx. `body`: the decoded JSON, None where it was empty. `date`: the service's clock, UTC. `digest`: SHA-256 of the bytes, of a GET."""
+    """A 2xx. `body`: the decoded JSON, None where it was empty. `date`: the service's clock, UTC. `digest`: SHA-256 of what a GET got."""
 
     status: int
     body: Any
