@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime
 from itertools import count
 from typing import Any, Final, Protocol
 from urllib.parse import parse_qsl, urlencode
 
 from reconciler.client.clock import Clock
-from reconciler.client.exchange import AttemptOutcome, Exchange
+from reconciler.client.exchange import AttemptOutcome, Exchange, decode
 from reconciler.client.hints import Hints
 from reconciler.client.library import httpx
 from reconciler.client.pacing import Gate, Pace, TooLate, installed
@@ -115,7 +115,7 @@ class Heard:
         target = f"{path}?{urlencode(query)}" if query else path
         answer = self._ahead.pop(target, None)
         if answer is not None:
-            return answer
+            return replace(answer, body=decode(answer.body)) if isinstance(answer.body, bytes) else answer
         try:
             answer = await ask(path, query)
         except NotFound:
@@ -191,8 +191,12 @@ class Conversation:
         return await self.ask("GET", path, query, retry=RetryClass.READ)
 
     async def same(self, before: Mapping[str, str]) -> bool:
-        """Whether every GET is answered as it was `before`; see `Heard.same`."""
-        return await self._heard.same(before, self._read)
+        """Whether every GET is answered as it was `before`; see `Heard.same`. What is the same is decoded when somebody asks for it."""
+        self._exchange.known = frozenset(before.values())
+        try:
+            return await self._heard.same(before, self._read)
+        finally:
+            self._exchange.known = ()
 
     async def ask(
         self,

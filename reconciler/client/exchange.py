@@ -7,11 +7,10 @@ Forbidden: sending twice, following a redirect, waiting for anything but the net
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Final
-
-from pydantic_core import from_json
 
 from reconciler import __version__
 from reconciler.client.hints import Hints, read_hints
@@ -51,6 +50,7 @@ class Exchange:
     def __init__(self, settings: ClientSettings, transport: httpx.AsyncBaseTransport) -> None:
         self._mask = Mask({settings.token, *settings.secrets})
         self._max_body = settings.max_body
+        self.known: Collection[str] = ()  # digests of bodies that are JSON: none of these is decoded
         self._transport = sending(transport)
         self._headers = {
             "Authorization": f"Bearer {settings.token}",
@@ -100,8 +100,9 @@ class Exchange:
             return AttemptOutcome(AttemptFault.TOO_LARGE, f"it answered {status} with more than {self._max_body} bytes", hints=hints)
         if not data and method != "GET" and _ends_by_itself(response):
             return AttemptOutcome(status, DONE, hints=hints)
+        digest = sha256(data).hexdigest() if method == "GET" else ""
         try:
-            return AttemptOutcome(status, DONE, _decode(data), hints, sha256(data).hexdigest() if method == "GET" else "")
+            return AttemptOutcome(status, DONE, data if digest in self.known else decode(data), hints, digest)
         except (ValueError, RecursionError):
             return AttemptOutcome(AttemptFault.UNREADABLE, f"it answered {status} with a body that is not JSON", hints=hints)
 
@@ -130,12 +131,14 @@ async def _complaint(response: Received) -> str:
     except (httpx.HTTPError, OSError):
         return prefix  # the status line is answer enough
     try:
-        message = _decode(data)["error"]["message"]
+        message = decode(data)["error"]["message"]
     except (ValueError, RecursionError, TypeError, KeyError, IndexError):
         return prefix
     return f"{prefix}: {message.strip()}" if isinstance(message, str) and message.strip() else prefix
 
 
-def _decode(data: bytes) -> Any:
+def decode(data: bytes) -> Any:
     """What an answer says. Thousands of answers are kept during a run: names and short texts that they share are in memory once."""
+    from pydantic_core import from_json  # where nothing changed nothing is decoded, and the import takes longer than all answers
+
     return from_json(data, allow_inf_nan=False, cache_strings="all")
