@@ -46,43 +46,62 @@ class Mask:
 
     def data(self, value: Any) -> Any:
         """The same data, its texts masked: maps, lists, and frozen values of ours. Addresses, which no secret can reach, stay."""
+        return value if self._any is None else self._masked(value, {})
+
+    def _masked(self, value: Any, done: dict[int, tuple[Any, Any]]) -> Any:
+        """`done`: values of ours by their `id`, kept so that it stays theirs, and what became of them: one in two places is masked once."""
         shape: Any = type(value)
-        if shape in _TEXTLESS or self._any is None:
-            return value
         if shape is str:
-            made = self._any.sub(MASK, value)
-            return value if made == value else made
+            return self._without(value)
+        if shape in _TEXTLESS:
+            return value
+        if shape is dict:
+            return self._map(value, done)
+        if shape is list or shape is tuple:
+            parts = [part if type(part) in _TEXTLESS else self._masked(part, done) for part in value]
+            return shape(parts) if any(map(is_not, parts, value)) else value
         if names := _names(shape):
-            changed = {name: made for name in names if (made := self.data(part := getattr(value, name))) is not part}
-            return replace(value, **changed) if changed else value
+            if id(value) not in done:
+                done[id(value)] = value, self._value(value, names, done)
+            return done[id(value)][1]
         match value:
             case Address():
                 return value
             case str():
-                made = self.text(value)
-                return value if made == value else made
+                return self._without(value)
             case Mapping():
-                made_map = {key if isinstance(key, Address) else self.data(key): self.data(part) for key, part in value.items()}
-                return made_map if any(new is not old for old, new in zip(_flat(value), _flat(made_map), strict=True)) else value
-            case list() | tuple() if type(value) in (list, tuple):
-                parts = [self.data(part) for part in value]
-                return type(value)(parts) if any(map(is_not, parts, value)) else value
+                return self._map(value, done)
             case tuple() if hasattr(value, "_make"):
-                parts = [self.data(part) for part in value]
+                parts = [self._masked(part, done) for part in value]
                 return value._make(parts) if any(map(is_not, parts, value)) else value
             case _:
                 return value
+
+    def _without(self, text: str) -> str:
+        made = self.text(text)
+        return text if made == text else made
+
+    def _map(self, value: Mapping[Any, Any], done: dict[int, tuple[Any, Any]]) -> Mapping[Any, Any]:
+        made, same = {}, True
+        for key, part in value.items():
+            new_key, new = self._masked(key, done), self._masked(part, done)
+            same = same and new_key is key and new is part
+            made[new_key] = new
+        return value if same else made
+
+    def _value(self, value: Any, names: tuple[str, ...], done: dict[int, tuple[Any, Any]]) -> Any:
+        changed = {}
+        for name in names:
+            part = getattr(value, name)
+            if type(part) not in _TEXTLESS and (made := self._masked(part, done)) is not part:
+                changed[name] = made
+        return replace(value, **changed) if changed else value
 
 
 @cache
 def _names(shape: Any) -> tuple[str, ...]:
     """The fields of a dataclass; none of any other type."""
     return tuple(field.name for field in fields(shape)) if is_dataclass(shape) else ()
-
-
-def _flat(value: Mapping[Any, Any]) -> Iterator[Any]:
-    for key, part in value.items():
-        yield from (key, part)
 
 
 def of_urls(urls: Iterable[str]) -> Iterator[str]:
