@@ -16,7 +16,7 @@ from reconciler.apply.answer import Answers
 from reconciler.apply.clearance import installed, serious
 from reconciler.apply.preconditions import Preconditions
 from reconciler.apply.task import Halt, Task
-from reconciler.client import Answer, RetryClass, encode
+from reconciler.client import Answer, RetryClass, joined
 from reconciler.errors import Ambiguous, NotFound, ServiceError
 from reconciler.model import Intent, Step, StepResult, StepStatus
 from reconciler.model.codec import substitute, told
@@ -76,7 +76,7 @@ class Steps:
         return held
 
     async def _sent(self, step: Step, kind: Kind, known: frozenset[str], date: datetime | None, lookup: tuple[str, ...]) -> StepResult:
-        path = "/" + "/".join(encode("{id}", {"id": bare(self.ids[part]) if isinstance(part, Address) else part}) for part in step.path)
+        path = joined(bare(self.ids[part]) if isinstance(part, Address) else part for part in step.path)
         body = substitute(step.body, self.ids)
         writes = {name: kind.fields[name].body(substitute(value, self.ids)) for name, value in step.writes.items()}
         intent = await self.group.intend(self._intent(step, path, writes, known, date, lookup))

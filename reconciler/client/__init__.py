@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from reconciler.client.clock import Clock, SystemClock
     from reconciler.client.conversation import Answer, Heard, Listener, Silent
     from reconciler.client.paging import PAGE_SIZE, WholeList
-    from reconciler.client.paths import encode
+    from reconciler.client.paths import encode, joined
     from reconciler.client.retry import RetryClass
     from reconciler.client.service import Reader, Writer
     from reconciler.client.settings import ClientSettings, normalise
@@ -42,6 +42,7 @@ __all__ = [
     "WriteRefused",
     "Writer",
     "encode",
+    "joined",
     "normalise",
 ]
 
@@ -52,7 +53,7 @@ if not TYPE_CHECKING:
             "clock": "Clock SystemClock",
             "conversation": "Answer Heard Listener Silent",
             "paging": "PAGE_SIZE WholeList",
-            "paths": "encode",
+            "paths": "encode joined",
             "retry": "RetryClass",
             "service": "Reader Writer",
             "settings": "ClientSettings normalise",

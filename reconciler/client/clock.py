@@ -23,13 +23,8 @@ class Clock(Protocol):
 class SystemClock:
     """The machine's time."""
 
-    def monotonic(self) -> float:
-        """Seconds from an arbitrary start."""
-        return time.monotonic()
-
-    def wall(self) -> float:
-        """UTC epoch seconds."""
-        return time.time()
+    monotonic = staticmethod(time.monotonic)
+    wall = staticmethod(time.time)
 
     async def sleep(self, seconds: float) -> None:
         """Come back after `seconds`."""

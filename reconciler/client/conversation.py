@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime
 from itertools import count
 from typing import Any, Final, Protocol
 from urllib.parse import parse_qsl, urlencode
 
 from reconciler.client.clock import Clock
-from reconciler.client.exchange import AttemptOutcome, Exchange
+from reconciler.client.exchange import AttemptOutcome, Exchange, decode
+from reconciler.client.hints import Hints
 from reconciler.client.library import httpx
 from reconciler.client.pacing import Gate, Pace, TooLate, installed
 from reconciler.client.paths import PREFIX, checked
@@ -41,7 +42,7 @@ from reconciler.model import Allowance
 
 @dataclass(frozen=True)
 class Answer:
-    """A 2xx. `body`: the decoded JSON, None where it was empty. `date`: the service's clock, UTC. `digest`: SHA-256 of the body's bytes."""
+    """A 2xx. `body`: the decoded JSON, None where it was empty. `date`: the service's clock, UTC. `digest`: SHA-256 of what a GET got."""
 
     status: int
     body: Any
@@ -89,6 +90,7 @@ class Silent:
 
 Ask = Callable[[str, Mapping[str, str] | None], Awaitable["Answer"]]
 ABSENT: Final = "absent"  # in place of a digest: 404
+_as_json: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 LATE: Final = "its deadline passed before it could be sent"
 LIMITED: Final = "The rate limit of the service is used up. Run it again later, or use --max-rps to send requests more slowly."
 
@@ -113,7 +115,7 @@ class Heard:
         target = f"{path}?{urlencode(query)}" if query else path
         answer = self._ahead.pop(target, None)
         if answer is not None:
-            return answer
+            return replace(answer, body=decode(answer.body)) if isinstance(answer.body, bytes) else answer
         try:
             answer = await ask(path, query)
         except NotFound:
@@ -189,8 +191,12 @@ class Conversation:
         return await self.ask("GET", path, query, retry=RetryClass.READ)
 
     async def same(self, before: Mapping[str, str]) -> bool:
-        """Whether every GET is answered as it was `before`; see `Heard.same`."""
-        return await self._heard.same(before, self._read)
+        """Whether every GET is answered as it was `before`; see `Heard.same`. What is the same is decoded when somebody asks for it."""
+        self._exchange.known = frozenset(before.values())
+        try:
+            return await self._heard.same(before, self._read)
+        finally:
+            self._exchange.known = ()
 
     async def ask(
         self,
@@ -208,7 +214,7 @@ class Conversation:
         Nothing is sent any more once `in_time` says no.
         """
         url = self._base + checked(path) + (f"?{urlencode(query)}" if query else "")
-        content = None if body is None else json.dumps(body, allow_nan=False, separators=(",", ":")).encode("ascii")
+        content = None if body is None else _as_json(body).encode("ascii")
         until = float("inf") if deadline is None else self._clock.monotonic() + deadline
         in_doubt = False
         for attempt in count(1):
@@ -218,8 +224,8 @@ class Conversation:
                 outcome = AttemptOutcome(AttemptFault.NOT_SENT, str(held_back))
                 raise _error(retry, method, path, outcome, in_doubt, id=held_back.id) from None
             verdict = classify(retry, outcome.result)
-            if verdict.effect is Effect.DONE and outcome.status is not None:
-                return Answer(outcome.status, outcome.body, outcome.hints.date, outcome.digest)
+            if verdict.effect is Effect.DONE and (status := outcome.status) is not None:
+                return Answer(status, outcome.body, outcome.hints.date, outcome.digest)
             in_doubt = in_doubt or verdict.effect is Effect.UNKNOWN
             if not verdict.again or attempt == ATTEMPTS_MAX or self._breaker.is_open or not await self._back_off(outcome, attempt, until):
                 raise _error(retry, method, path, outcome, in_doubt, id=cause_of(outcome.result))
@@ -272,7 +278,8 @@ class Conversation:
             ticket = await self._gate.enter(method, until, number)
             leave: int | None = None
             sent = self._clock.monotonic()
-            outcome: AttemptOutcome | None = None
+            status: int | None = None
+            hints: Hints | None = None
             try:
                 if self._shared is not None:
                     leave = await self._take(method, until)
@@ -291,22 +298,23 @@ class Conversation:
                     seconds=min(self._timeout, until - sent), wall=self._clock.wall(),
                     in_time=lambda: self._clock.monotonic() < until and in_time(),
                 )  # fmt: skip
+                status, hints = outcome.status, outcome.hints
             finally:
                 now = self._clock.monotonic()
-                if outcome is None or outcome.status is None:
+                if status is None or hints is None:
                     self._pace.lost(ticket)
                 else:
-                    self._pace.answered(ticket, outcome.status, outcome.hints, now)
+                    self._pace.answered(ticket, status, hints, now)
                 if self._shared is not None and leave is not None:
-                    self._shared.report(leave, *((outcome.status, outcome.hints) if outcome is not None else (None, None)))
+                    self._shared.report(leave, status, hints)
         except TooLate:
             raise self._late() from None
         finally:
             self._places.release()
-        if outcome.hints.date is not None:
-            self.skew = outcome.hints.date.timestamp() - self._clock.wall()
+        if hints.date is not None:
+            self.skew = hints.date.timestamp() - self._clock.wall()
         self._breaker.record(outcome.result, sent=sent, now=now)
-        self._listener.answer(method, path, outcome.status, now - sent)
+        self._listener.answer(method, path, status, now - sent)
         return outcome
 
 

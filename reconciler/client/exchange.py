@@ -7,13 +7,10 @@ Forbidden: sending twice, following a redirect, waiting for anything but the net
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import Collection
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any, Final, cast
-
-from pydantic_core import from_json
+from typing import Any, Final
 
 from reconciler import __version__
 from reconciler.client.hints import Hints, read_hints
@@ -53,6 +50,7 @@ class Exchange:
     def __init__(self, settings: ClientSettings, transport: httpx.AsyncBaseTransport) -> None:
         self._mask = Mask({settings.token, *settings.secrets})
         self._max_body = settings.max_body
+        self.known: Collection[str] = ()  # digests of bodies that are JSON: none of these is decoded
         self._transport = sending(transport)
         self._headers = {
             "Authorization": f"Bearer {settings.token}",
@@ -93,7 +91,7 @@ class Exchange:
         if response.headers.get("content-encoding", "").strip().lower() not in ENCODINGS:
             return AttemptOutcome(AttemptFault.UNREADABLE, f"it answered {status} with an unexpected encoding", hints=hints)
         try:
-            data = await _body(response, self._max_body)
+            data = await response.read(self._max_body)
         except httpx.DecodingError:
             return AttemptOutcome(AttemptFault.UNREADABLE, f"it answered {status} with a body that cannot be decompressed", hints=hints)
         except (httpx.HTTPError, OSError):
@@ -102,8 +100,9 @@ class Exchange:
             return AttemptOutcome(AttemptFault.TOO_LARGE, f"it answered {status} with more than {self._max_body} bytes", hints=hints)
         if not data and method != "GET" and _ends_by_itself(response):
             return AttemptOutcome(status, DONE, hints=hints)
+        digest = sha256(data).hexdigest() if method == "GET" else ""
         try:
-            return AttemptOutcome(status, DONE, _decode(data), hints, sha256(data).hexdigest())
+            return AttemptOutcome(status, DONE, data if digest in self.known else decode(data), hints, digest)
         except (ValueError, RecursionError):
             return AttemptOutcome(AttemptFault.UNREADABLE, f"it answered {status} with a body that is not JSON", hints=hints)
 
@@ -119,17 +118,6 @@ def _ends_by_itself(response: Received) -> bool:
     return "content-length" in response.headers or "transfer-encoding" in response.headers  # else an empty body may be one that was cut
 
 
-async def _body(response: Received, cap: int) -> bytes:
-    """The decoded body; reading stops once it is over `cap`, which the last chunk may pass by 16 MiB (16 KiB, decompressed)."""
-    data = bytearray()
-    async with aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes())) as chunks:
-        async for chunk in chunks:
-            data += chunk
-            if len(data) > cap:
-                break
-    return bytes(data)
-
-
 async def _complaint(response: Received) -> str:
     """What an answer outside 2xx says: the message of its body, where that has one; anything else in it may be a secret."""
     status = response.status_code
@@ -139,16 +127,18 @@ async def _complaint(response: Received) -> str:
     if response.headers.get("content-encoding", "").strip().lower() not in ENCODINGS:
         return prefix
     try:
-        data = await _body(response, ERROR_BODY_MAX)
+        data = await response.read(ERROR_BODY_MAX)
     except (httpx.HTTPError, OSError):
         return prefix  # the status line is answer enough
     try:
-        message = _decode(data)["error"]["message"]
+        message = decode(data)["error"]["message"]
     except (ValueError, RecursionError, TypeError, KeyError, IndexError):
         return prefix
     return f"{prefix}: {message.strip()}" if isinstance(message, str) and message.strip() else prefix
 
 
-def _decode(data: bytes) -> Any:
+def decode(data: bytes) -> Any:
     """What an answer says. Thousands of answers are kept during a run: names and short texts that they share are in memory once."""
+    from pydantic_core import from_json  # where nothing changed nothing is decoded, and the import takes longer than all answers
+
     return from_json(data, allow_inf_nan=False, cache_strings="all")

@@ -30,14 +30,18 @@ class Hints:
 def read_hints(headers: Mapping[str, str], wall: float) -> Hints:
     """The hints in `headers`, whose names are looked up in lower case; `wall`: local epoch seconds, where the service tells no Date."""
     date = _date(headers.get("date"))
-    limit, remaining, reset = (_number(headers.get(f"x-ratelimit-{name}")) for name in ("limit", "remaining", "reset"))
-    retry_after = _retry_after(headers.get("retry-after"), date.timestamp() if date else wall)
-    if not limit or remaining is None or reset is None or reset > 10**11:  # milliseconds, or nonsense: year 5138
+    later = headers.get("retry-after")
+    retry_after = None if later is None else _retry_after(later, date.timestamp() if date else wall)
+    limit = _number(headers.get("x-ratelimit-limit"))
+    if not limit:
+        return Hints(date, retry_after)
+    remaining, reset = _number(headers.get("x-ratelimit-remaining")), _number(headers.get("x-ratelimit-reset"))
+    if remaining is None or reset is None or reset > 10**11:  # milliseconds, or nonsense: year 5138
         return Hints(date, retry_after)
     return Hints(date, retry_after, limit, remaining, reset)
 
 
-def _retry_after(text: str | None, service_now: float) -> float | None:
+def _retry_after(text: str, service_now: float) -> float | None:
     seconds: float | None = _number(text)
     if seconds is None:
         date = _date(text)
@@ -52,7 +56,6 @@ def _number(text: str | None) -> int | None:
     return int(text) if 0 < len(text) <= 15 and text.isascii() and text.isdigit() else None
 
 
-@lru_cache(maxsize=64)  # answers of the same second say the same
 @lru_cache(maxsize=16)  # hundreds of answers have the same second
 def _date(text: str | None) -> datetime | None:
     if not text or len(text) > 40:

@@ -67,7 +67,7 @@ class Pace:
         self._round = 0  # successes since the last time of refusals
         self._round_began = 0.0
         self._successes: deque[float] = deque()
-        self._unanswered: dict[str, list[Ticket]] = {}  # by method
+        self._unanswered: dict[str, set[Ticket]] = {}  # by method
         self._heard: set[str] = set()
         self._exploring = False
         self._refused_since: float | None = None
@@ -113,7 +113,7 @@ class Pace:
         if rates:
             self._next_slot = max(self._next_slot, now - CATCH_UP) + 1.0 / min(rates)
         ticket = Ticket(method, now, quota)
-        self._unanswered.setdefault(method, []).append(ticket)
+        self._unanswered.setdefault(method, set()).add(ticket)
         if self._cuts:
             self._trying = ticket
         return ticket

@@ -6,7 +6,7 @@ In: a template and values. Out: an encoded path. Forbidden: I/O.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 from urllib.parse import quote
 
@@ -14,7 +14,7 @@ from reconciler.errors import ReconcilerError
 
 PREFIX: Final = "/v1"  # every path of the service begins with it
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_ENCODED = re.compile(r"(?:/(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-F]{2})+)+", re.ASCII)
+_ENCODED = re.compile(r"(?:/(?!\.\.?(?:/|\Z))(?:[A-Za-z0-9._~!$&'()*+,;=:@-]++|%[0-9A-F]{2})+)+", re.ASCII)
 
 
 def encode(template: str, values: Mapping[str, str]) -> str:
@@ -27,19 +27,31 @@ def encode(template: str, values: Mapping[str, str]) -> str:
         value = values.get(match[1])
         if not value:
             raise ReconcilerError(f"the path {template} needs a value for {{{match[1]}}}", id="RC-path-value")
-        try:
-            return quote(value, safe="")
-        except UnicodeEncodeError:
-            raise ReconcilerError(
-                f"the value of {{{match[1]}}} for the path {template} is not text that can be sent", id="RC-path-value"
-            ) from None
+        return _quoted(value, f"the value of {{{match[1]}}} for the path {template}")
 
     return "/".join(_undot(_PLACEHOLDER.sub(fill, segment)) for segment in template.split("/"))
 
 
+def joined(segments: Iterable[str]) -> str:
+    """The path of these segments, each encoded wholly. Raises ReconcilerError for an empty one."""
+    path = ""
+    for segment in segments:
+        if not segment:
+            raise ReconcilerError(f"the path {path}/ needs another segment", id="RC-path-value")
+        path += "/" + _undot(_quoted(segment, f"a segment of the path {path}/"))
+    return path
+
+
+def _quoted(value: str, what: str) -> str:
+    try:
+        return quote(value, safe="")
+    except UnicodeEncodeError:
+        raise ReconcilerError(f"{what} is not text that can be sent", id="RC-path-value") from None
+
+
 def checked(path: str) -> str:
     """`path`, if it is one that `encode` can have made; else ReconcilerError, a defect of this program."""
-    if _ENCODED.fullmatch(path) is None or any(_undot(segment) != segment for segment in path.split("/")):
+    if _ENCODED.fullmatch(path) is None:
         raise ReconcilerError(f"the path {path!r} is not encoded", id="RC-path-value")
     return path
 

@@ -10,10 +10,11 @@ import os
 import re
 import ssl
 from base64 import b64encode
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # typeshed lacks it
 
@@ -34,11 +35,33 @@ class Received(Protocol):
     @property
     def headers(self) -> Mapping[str, str]: ...
 
-    def aiter_bytes(self) -> AsyncIterator[bytes]:
-        """The body, decompressed."""
+    async def read(self, enough: int) -> bytes:
+        """The body, decompressed. Reading stops once it is over `enough` bytes, which the last chunk may pass by 16 MiB (16 KiB,
+        decompressed). Raises httpx's errors."""
 
     async def aclose(self) -> None:
         """Close the response; its connection can be used again, or is dropped."""
+
+
+class Decoded:
+    """An answer of httpx, which decompresses its body."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self.status_code, self.headers, self._response = response.status_code, response.headers, response
+
+    async def read(self, enough: int) -> bytes:
+        """The body, decompressed, up to the chunk that passes `enough` bytes."""
+        data = bytearray()
+        async with aclosing(cast("AsyncGenerator[bytes, None]", self._response.aiter_bytes())) as chunks:
+            async for chunk in chunks:
+                data += chunk
+                if len(data) > enough:
+                    break
+        return bytes(data)
+
+    async def aclose(self) -> None:
+        """Close the response."""
+        await self._response.aclose()
 
 
 InTime = Callable[[], bool]
@@ -60,7 +83,7 @@ def sending(transport: httpx.AsyncBaseTransport) -> Send:
         if not in_time():
             raise TooLate
         request = httpx.Request(method, url, headers=headers, content=content, extensions={"timeout": {"connect": seconds}})
-        return await transport.handle_async_request(request)
+        return Decoded(await transport.handle_async_request(request))
 
     return direct or send
 

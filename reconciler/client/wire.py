@@ -3,8 +3,8 @@
 In: an httpx request. Out: an httpx response, or an httpx error that tells the truth about whether anything was sent.
 Forbidden: as in `transport`.
 
-It builds on httpx-aiohttp's transport and sends by itself, because measured against that one:
-- a connection that breaks after the request was sent came out as ConnectTimeout, "never sent"; here only an error of the connector does;
+Own code, because httpx-aiohttp, which does the same, says and does things that are not so:
+- a connection that breaks after the request was sent comes out as ConnectTimeout, "never sent"; here only an error of the connector does;
 - aiohttp sends GET, PUT and DELETE a second time, unasked, when a kept connection turns out to be closed: `PUT` of a team would make two;
   a middleware that raises httpx's errors ends the exchange before that;
 - a URL given as text is normalised, `%2E%2E` climbs; here it is sent as it was encoded.
@@ -18,14 +18,14 @@ from collections.abc import AsyncIterator, Mapping
 from contextvars import ContextVar
 from typing import Any, Final, cast
 
-import aiohttp
-from httpx_aiohttp import AiohttpTransport
-from httpx_aiohttp.transport import AiohttpResponseStream
 from yarl import URL
 
-from reconciler.client.library import httpx
+from reconciler.client.library import httpx, without_certificates
 from reconciler.client.pacing import TooLate
-from reconciler.client.transport import InTime, Received, always
+from reconciler.client.transport import Decoded, InTime, Received, always
+
+with without_certificates():
+    import aiohttp
 
 KEEP_ALIVE: Final = 4.0  # seconds; below the 5 s after which uvicorn and Node close, so that we rarely write into a closing connection
 CONNECT_MAX: Final = 10.0  # seconds; well inside the total deadline, so that a dead host is known not to have got the request
@@ -44,6 +44,7 @@ class _Transport:
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
+        self.is_closing, self.resume_reading = inner.is_closing, inner.resume_reading  # called several times for each request
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -71,30 +72,41 @@ class _Connector(aiohttp.TCPConnector):
         return connection
 
 
-class _Body(AiohttpResponseStream):
+class _Body(httpx.AsyncByteStream):
     """The body of an answer; closing it never waits, and drops the connection of an answer that was not read to its end."""
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in _chunks(self._aiohttp_response):
-            yield chunk
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _chunks(self._response)
 
     async def aclose(self) -> None:
-        self._aiohttp_response.close()
+        self._response.close()
 
 
-class _Answer:
+class _Plain:
     """An answer whose body is not compressed."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self.status_code, self.headers, self._response = response.status, response.headers, response
 
-    def aiter_bytes(self) -> AsyncIterator[bytes]:
-        """The body as it comes."""
-        return _chunks(self._response)
+    async def read(self, enough: int) -> bytes:
+        """The body, up to the chunk that passes `enough` bytes."""
+        content, parts, size = self._response.content, list[bytes](), 0
+        try:
+            while size <= enough and not content.at_eof():
+                parts.append(await content.readany())
+                size += len(parts[-1])
+            return b"".join(parts)
+        except Exception as error:
+            failure = httpx.ReadError(_broken(error))
+        raise failure
 
     async def aclose(self) -> None:
-        """Close the response; the connection of one that was not read to its end is dropped."""
-        self._response.close()
+        """Close the response; the connection of one whose end has not come is dropped."""
+        if not self._response.closed:
+            self._response.close()
 
 
 async def _chunks(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
@@ -107,14 +119,15 @@ async def _chunks(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
     raise failure
 
 
-class Wire(AiohttpTransport):
+class Wire(httpx.AsyncBaseTransport):
     """Sends each request exactly once."""
 
     def __init__(self, context: ssl.SSLContext, connections: int, proxy: str | None, proxy_headers: dict[str, str]) -> None:
-        super().__init__(verify=context, trust_env=False, client=self._open)
+        self.ssl_context = context
         self._connections = connections
         self._proxy = proxy
         self._proxy_headers = proxy_headers
+        self._session: aiohttp.ClientSession | None = None  # opened in the loop of the first request
 
     def _open(self) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
@@ -139,16 +152,16 @@ class Wire(AiohttpTransport):
         """The same without httpx's objects, which take as long as the request itself; only a compressed body needs its decoders."""
         response = await self._send(method, url, headers, content, seconds, in_time)
         if ",".join(response.headers.getall("content-encoding", ())).strip().lower() in PLAIN:
-            return _Answer(response)
-        return httpx.Response(response.status, headers=response.raw_headers, stream=_Body(response))
+            return _Plain(response)
+        return Decoded(httpx.Response(response.status, headers=response.raw_headers, stream=_Body(response)))
 
     async def _send(
         self, method: str, url: str, headers: Any, content: bytes | None, seconds: float, in_time: InTime
     ) -> aiohttp.ClientResponse:
-        if not isinstance(self.client, aiohttp.ClientSession):
-            self.client = self._open()
+        if self._session is None:
+            self._session = self._open()
         IN_TIME.set(in_time)
-        return await self.client.request(
+        return await self._session.request(
             method,
             URL(url, encoded=True),
             headers=headers,
@@ -158,6 +171,11 @@ class Wire(AiohttpTransport):
             proxy=self._proxy,
             proxy_headers=self._proxy_headers or None,
         )
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
 
 
 async def _truthfully(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:

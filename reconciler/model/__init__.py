@@ -13,14 +13,13 @@ from reconciler.deferred import deferred
 
 if TYPE_CHECKING:
     from reconciler.model.access import AccessTest, Demand, NamedReader, Pattern, ReaderSort
-    from reconciler.model.actual import Actual, Observed, Unknown
+    from reconciler.model.actual import Actual, Allowance, Observed, Unknown
     from reconciler.model.consent import Consent
     from reconciler.model.desired import Declared, Desired, ExpectedValue, Guards, Moved, Removed, Rules
     from reconciler.model.history import JournalEntry, RecordedRun, RunStatus, StateChange, What
     from reconciler.model.outcome import Edited, Outcome, StepResult, StepStatus, Withheld
     from reconciler.model.plan import (
         Action,
-        Allowance,
         Blocked,
         BrokenUrl,
         Cause,
@@ -113,14 +112,14 @@ if not TYPE_CHECKING:
         __name__,
         {
             "access": "AccessTest Demand NamedReader Pattern ReaderSort",
-            "actual": "Actual Observed Unknown",
+            "actual": "Actual Allowance Observed Unknown",
             "consent": "Consent",
             "desired": "Declared Desired ExpectedValue Guards Moved Removed Rules",
             "history": "JournalEntry RecordedRun RunStatus StateChange What",
             "outcome": "Edited Outcome StepResult StepStatus Withheld",
             "plan": (
-                "Action Allowance Blocked BrokenUrl Cause Change Delta Exposure ForbiddenRequest Forecast Plan SiblingSpot "
-                "StateUpdate Step Unmanaged waiting"
+                "Action Blocked BrokenUrl Cause Change Delta Exposure ForbiddenRequest Forecast Plan SiblingSpot StateUpdate "
+                "Step Unmanaged waiting"
             ),
             "policy": "Exemption Policies Policy",
             "source": "Source",

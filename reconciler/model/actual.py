@@ -72,3 +72,12 @@ class Actual:
     def find(self, kind: str, id: str) -> Observed | None:
         """The object, or None where it was not seen."""
         return self.objects.get(kind, {}).get(id)
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What the service last said of its rate limit: `remaining` of `limit` requests until it is reset in `resets_in` seconds."""
+
+    limit: int
+    remaining: int
+    resets_in: float

@@ -303,15 +303,6 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Allowance:
-    """What the service last said of its rate limit: `remaining` of `limit` requests until it is reset in `resets_in` seconds."""
-
-    limit: int
-    remaining: int
-    resets_in: float
-
-
-@dataclass(frozen=True)
 class Forecast:
     """What applying a plan will take: requests that write, about as many that read, and about how many seconds.
 

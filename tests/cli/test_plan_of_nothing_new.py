@@ -57,7 +57,7 @@ def served(cli: Cli) -> Iterator[Served]:
         yield Served(cli, running.base_url)
 
 
-def test_it_says_the_same_after_the_same_requests_and_reads_no_yaml(served: Served) -> None:
+def test_it_says_the_same_after_the_same_requests_and_reads_no_yaml_and_decodes_no_answer(served: Served) -> None:
     first, requests = served.plan(), served.requests()
     assert first == (0, EMPTY)
     assert (served.cli.root / REMEMBERED).exists()
@@ -68,7 +68,7 @@ def test_it_says_the_same_after_the_same_requests_and_reads_no_yaml(served: Serv
     assert served.requests() == requests
     env = {"RECONCILER_TOKEN": str(served.cli.env["RECONCILER_TOKEN"]), "HOME": str(served.cli.root / "home")}
     modules = imported(COMMAND, str(served.cli.root), "plan", "p", "--base-url", served.url, env=env)
-    assert not modules & {"yaml", "sqlalchemy", "reconciler.plan.planner", "reconciler.kinds"}
+    assert not modules & {"yaml", "sqlalchemy", "pydantic_core", "reconciler.plan.planner", "reconciler.resource", "reconciler.kinds"}
 
 
 def test_only_the_owner_can_read_what_is_remembered_and_it_holds_no_token(served: Served) -> None:

@@ -1,4 +1,4 @@
-"""What a request costs: at most twice the calls that the transport needs by itself."""
+"""What a request costs: at most a third more calls than the transport needs by itself."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def counted(work: Callable[[str], Awaitable[None]], base: str) -> int:
     return calls(lambda: asyncio.run(run()))
 
 
-def test_a_request_takes_at_most_twice_the_calls_of_the_same_request_bare() -> None:
+def test_a_request_takes_at_most_a_third_more_calls_than_the_same_request_bare() -> None:
     with elsewhere() as base:
         for work in (bare, ours):
             counted(work, base)  # what is imported and made once is no request's
-        assert counted(ours, base) <= 2 * counted(bare, base)
+        assert 3 * counted(ours, base) <= 4 * counted(bare, base)

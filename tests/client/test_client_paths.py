@@ -12,7 +12,7 @@ from client_fakes import TOKEN
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.client import ClientSettings, encode, normalise
+from reconciler.client import ClientSettings, encode, joined, normalise
 from reconciler.client.paths import checked
 from reconciler.errors import ReconcilerError, UsageError
 
@@ -33,6 +33,7 @@ from reconciler.errors import ReconcilerError, UsageError
 )
 def test_a_value_is_encoded_wholly(value: str, path: str) -> None:
     assert encode("/orgs/{org}/teams", {"org": value}) == path
+    assert joined(("orgs", value, "teams")) == path
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), min_size=1))
@@ -49,6 +50,12 @@ def test_no_value_leaves_its_segment_and_every_value_can_be_read_back(value: str
 def test_a_value_that_is_missing_or_empty_or_no_text_is_refused(values: dict[str, str]) -> None:
     with pytest.raises(ReconcilerError, match=r"\{org\}"):
         encode("/orgs/{org}/teams", values)
+
+
+@pytest.mark.parametrize("value", ["", "\ud800"])
+def test_a_segment_that_is_empty_or_no_text_is_refused(value: str) -> None:
+    with pytest.raises(ReconcilerError, match="the path /orgs/"):
+        joined(("orgs", value, "teams"))
 
 
 @pytest.mark.parametrize(

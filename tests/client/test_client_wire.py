@@ -7,6 +7,7 @@ import gc
 import shutil
 import ssl
 import subprocess
+import sys
 import warnings
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -166,6 +167,19 @@ def test_one_tls_context_is_shared_and_verifies() -> None:
     for context in (one.ssl_context, _no_tls()):
         assert context.verify_mode is ssl.CERT_REQUIRED
         assert context.check_hostname
+
+
+def test_the_transport_is_imported_without_the_certificates_of_the_machine_which_others_find_afterwards() -> None:
+    program = """
+import ssl
+load = ssl.SSLContext.set_default_verify_paths
+from reconciler.client import wire
+from aiohttp import connector
+print(connector._SSL_CONTEXT_VERIFIED.cert_store_stats()["x509"], connector._SSL_CONTEXT_VERIFIED.verify_mode.name)
+print(ssl.SSLContext.set_default_verify_paths is load)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert ended.stdout.split() == ["0", "CERT_REQUIRED", "True"]
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.tally import Tally
 
 if TYPE_CHECKING:
+    from reconciler.address import Address
     from reconciler.cli.terminal.bar import Bar
     from reconciler.model import Step, StepResult
 
@@ -49,7 +50,7 @@ class Narration:
         """Count from nothing."""
         self._tally = Tally(time.monotonic(), (step.address for step in steps))
         self._path = ""
-        self._running: dict[int, str] = {}
+        self._running: dict[int, Address] = {}
         self._shown = 0.0
 
     @contextmanager
@@ -159,7 +160,8 @@ class Narration:
         self._path = f"{method} {path}"
         self._sent += 1
         _REQUEST.set(self._sent)
-        self._tell("debug", "sending", f"{method} /v1{path}", shown=False, **self._facts(method, path), attempt=attempt)
+        if self.screen.logs:
+            self.screen.event("debug", "sending", f"{method} /v1{path}", **self._facts(method, path), attempt=attempt)
         if self.screen.traces is not None:
             step = _STEP.get()
             of = {"reconciler.address": str(step.address), "reconciler.verb": step.verb} if step is not None else {}
@@ -168,9 +170,10 @@ class Narration:
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
         self._tally.answered += 1
         self._moved()
-        text = f"{method} /v1{path} {status or 'no answer'} {seconds * 1000:.0f} ms"
-        facts = {**self._facts(method, path), "status": status, "milliseconds": round(seconds * 1000)}
-        self._tell("debug", "request", text, shown=self.screen.verbose, **facts)
+        if self.screen.logs or self.screen.verbose:
+            text = f"{method} /v1{path} {status or 'no answer'} {seconds * 1000:.0f} ms"
+            facts = {**self._facts(method, path), "status": status, "milliseconds": round(seconds * 1000)}
+            self._tell("debug", "request", text, shown=self.screen.verbose, **facts)
         if self.screen.traces is not None:
             self.screen.traces.request_ended(_REQUEST.get(), status)
 
@@ -195,16 +198,17 @@ class Narration:
 
     def began(self, step: Step) -> None:
         with self._lock:
-            self._running[step.id] = str(step.address)
+            self._running[step.id] = step.address
         _STEP.set(step)  # in the task of this step
         if self.screen.traces is not None:
             self.screen.traces.step_began(step)
 
     def ended(self, result: StepResult) -> None:
         self.screen.acted = self.screen.acted or result.status == "done"
-        step, why = result.step, f": {result.error}" if result.error else ""
-        facts = {"address": str(step.address), "verb": step.verb, "step": step.id, "status": str(result.status.value)}
-        self._tell("debug", "step", f"{step.verb} {step.address} {result.status.value}{why}", shown=False, **facts)
+        if self.screen.logs:
+            step, why = result.step, f": {result.error}" if result.error else ""
+            facts = {"address": str(step.address), "verb": step.verb, "step": step.id, "status": str(result.status.value)}
+            self.screen.event("debug", "step", f"{step.verb} {step.address} {result.status.value}{why}", **facts)
         if self.screen.traces is not None:
             self.screen.traces.step_ended(result)
         with self._lock:
@@ -219,7 +223,7 @@ class Narration:
         self._tell("info", "phase", f"{LOOKING} …", shown=self._bar is None)
 
 
-def _first(running: Sequence[str]) -> str:
+def _first(running: Sequence[Address]) -> str:
     """`acme/space/guides and 3 more`."""
     return f"{running[0]}{f' and {len(running) - 1:,} more' if len(running) > 1 else ''}"
 

@@ -257,13 +257,18 @@ class Screen:
                 self._traces = tracing.begin(self) if tracing.is_wanted() else None
         return self._traces
 
+    @property
+    def logs(self) -> bool:
+        """Whether events are kept in a file, or written to stderr as JSON."""
+        return self._log is not None or self.log_format == "json"
+
     def event(self, level: str, name: str, message: str, **facts: Any) -> bool:
         """Log an event: to the log file, and to stderr where that is JSON. Returns whether stderr still lacks it, because it is text."""
-        as_json = self.log_format == "json"
-        if self._log is None and not as_json:
+        if not self.logs:
             return True
         from reconciler.cli.terminal import log
 
+        as_json = self.log_format == "json"
         line = log.line(self.masked_data(log.event(level, name, message, facts)), self.log_format)
         if self._log is not None:
             self._log.write(line)
