@@ -71,7 +71,10 @@ def bindings(bound: Iterable[Sequence[Any]], fields: Sequence[Sequence[Any]]) ->
 
     `bound`: address, kind, id, origin, protected, parent and index of its place. `fields`: address, name, sent, seen.
     """
-    sent, seen = _fields(fields, 2, "sent"), _fields(fields, 3, "seen")
+    differing = {row[0] for row in fields if row[2] != row[3]}
+    sent = _fields(fields, 2, "sent")
+    seen = {address: values for address, values in sent.items() if address not in differing}  # most are seen as they were sent
+    seen |= _fields([row for row in fields if row[0] in differing], 3, "seen")
     unsorted = [_binding(row, sent.get(row[0], {}), seen.get(row[0], {})) for row in bound]
     return {binding.address: binding for binding in sorted(unsorted, key=lambda binding: binding.address.parts)}
 
