@@ -143,7 +143,9 @@ class Session:
         self.words["variable"] = self.chance.choice(((), ("--var", "title=Writers"), ("--var", "title=Authors"), ("--var", "nobody=1")))
 
     def edit_environments(self) -> None:
-        self.cli.write(f"p/environments/{self.chance.choice(('staging', 'production'))}.yaml", self.chance.choice(ENVIRONMENTS))
+        self.cli.write(
+            f"p/environments/{self.chance.choice(('staging', 'production', 'production'))}.yaml", self.chance.choice(ENVIRONMENTS)
+        )
 
     def remove_environments(self) -> None:
         shutil.rmtree(self.folder / "environments", ignore_errors=True)
@@ -200,7 +202,7 @@ class Session:
         self.cli.write("p/parts/a.yaml", TEAM.replace("TITLE", self.chance.choice(TITLES[:4])))
         self.cli.write("p/title.txt", "Writers")
         self.run("apply", "--yes")
-        if self.chance.random() < 0.3:
+        if self.chance.random() < 0.5:
             self.cli.write("p/environments/staging.yaml", "{}\n")
             self.cli.write("p/environments/production.yaml", self.chance.choice(ENVIRONMENTS))
             self.words["environment"] = ("--env", "staging")
@@ -220,7 +222,7 @@ class Session:
     def steps(self) -> Sequence[Callable[[], None]]:
         """Everything that may happen, as often as it is worth trying."""
         return (
-            self.nothing, self.set_variables, self.set_variables, self.edit_environments, self.edit_environments, self.remove_environments,
+            self.nothing, self.set_variables, self.set_variables, *[self.edit_environments] * 3, self.remove_environments,
             self.edit_the_project_file, self.edit_an_included_file, self.rename_an_included_file, self.add_an_included_file,
             self.remove_an_included_file, self.move_an_included_file_out, self.edit_the_text_of_file, self.let_days_pass,
             self.change_the_token, self.change_the_terminal, self.apply, self.restore_an_old_state, self.use_another_state,

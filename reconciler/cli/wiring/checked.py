@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli.terminal.screen import VARIABLES
-from reconciler.cli.wiring.sealed import SIZE_MAX, Seal, digests, listing, outside
+from reconciler.cli.wiring.sealed import SIZE_MAX, Seal, digests, listing, places_outside
 from reconciler.dataclass import dataclass
 from reconciler.regular_file import open_regular
 
@@ -74,7 +74,7 @@ class CheckedProject:
         if not isinstance(known, dict) or known.get("given") != self.given or known.get("names") != self.names:
             return None
         files: dict[str, str] = known["files"]
-        if outside(self.root, files) != known["outside"] or digests(self.root, files) != files:
+        if places_outside(self.root, files) != known["outside"] or digests(self.root, files) != files:
             return None
         self.warnings = tuple(known["warnings"])
         return known["found"]
@@ -82,5 +82,6 @@ class CheckedProject:
     def remember(self, name: str, project: Project, found: Any) -> None:
         """Remember something of the project and its warnings; not where a file changed meanwhile."""
         if listing(self.root) == self.names:
-            known = {"given": self.given, "names": self.names, "files": dict(project.texts), "outside": outside(self.root, project.texts)}
+            files = dict(project.texts)
+            known = {"given": self.given, "names": self.names, "files": files, "outside": places_outside(self.root, files)}
             self.seal.write(name, {**known, "warnings": list(project.warnings), "found": found})

@@ -85,12 +85,12 @@ def _read(screen: Screen, options: Options, read: Callable[..., Project]) -> Pro
     except ConfigError as error:
         screen.hide([*unnamed(options.public_var), *error.sensitive])  # which variables are secrets was not found out
         raise
-    named(screen, options, project)
+    note_project(screen, options, project)
     screen.hide(project.sensitive)
     return project
 
 
-def named(screen: Screen, options: Options, project: Project) -> None:
+def note_project(screen: Screen, options: Options, project: Project) -> None:
     """Say in traces which project and environment the run is of."""
     screen.about["reconciler.project"] = project.settings.project
     if options.env:

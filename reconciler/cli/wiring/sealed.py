@@ -185,6 +185,6 @@ def digests(root: Path, names: Iterable[str]) -> dict[str, str] | None:
     return current
 
 
-def outside(root: Path, names: Iterable[str]) -> dict[str, str]:
+def places_outside(root: Path, names: Iterable[str]) -> dict[str, str]:
     """Where the files are that are not below the project, every link followed."""
     return {name: os.path.realpath(root / name) for name in names if name.startswith("/") or ".." in name.split("/")}

@@ -1,6 +1,6 @@
 """Commands that need the state and nothing of the YAML but its settings; those that change it hold the lease, and their journal ends well.
 
-Settings of a project file without expressions are remembered beside the state, so that its YAML is read only once.
+Settings of a project file without expressions are remembered, so that its YAML is read only once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli.wiring.checked import CommandInputs
-from reconciler.cli.wiring.connect import STATE, load, load_settings, named
+from reconciler.cli.wiring.connect import STATE, load, load_settings, note_project
 from reconciler.config.words import ENVIRONMENTS
 from reconciler.errors import UsageError
 
@@ -39,7 +39,7 @@ def settings_of(screen: Screen, options: Options) -> Project:
         known = given.seal.read(SETTINGS)
         if isinstance(known, dict) and known.get("given") == given.digest and known.get("text") == _digest(given.text):
             project = _project(known["settings"])
-            named(screen, options, project)
+            note_project(screen, options, project)
             return project
     from reconciler.kinds import load as load_kinds
 
