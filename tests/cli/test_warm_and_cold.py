@@ -42,7 +42,7 @@ organizations:
     sites:
       docs: {title: Documentation, structure: [guides]}
 """
-TEAM: Final = "writers: {title: TITLE, members: [ada@acme.example]}\n"
+TEAM: Final = 'writers: {title: "TITLE", members: [ada@acme.example]}\n'
 TITLES: Final = ("Writers", "Authors", "${{ vars.title }}", "${{ file('title.txt') }}", "${{ vars.titel }}")
 ENVIRONMENTS: Final = (
     "{}\n",
@@ -143,9 +143,11 @@ class Session:
         self.words["variable"] = self.chance.choice(((), ("--var", "title=Writers"), ("--var", "title=Authors"), ("--var", "nobody=1")))
 
     def edit_environments(self) -> None:
-        self.cli.write(
-            f"p/environments/{self.chance.choice(('staging', 'production', 'production'))}.yaml", self.chance.choice(ENVIRONMENTS)
-        )
+        name = self.chance.choice(("staging", "production", "production"))
+        self.cli.write(f"p/environments/{name}.yaml", self.chance.choice(ENVIRONMENTS))
+
+    def choose_an_environment(self) -> None:
+        self.words["environment"] = self.chance.choice(((), ("--env", "staging"), ("--env", "production"), ("--env", "nobody")))
 
     def remove_environments(self) -> None:
         shutil.rmtree(self.folder / "environments", ignore_errors=True)
@@ -162,6 +164,9 @@ class Session:
 
     def apply(self) -> None:
         self.run("apply", "--yes")
+
+    def forget_a_resource(self) -> None:
+        self.run("state", "forget", self.chance.choice(("acme/team/writers", "acme/site/docs", "acme/space/guides")))
 
     def restore_an_old_state(self) -> None:
         self.copy(self.copies / "state.db", self.folder / ".reconciler/state.db")
@@ -222,11 +227,12 @@ class Session:
     def steps(self) -> Sequence[Callable[[], None]]:
         """Everything that may happen, as often as it is worth trying."""
         return (
-            self.nothing, self.set_variables, self.set_variables, *[self.edit_environments] * 3, self.remove_environments,
-            self.edit_the_project_file, self.edit_an_included_file, self.rename_an_included_file, self.add_an_included_file,
-            self.remove_an_included_file, self.move_an_included_file_out, self.edit_the_text_of_file, self.let_days_pass,
-            self.change_the_token, self.change_the_terminal, self.apply, self.restore_an_old_state, self.use_another_state,
-            self.change_the_service, self.damage_a_sealed_file, self.copy_a_sealed_file, self.restore_a_sealed_file, self.be_another_user,
+            self.nothing, self.set_variables, self.set_variables, *[self.edit_environments] * 3, self.choose_an_environment,
+            self.remove_environments, self.edit_the_project_file, self.edit_an_included_file, self.rename_an_included_file,
+            self.add_an_included_file, self.remove_an_included_file, self.move_an_included_file_out, self.edit_the_text_of_file,
+            self.let_days_pass, self.change_the_token, self.change_the_terminal, self.apply, self.forget_a_resource,
+            self.restore_an_old_state, self.use_another_state, self.change_the_service, self.damage_a_sealed_file,
+            self.copy_a_sealed_file, self.restore_a_sealed_file, self.be_another_user,
         )  # fmt: skip
 
 
