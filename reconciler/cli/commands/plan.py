@@ -1,4 +1,4 @@
-"""`reconciler plan`: show what would change. It writes nothing but what was asked for, and a file that only saves time."""
+"""`reconciler plan`: show what would change. Reads the service and the state, and writes to neither; a file that saves time is written."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def command(
     screen: Screen, /, out: Path | None, commit: str | None, detailed_exitcode: bool, full: bool,
     report: tuple[tuple[str, Path], ...], **words: Any,
 ) -> int:  # fmt: skip
-    """Show what would change, and why. Sends only GET requests.
+    """Show what would change, and why. Sends only GET requests, and does not write to the state.
 
-    Apart from the files of --out and --report it writes only .reconciler/unchanged.json, which makes the next plan faster.
+    A plan without changes is remembered in .reconciler/unchanged.json, which makes the next one faster.
 
     \b
     Example:
