@@ -123,6 +123,12 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _nothing_is_written_to_the_own_configuration(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What the program keeps for its user is in a folder of the tests."""
+    os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _every_body_is_watched() -> Iterator[None]:
     """What the tool sends is held against the service's document; see `request_bodies`."""
     with request_bodies.watching():

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from reconciler.regular_file import open_regular
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -127,10 +129,13 @@ def _state(params: dict[str, Any]) -> tuple[Path | None, str]:
     from reconciler.cli.wiring.sealed import STATE, written_state
 
     file = _file(params)
-    text = file.read_bytes()
+    with open_regular(file) as opened:
+        text = opened.read()
     named = _PROJECT.search(text.decode("utf-8", "replace"))
     given = params.get("state") or os.environ.get(STATE)
     environment = file.parent / "environments" / f"{params.get('env')}.yaml"
-    if not given and params.get("env") and environment.is_file() and b"state:" in (own := environment.read_bytes()):
-        text = own
+    if not given and params.get("env") and environment.is_file():
+        with open_regular(environment) as opened:
+            own = opened.read()
+        text = own if b"state:" in own else text
     return written_state(file.parent, text, given), named[1] if named else ""

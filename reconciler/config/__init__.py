@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from reconciler.deferred import deferred
 
 if TYPE_CHECKING:
-    from reconciler.config.project import load
+    from reconciler.config.project import load, load_settings
     from reconciler.config.settings import Project, ProjectSettings
 
-__all__ = ["Project", "ProjectSettings", "load"]
+__all__ = ["Project", "ProjectSettings", "load", "load_settings"]
 
 if not TYPE_CHECKING:
-    __getattr__ = deferred(__name__, {"project": "load", "settings": "Project ProjectSettings"})
+    __getattr__ = deferred(__name__, {"project": "load load_settings", "settings": "Project ProjectSettings"})

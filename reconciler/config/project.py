@@ -1,4 +1,4 @@
-"""`load`: from a project directory to `Project`, every problem found at once.
+"""`load`: from a project directory to `Project`, every problem found at once; `load_settings`: the settings only.
 
 The one place of this package that knows the order of things: read the project file, its variables, the files it includes; evaluate; then
 `assembled` walks the trees and looks references up. Reads files inside the project only (through `reader`); talks to nobody.
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reconciler.config.assembled import EvaluatedFiles, assembled
-from reconciler.config.language.evaluate import Evaluation, Files
+from reconciler.config.language.evaluate import IGNORED, Evaluation, Files
 from reconciler.config.language.variables import Variables, read_variables
-from reconciler.config.settings import STATE, Project, databases
+from reconciler.config.settings import STATE, KeyReader, Project, databases, read_settings
 from reconciler.config.source.includes import included, is_encrypted_document
 from reconciler.config.source.nodes import (
     PROBLEMS_MAX,
@@ -31,11 +31,12 @@ from reconciler.config.source.nodes import (
     wrong_form,
 )
 from reconciler.config.source.split import Split
-from reconciler.config.words import ENVIRONMENTS, SECRETS, ServiceSection
+from reconciler.config.words import ENVIRONMENTS, SECRETS, SETTINGS, TOP, ServiceSection
 from reconciler.dataclass import dataclass
 from reconciler.errors import ConfigError, Problem
-from reconciler.model import Source
+from reconciler.model import Desired, Source
 from reconciler.resource import Kinds
+from reconciler.text.suggest import closest, did_you_mean
 
 if TYPE_CHECKING:
     from reconciler.config.environments.overlay import Overlay
@@ -76,11 +77,31 @@ def load(
     `variables` are `--var` pairs, `public` the names of variables from the environment that are no secrets, `environ` the environment.
     `access`: which files are read beside those of the project.
     """
-    problems = Problems([])
+    loading = Loading(Path(path), kinds, Problems([]), environment, access=access)
+    return _without_problems(loading, lambda: loading.run(variables, public, environ))
+
+
+def load_settings(
+    path: Path,
+    kinds: Kinds,
+    *,
+    environment: str | None = None,
+    variables: Mapping[str, str] = {},
+    public: Collection[str] = (),
+    environ: Mapping[str, str] = {},
+    access: FileAccess = PROJECT_ONLY,
+) -> Project:
+    """The project with its settings only: whatever else its files say is neither read nor checked. Raises `ConfigError`."""
+    loading = Loading(Path(path), kinds, Problems([]), environment, access=access)
+    return _without_problems(loading, lambda: loading.settings(variables, public, environ))
+
+
+def _without_problems(loading: Loading, read: Callable[[], Project | None]) -> Project:
+    """What `read` returns. Raises `ConfigError` with all problems of the loading."""
+    problems = loading.problems
     project: Project | None = None
-    loading = Loading(Path(path), kinds, problems, environment, access=access)
     with _uncollected(), suppress(Enough):
-        project = loading.run(variables, public, environ)
+        project = read()
     if problems.found or project is None:
         raise ConfigError(problems.found, more=len(problems.found) >= PROBLEMS_MAX, sensitive=loading.secret_texts)
     return project
@@ -99,7 +120,8 @@ def _uncollected() -> Iterator[None]:
 
 
 class Loading:
-    """One run of `load`. `documents`: the files by name, the project file first; `given`: the variables, known once it has run.
+    """One run of `load`. `documents`: the files by name, the project file first; `given`: the variables, and `supplied`: the values of
+    `--var-file`, known once it has run.
 
     `look`: is given each file before its expressions are evaluated. `overlay`: what the environment says, None where the project has none;
     `missing`: it has some, and none is chosen. `changed`: what patches put in the place of a node, by its identity;
@@ -120,6 +142,7 @@ class Loading:
         self.access, self.look = access, look
         self.documents: dict[str, Node] = {}
         self.given: Variables
+        self.supplied: Mapping[str, MapEntry] = {}
         self.overlay: Overlay | None = None
         self.missing = False
         self.secrets: Secrets | None = None
@@ -127,7 +150,11 @@ class Loading:
         self.generated: Mapping[int, list[Any]] = {}
         self.roots = {kind.place.section_in(None): kind for kind in kinds.roots}
 
-    def run(self, variables: Mapping[str, str], public: Collection[str], environ: Mapping[str, str]) -> Project | None:
+    def _begin(
+        self, variables: Mapping[str, str], public: Collection[str], environ: Mapping[str, str]
+    ) -> tuple[Files, Map, list[MapEntry]] | None:
+        """The files of the project, its project file with that of the environment laid over it, and what names encrypted files. `given` is
+        known from then on."""
         file = self.path / PROJECT_FILE if self.path.is_dir() else self.path
         if not file.is_file():
             self.problems.found.append(Problem(str(self.path), 0, 0, NO_PROJECT, id="RC-no-project"))
@@ -149,12 +176,20 @@ class Loading:
             chosen = self.overlay.variables
             lay_over(top, environment)
             files.literal.discard(file.name)  # what was laid over it may hold expressions
-        supplied = self._supplied(self.access.variables)
+        self.supplied = supplied = self._supplied(self.access.variables)
         declared = top.entries.pop("vars", None)
         unset = self._unset(declared, variables, environ, {*chosen, *supplied})
         given = read_variables(declared, variables, public, environ, self.problems, chosen=chosen, files=supplied)
         self.given = given.with_stand_ins(unset)
-        encrypted = [entry for entry in (self._secrets(environment), top.entries.pop(SECRETS, None)) if entry is not None]
+        return files, top, [entry for entry in (self._secrets(environment), top.entries.pop(SECRETS, None)) if entry is not None]
+
+    def run(self, variables: Mapping[str, str], public: Collection[str], environ: Mapping[str, str]) -> Project | None:
+        """The project, with its problems noted."""
+        begun = self._begin(variables, public, environ)
+        if begun is None:
+            return None
+        files, top, encrypted = begun
+        file = self.path / PROJECT_FILE if self.path.is_dir() else self.path
         names = included(files.root, file.name, top.entries.pop("include", None), self.problems)
         split = Split(files, file.name, self.problems, dict(names))
         self.documents = {file.name: top} | {name: document for name in names if (document := files.read(name)) is not None}
@@ -183,16 +218,40 @@ class Loading:
         assembly = assembled(self.kinds, self.problems, self.environment, EvaluatedFiles(top, maps, split, evaluation, self.overlay))
         project, self.changed, self.generated = assembly.project, assembly.changed, assembly.generated
         self.documents |= {name: document for name, document in split.documents.items() if document is not None}
+        unused = {f"vars.{name}": at for name, at in self._unused(evaluation, files, project).items()}
         return replace(
             project,
             sensitive=self.given.secrets | self.secret_texts,
-            supplied=frozenset(scalar.text for entry in supplied.values() for scalar in scalars(entry.node)),
-            unused={**project.unused, **{f"vars.{name}": at for name, at in self._unused(evaluation, files.root, project).items()}},
+            supplied=frozenset(scalar.text for entry in self.supplied.values() for scalar in scalars(entry.node)),
+            unused={**project.unused, **unused},
             variables=frozenset(evaluation.variables.places),
             unset=tuple(sorted(self.given.unset)),
             undecrypted=self.secrets.unchecked if self.secrets is not None else (),
+            encrypted=bool(encrypted),
             texts={**files.texts, **evaluation.texts},
         )
+
+    def settings(self, variables: Mapping[str, str], public: Collection[str], environ: Mapping[str, str]) -> Project | None:
+        """The project with its settings, which declares nothing: of its files only that of the project and of the environment are read."""
+        begun = self._begin(variables, public, environ)
+        if begun is None:
+            return None
+        files, top, encrypted = begun
+        evaluation = Evaluation(files.root, self.given, self.environment, self.problems, literal=files.literal)
+        evaluation.allowed = self.access.allowed
+        written = [top.entries[key].node for key in SETTINGS if key in top.entries]
+        if encrypted and any(SECRETS in scalar.text for node in written for scalar in scalars(node)):
+            self.secrets = evaluation.secrets = self._encrypted(encrypted, evaluation, databases(top, files.root), environ)
+        evaluation.top(top, ServiceSection.SECTION, STATE)
+        evaluation.refuse(databases(top, files.root))
+        evaluation.top(top, *SETTINGS)
+        settings = read_settings(KeyReader("", top.entries, self.problems), top.at, files.root, self.problems)
+        known = (*TOP, "moved", "removed", *self.roots)
+        for key, entry in top.entries.items():
+            if key not in known and not key.startswith(IGNORED) and closest(key, SETTINGS):  # a setting that is misspelled
+                self.problems.add(entry.at, f'unknown key "{key}"{did_you_mean(key, known)}', id="RC-unknown-key")
+        nothing = Desired(settings.project, self.environment, {}, {}, frozenset())
+        return Project(settings, nothing, sensitive=self.given.secrets | self.secret_texts, texts={**files.texts, **evaluation.texts})
 
     @property
     def secret_texts(self) -> frozenset[str]:
@@ -217,14 +276,14 @@ class Loading:
 
         return read_files(given, self.problems)
 
-    def _unused(self, evaluation: Evaluation, root: Path, made: Project) -> Mapping[str, Source]:
+    def _unused(self, evaluation: Evaluation, files: Files, made: Project) -> Mapping[str, Source]:
         """The variables that no expression uses, of this environment or of another one, and no policy."""
         unused = {name: at for name, at in evaluation.unused().items() if name not in made.desired.policies.variables}
         if not unused or self.environment is None:
             return unused
         from reconciler.config.environments.mentions import unmentioned
 
-        names = unmentioned(root, unused)
+        names = unmentioned(files.root, unused, files.texts)
         return {name: at for name, at in unused.items() if name in names}
 
     def _environment(self, files: Files) -> Node | None:

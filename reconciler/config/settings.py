@@ -61,9 +61,9 @@ class ProjectSettings:
 class Project:
     """A project as loaded. `sensitive`: values from the environment and from secrets, to be masked wherever text leaves the program.
     `supplied`: texts of `--var-file`. `unused`: what is declared and has no effect, by name (`vars.brand`), and where. `undecrypted`: the
-    encrypted files of which only the names were checked. `variables`: the names of those that it declares; `unset`: those for whose values
-    a text stands. `ignores`: findings that it accepts. `texts`: the SHA-256 of every file that was read, also by an expression, by its name
-    below the project."""
+    encrypted files of which only the names were checked; `encrypted`: it names some. `variables`: the names of those that it declares;
+    `unset`: those for whose values a text stands. `ignores`: findings that it accepts. `texts`: the SHA-256 of every file that was read,
+    also by an expression, by its name below the project."""
 
     settings: ProjectSettings
     desired: Desired
@@ -71,6 +71,7 @@ class Project:
     supplied: frozenset[str] = field(default=frozenset(), repr=False)
     unused: Mapping[str, Source] = field(default_factory=dict)
     undecrypted: tuple[str, ...] = ()
+    encrypted: bool = False
     variables: frozenset[str] = frozenset()
     unset: tuple[str, ...] = ()
     ignores: tuple[Ignore, ...] = ()

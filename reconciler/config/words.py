@@ -37,8 +37,11 @@ RULES_OF_ANY_FILE: Final = (AccessSection.SECTION.value, *POLICIES)
 """Rules that an included file may contain, so that they can have owners of their own."""
 """Words at the top of any file that say what the project must not do."""
 
+SETTINGS: Final = ("version", "project", "service", "state", "recovery")
+"""Words of the project file that say how it is run, and nothing of what it declares."""
+
 TOP: Final = (
-    "version", "project", "service", "state", "recovery", "include", "vars", "secrets", "prune", "protect", "guards", "access", "defaults",
+    *SETTINGS, "include", "vars", "secrets", "prune", "protect", "guards", "access", "defaults",
     *POLICIES,
     "lint",
 )  # fmt: skip

@@ -45,15 +45,21 @@ def documented(words: Sequence[str]) -> frozenset[int]:
 
 @dataclass
 class Cli:
-    """Runs command lines inside `root`."""
+    """Runs command lines inside `root`. `home`: the user's, None for one in `root`."""
 
     root: Path
     env: dict[str, str | None] = field(default_factory=dict)
+    home: Path | None = None
+
+    @property
+    def user(self) -> dict[str, str]:
+        """Whose folders are used: `home`, else one in `root`."""
+        home = self.home or self.root / "home"
+        return {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config")}
 
     def __call__(self, *words: str, env: Mapping[str, str | None] = {}, input: str | None = None) -> Result:
-        home = {"HOME": str(self.root / "home"), "XDG_CONFIG_HOME": str(self.root / "home" / ".config")}
         with contextlib.chdir(self.root), foreign() if words[:1] == ("api",) else contextlib.nullcontext():
-            result = CliRunner().invoke(main, [str(word) for word in words], env={**CLEAN, **home, **self.env, **env}, input=input)
+            result = CliRunner().invoke(main, [str(word) for word in words], env={**CLEAN, **self.user, **self.env, **env}, input=input)
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         assert "Traceback" not in result.stderr + result.stdout
         assert result.exit_code in documented(words), f"the help of {words} does not list exit code {result.exit_code}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import stat
 from collections.abc import Callable, Iterator
@@ -10,10 +11,13 @@ from dataclasses import dataclass
 import httpx
 import pytest
 
+from reconciler import kinds
 from reconciler.sandbox.server import embedded
 from tests.cli.conftest import Cli
 from tests.cli.test_imports import COMMAND, imported
+from tests.hostile.canaries.world import secretive
 from tests.proofs import spread
+from tests.sops import as_encrypted, printing, stand_in
 
 REMEMBERED = "p/.reconciler/unchanged.json"
 EMPTY = "No changes. 12 objects managed, 0 unmanaged.\n"
@@ -66,7 +70,7 @@ def test_it_says_the_same_after_the_same_requests_and_reads_no_yaml_and_decodes_
     assert served.requests() == requests
     (served.cli.root / REMEMBERED).unlink()
     assert served.requests() == requests
-    env = {"RECONCILER_TOKEN": str(served.cli.env["RECONCILER_TOKEN"]), "HOME": str(served.cli.root / "home")}
+    env = {"RECONCILER_TOKEN": str(served.cli.env["RECONCILER_TOKEN"]), **served.cli.user}
     modules = imported(COMMAND, str(served.cli.root), "plan", "p", "--base-url", served.url, env=env)
     assert not modules & {"yaml", "sqlalchemy", "pydantic_core", "reconciler.plan.planner", "reconciler.resource", "reconciler.kinds"}
 
@@ -163,9 +167,54 @@ def test_what_changes_outside_while_a_plan_is_recalled_costs_no_second_request(s
     assert len(asked) == len(set(asked))
 
 
-@pytest.mark.parametrize("seed", spread(range(20), 1))
-def test_after_any_sequence_of_changes_both_say_the_same(served: Served, seed: int) -> None:
-    chance = random.Random(seed)
-    for change in chance.choices((retitled_outside, made_outside, cut_off, edited, nothing, nothing), k=6):
-        change(served)
-        assert served.plan() == served.plan() == served.anew()
+def test_a_terminal_and_a_pipe_of_another_width_recall_the_same(served: Served) -> None:
+    """What is remembered is the sentence; it is laid out where it is shown."""
+    served.plan()
+    text = (served.cli.root / REMEMBERED).read_bytes()
+    for columns in ("40", "120"):
+        narrow = served.cli("plan", "p", "--base-url", served.url, env={"COLUMNS": columns})
+        assert "Checking" in narrow.stderr
+        assert (served.cli.root / REMEMBERED).read_bytes() == text
+        (served.cli.root / REMEMBERED).unlink()
+        assert served.cli("plan", "p", "--base-url", served.url, env={"COLUMNS": columns}).stdout == narrow.stdout
+    assert served.plan() == (0, EMPTY)
+
+
+SAML = """\
+    saml:
+      okta: {label: Okta, entityID: "http://one", ssoURL: "https://one/sso", certificate: "${{ secrets.pem }}"}
+    sites:
+"""
+
+
+def test_a_plan_that_needs_sops_is_not_remembered(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it can still decrypt depends on keys and servers that nothing compares."""
+    monkeypatch.setattr(kinds, "load", secretive)
+    served.cli.edit("p/reconciler.yaml", "    sites:\n", SAML)
+    served.cli.edit("p/reconciler.yaml", "version: 1\n", "version: 1\nsecrets: a.enc.yaml\n")
+    served.cli.write("p/a.enc.yaml", as_encrypted({"pem": "canary"}))
+    served.cli.env |= printing(served.cli.root / "bin", {"pem": "canary"})
+    assert served.cli("apply", "p", "--yes", "--base-url", served.url).exit_code == 0
+    assert [served.plan()[1][:11] for _ in range(2)] == ["No changes."] * 2
+    stand_in(served.cli.root / "bin", "exit 128")
+    assert served.plan() == (3, "")
+
+
+def test_a_pipe_in_the_place_of_what_was_remembered_or_of_the_state_is_not_waited_for(served: Served) -> None:
+    os.mkfifo(served.cli.root / REMEMBERED)
+    assert served.plan() == (0, EMPTY)
+    state = served.cli.root / "p/.reconciler/state.db"
+    state.unlink()
+    os.mkfifo(state)
+    assert served.plan()[0] != 0
+
+
+def test_with_a_state_elsewhere_it_is_remembered_where_git_ignores_it(served: Served) -> None:
+    (served.cli.root / "p/.reconciler/state.db").rename(served.cli.root / "p/elsewhere.db")
+    before = {path.name for path in (served.cli.root / "p").iterdir()}
+    for _ in range(2):
+        shown = served.cli("plan", "p", "--base-url", served.url, "--state", f"sqlite:///{served.cli.root}/p/elsewhere.db")
+        assert shown.stdout == EMPTY
+    assert "Checking" in shown.stderr
+    assert {path.name for path in (served.cli.root / "p").iterdir()} == before
+    assert served.cli("plan", "p", "--base-url", served.url).stdout != EMPTY

@@ -1,4 +1,4 @@
-"""`reconciler plan`: show what would change. Reads; writes nothing, not even state."""
+"""`reconciler plan`: show what would change. Reads the service and the state, and writes to neither; a file that saves time is written."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def command(
     screen: Screen, /, out: Path | None, commit: str | None, detailed_exitcode: bool, full: bool,
     report: tuple[tuple[str, Path], ...], **words: Any,
 ) -> int:  # fmt: skip
-    """Show what would change, and why. Sends only GET requests and writes nothing.
+    """Show what would change, and why. Sends only GET requests, and does not write to the state.
+
+    A plan without changes is remembered in .reconciler/unchanged.json, which makes the next one faster.
 
     \b
     Example:
@@ -55,7 +57,7 @@ def command(
         from reconciler.cli.saved.signature import signing_key
 
         signing_key(screen)  # a key that cannot be used is reported before anything is read
-    unchanged = Unchanged.of(options, screen.width, full) if out is None and not report else None
+    unchanged = Unchanged.of(options) if out is None and not report else None
     if unchanged is not None and (says := unchanged.recall(screen)) is not None:
         screen.spans(says)
         return exits.DONE
@@ -97,7 +99,7 @@ def command(
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, text, created_at=made_at, folder=folder)
     if unchanged is not None and new is None:
-        unchanged.remember(screen, project, service, plan, text())
+        unchanged.remember(screen, project, service, plan)
     if plan.steps:
         screen.say(forecast_text(planned.forecast))
     guard(plan, project.desired, allow_delete=options.allow_delete)

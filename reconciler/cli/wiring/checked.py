@@ -1,7 +1,7 @@
 """What was found out about a project, as long as every byte that it depends on is the same.
 
 In: the command line, the environment, the files. Out: what a command remembered. What is compared: the names of all files of the project,
-the text of each file that was read (also by `file()`), variables, environment, this program and its kinds.
+the text of each file that was read (also by `file()`), where files outside it are, variables, environment, this program and its kinds.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli.terminal.screen import VARIABLES
-from reconciler.cli.wiring.sealed import Seal, digests, listing
+from reconciler.cli.wiring.sealed import SIZE_MAX, Seal, digests, listing, places_outside
 from reconciler.dataclass import dataclass
+from reconciler.regular_file import open_regular
 
 if TYPE_CHECKING:
     from reconciler.cli.options import Options
@@ -37,17 +38,19 @@ class CommandInputs:
         """None where there is no project file, or nothing can be remembered of the project. `more`: what else a command depends on."""
         file = options.project / PROJECT_FILE if options.project.is_dir() else options.project
         try:
-            text, root = file.read_bytes(), file.parent.resolve()
-        except OSError:
+            root = file.parent.resolve()
+            with open_regular(file) as opened:
+                text = opened.read(SIZE_MAX)
+        except (OSError, RuntimeError):
             return None
-        seal = Seal.of(root, text, options.state)
+        seal = Seal.of(root, options.state)
         if seal is None:
             return None
         variables = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
         files = [[name, sha256(text).hexdigest()] for name, text in options.var_file]
         today = datetime.now(UTC).date().isoformat()  # exceptions to policies expire
         elsewhere = [today, str(root), file.name, options.env, dict(options.var), files, sorted(options.public_var), variables, *more]
-        elsewhere += [str(path.absolute()) for path in options.allow_file]
+        elsewhere += [str(path.resolve()) for path in options.allow_file]
         return cls(root, text, seal, seal.digest(elsewhere))
 
 
@@ -55,7 +58,7 @@ class CheckedProject:
     """A project that may have been looked at before. `warnings`: those of the project that was recalled."""
 
     def __init__(self, given: CommandInputs, names: str) -> None:
-        self.root, self.seal, self.given, self.names = given.root, given.seal, given.digest, names
+        self.root, self.text, self.seal, self.given, self.names = given.root, given.text, given.seal, given.digest, names
         self.warnings: tuple[str, ...] = ()
 
     @classmethod
@@ -71,7 +74,7 @@ class CheckedProject:
         if not isinstance(known, dict) or known.get("given") != self.given or known.get("names") != self.names:
             return None
         files: dict[str, str] = known["files"]
-        if digests(self.root, files) != files:
+        if places_outside(self.root, files) != known["outside"] or digests(self.root, files) != files:
             return None
         self.warnings = tuple(known["warnings"])
         return known["found"]
@@ -79,5 +82,6 @@ class CheckedProject:
     def remember(self, name: str, project: Project, found: Any) -> None:
         """Remember something of the project and its warnings; not where a file changed meanwhile."""
         if listing(self.root) == self.names:
-            known = {"given": self.given, "names": self.names, "files": dict(project.texts), "warnings": list(project.warnings)}
-            self.seal.write(name, {**known, "found": found})
+            files = dict(project.texts)
+            known = {"given": self.given, "names": self.names, "files": files, "outside": places_outside(self.root, files)}
+            self.seal.write(name, {**known, "warnings": list(project.warnings), "found": found})

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -52,30 +53,48 @@ def load(screen: Screen, options: Options, kinds: Kinds, *, decrypt: bool = True
 
     `decrypt`: False where only their names are checked. `stand_ins`: a value that is not known is no problem. `warn`: print its warnings.
     """
-    from reconciler.cli.terminal.progress import Narration
     from reconciler.config import load as read
     from reconciler.config.project import FileAccess
 
-    environ = dict(os.environ)
-    try:
-        with Narration(screen).lasting("Loading the project"):
-            project = read(
-                options.project, kinds, environment=options.env, variables=options.var, public=options.public_var, environ=environ,
-                access=FileAccess(options.var_files, tuple(options.allow_file), decrypt, stand_ins),
-            )  # fmt: skip
-    except ConfigError as error:
-        screen.hide([*unnamed(options.public_var), *error.sensitive])  # which variables are secrets was not found out
-        raise
-    screen.about["reconciler.project"] = project.settings.project
-    if options.env:
-        screen.about["reconciler.environment"] = options.env
-    screen.hide(project.sensitive)
+    access = FileAccess(options.var_files, tuple(options.allow_file), decrypt, stand_ins)
+    project = _read(screen, options, partial(read, options.project, kinds, access=access))
     secrets = list(_secrets(project, kinds))
     parts = [value for value in (*options.var.values(), *project.supplied) if len(value) >= PART_MIN]
     screen.hide([*secrets, *(value for value in parts if any(value in secret for secret in secrets))])
     for warning in project.warnings if warn else ():
         screen.warn(warning, id="RC-unused-variable")
     return project
+
+
+def load_settings(screen: Screen, options: Options, kinds: Kinds) -> Project:
+    """The project with its settings; what it declares is not read. Its secrets are masked from now on. Raises `ConfigError`."""
+    from reconciler.config import load_settings as read
+    from reconciler.config.project import FileAccess
+
+    access = FileAccess(options.var_files, tuple(options.allow_file), decrypt=False)
+    return _read(screen, options, partial(read, options.project, kinds, access=access))
+
+
+def _read(screen: Screen, options: Options, read: Callable[..., Project]) -> Project:
+    """What `read` makes of the command line and the environment; secrets of it are masked from now on. Raises `ConfigError`."""
+    from reconciler.cli.terminal.progress import Narration
+
+    try:
+        with Narration(screen).lasting("Loading the project"):
+            project = read(environment=options.env, variables=options.var, public=options.public_var, environ=dict(os.environ))
+    except ConfigError as error:
+        screen.hide([*unnamed(options.public_var), *error.sensitive])  # which variables are secrets was not found out
+        raise
+    note_project(screen, options, project)
+    screen.hide(project.sensitive)
+    return project
+
+
+def note_project(screen: Screen, options: Options, project: Project) -> None:
+    """Say in traces which project and environment the run is of."""
+    screen.about["reconciler.project"] = project.settings.project
+    if options.env:
+        screen.about["reconciler.environment"] = options.env
 
 
 def unnamed(public: tuple[str, ...]) -> Iterator[str]:

@@ -1,7 +1,8 @@
-"""Files beside the state that say nothing which could not be found out again: safe to delete, and believed only if this program wrote them.
+"""Files in the folder `.reconciler` of a project that say nothing which could not be found out again: safe to delete.
 
-Each is JSON under the digest of its text, made with a key that is derived from the state's: what anybody else wrote, what was cut off or
-edited, and what another version of this program wrote is ignored. Without a state there is no key, and nothing is written or read.
+Where a project has no such folder they are beside the state that the user named, and are named after it. Each is JSON under the digest of
+its text, made with a secret of the user: what anybody else wrote, what came with the project or from another machine, what was cut off or
+edited, and what another version of this program wrote is ignored. Without a folder or the secret, nothing is written or read.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import hmac
 import json
 import os
 import re
+import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,11 +22,14 @@ from typing import Any, Final
 
 from reconciler import __version__
 from reconciler.cli.atomic_file import write_whole
+from reconciler.cli.wiring import trust
 from reconciler.dataclass import dataclass
-from reconciler.state.tables.direct import digest_key
+from reconciler.regular_file import open_regular
 
 FOLDER: Final = ".reconciler"
 STATE: Final = "RECONCILER_STATE"
+KEY_FILE: Final = "seal.key"  # beside what the user confirmed
+SECRET_BYTES: Final = 32
 SIZE_MAX: Final = 256 * 1024 * 1024  # bytes
 LIBRARIES: Final = ("yaml", "pydantic", "pydantic_core", "jinja2", "annotated_types")  # what the meaning of a project depends on
 _SQLITE: Final = "sqlite:///"
@@ -34,33 +39,38 @@ _WRITTEN: Final = re.compile(rb"""^state:[ \t]+["']?sqlite:///([^\s"'#?]+)["']?[
 
 @dataclass(frozen=True)
 class Seal:
-    """The key of the sealed files of a project, and the file of the state that it is from."""
+    """The key of the sealed files of a project, the folder that they are in, and how their names begin there."""
 
     key: bytes
-    state: Path
+    folder: Path
+    prefix: str = ""
 
     @classmethod
-    def of(cls, root: Path, text: bytes, state: str | None = None) -> Seal | None:
-        """The seal of a project; None where its state is no file, or does not exist yet.
-
-        `text`: of the project file. `state`: the URL that was passed. Which state it is must not depend on anything that is sealed: a file
-        that only a sealed one named could have come with it.
-        """
-        file = written_state(root, text, state or os.environ.get(STATE))
-        secret = digest_key(file) if file is not None else None
-        if file is None or secret is None:
+    def of(cls, root: Path, state: str | None = None) -> Seal | None:
+        """The seal of a project; None where there is no folder for such files, or the user has no secret. `state`: the URL that was passed."""
+        folder, given, prefix = root / FOLDER, state or os.environ.get(STATE), ""
+        try:
+            if not stat.S_ISDIR(folder.lstat().st_mode):  # nothing is written where a link of the project leads
+                return None
+        except OSError:
+            file = written_state(root, b"", given) if given else None
+            if file is None or not file.parent.is_dir():
+                return None
+            folder, prefix = file.parent, f".{file.name}."
+        try:
+            secret = user_secret(root)
+        except (OSError, ValueError):
             return None
-        return cls(hmac.digest(secret, b"reconciler: sealed files", "sha256"), file)
+        return cls(hmac.digest(secret, b"reconciler: sealed files", "sha256"), folder, prefix)
 
     def path(self, name: str) -> Path:
-        """Where the file of that name is: beside the state, and named after it where that is not in a folder of its own."""
-        own = self.state.parent.name == FOLDER
-        return self.state.parent / (name if own else f".{self.state.name}.{name}")
+        """Where the file of that name is."""
+        return self.folder / f"{self.prefix}{name}"
 
     def read(self, name: str) -> Any:
         """What the file of that name says; None where it does not exist or cannot be believed."""
         try:
-            with self.path(name).open("rb") as file:
+            with open_regular(self.path(name)) as file:
                 text = file.read(SIZE_MAX)
             digest, _, body = text.partition(b"\n")
             if not hmac.compare_digest(digest, self._digest(name, body)):
@@ -82,6 +92,25 @@ class Seal:
     def _digest(self, name: str, body: bytes) -> bytes:
         message = b"\n".join((name.encode(), program().encode(), body))
         return hmac.digest(self.key, message, "sha256").hex().encode()
+
+
+def user_secret(root: Path) -> bytes:
+    """What only this user's programs know, created at its first use. `root`: of a project, which must not contain it.
+
+    Raises OSError or ValueError where it can be neither read nor created, or where anybody else could have written or read it.
+    """
+    file = trust.path().with_name(KEY_FILE)
+    if not file.is_absolute() or file.resolve().is_relative_to(root):
+        raise ValueError(f"{file} may be a file of the project")
+    if not file.exists():
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        trust.write_private(file, os.urandom(SECRET_BYTES).hex())
+    with open_regular(file) as opened:
+        status = os.fstat(opened.fileno())
+        secret = bytes.fromhex(opened.read(2 * SECRET_BYTES + 1).decode("ascii"))
+    if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077 or len(secret) != SECRET_BYTES:
+        raise ValueError(f"{file} is not a secret of this user")
+    return secret
 
 
 def written_state(root: Path, text: bytes, given: str | None) -> Path | None:
@@ -144,7 +173,7 @@ def listing(root: Path, most: int = 20_000) -> str | None:
                     if count > most:
                         return None
                     name = f"{folder}/{entry.name}" if folder else entry.name
-                    link = os.readlink(entry.path) if entry.is_symlink() else ""
+                    link = os.path.realpath(entry.path) if entry.is_symlink() else ""
                     digest.update(repr((name, entry.is_dir(), entry.is_file(), link)).encode("utf-8", "surrogatepass"))
                     if entry.is_dir():
                         if link:
@@ -155,13 +184,18 @@ def listing(root: Path, most: int = 20_000) -> str | None:
     return digest.hexdigest()
 
 
-def digests(root: Path, names: Mapping[str, str]) -> dict[str, str] | None:
+def digests(root: Path, names: Iterable[str]) -> dict[str, str] | None:
     """The digests of files as they are now; None where one of them cannot be read."""
-    found = {}
+    current = {}
     try:
         for name in names:
-            with (root / name).open("rb") as file:
-                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+            with open_regular(root / name) as file:
+                current[name] = hashlib.file_digest(file, "sha256").hexdigest()
     except (OSError, ValueError):
         return None
-    return found
+    return current
+
+
+def places_outside(root: Path, names: Iterable[str]) -> dict[str, str]:
+    """Where the files are that are not below the project, every link followed."""
+    return {name: os.path.realpath(root / name) for name in names if name.startswith("/") or ".." in name.split("/")}

@@ -1,6 +1,6 @@
 """Commands that need the state and nothing of the YAML but its settings; those that change it hold the lease, and their journal ends well.
 
-Settings of a project file without expressions are remembered beside the state, so that its YAML is read only once.
+Settings of a project file without expressions are remembered, so that its YAML is read only once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli.wiring.checked import CommandInputs
-from reconciler.cli.wiring.connect import STATE, load, unnamed
+from reconciler.cli.wiring.connect import STATE, load, load_settings, note_project
 from reconciler.config.words import ENVIRONMENTS
 from reconciler.errors import UsageError
 
@@ -31,26 +31,27 @@ _PATHS: Final = ("root", "sandbox")
 
 
 def settings_of(screen: Screen, options: Options) -> Project:
-    """The project with its settings; it need not declare what its files do. Secrets are masked from now on. Raises `ConfigError`."""
+    """The project with its settings, which declares nothing. Secrets are masked from now on. Raises `ConfigError`."""
     folder = options.project if options.project.is_dir() else options.project.parent
     plain = options.env is None and not (folder / ENVIRONMENTS).is_dir()  # an environment may change settings, or must be named
     given = CommandInputs.of(options) if plain else None
     if given is not None:
         known = given.seal.read(SETTINGS)
         if isinstance(known, dict) and known.get("given") == given.digest and known.get("text") == _digest(given.text):
-            screen.hide(unnamed(options.public_var))
-            return _project(known["settings"])
+            project = _project(known["settings"])
+            note_project(screen, options, project)
+            return project
     from reconciler.kinds import load as load_kinds
 
-    project = load(screen, options, load_kinds(), decrypt=False)
+    project = load_settings(screen, options, load_kinds())
     if given is not None:
         _remember(given, project)
     return project
 
 
 def _remember(given: CommandInputs, project: Project) -> None:
-    """Not where they depend on an expression."""
-    if b"${{" in given.text or b"\\" in given.text:
+    """Not where they depend on an expression, or a variable of the project has to be masked."""
+    if b"${{" in given.text or b"\\" in given.text or project.sensitive:
         return
     settings: dict[str, Any] = {field.name: getattr(project.settings, field.name) for field in fields(project.settings)}
     settings |= {name: str(settings[name]) for name in _PATHS if settings[name] is not None} | {"files": []}

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli.wiring import trust
 from reconciler.cli.wiring.checked import CheckedProject
+from reconciler.cli.wiring.sealed import STATE, written_state
+from reconciler.regular_file import open_regular
 
 if TYPE_CHECKING:
     from reconciler.cli.options import Options
@@ -36,24 +38,25 @@ DEFAULTS: Final = ("sandbox", "target", "exclude", "allow_replace", "allow_expos
 class Unchanged:
     """A plan that may have been made before. `heard`: what the service answers in this run; nothing is asked for twice."""
 
-    def __init__(self, checked: CheckedProject, options: Options, heard: Heard) -> None:
-        self.checked, self.options, self.heard = checked, options, heard
-        self.state = _digest(checked.seal.state)
+    def __init__(self, checked: CheckedProject, options: Options, heard: Heard, file: Path) -> None:
+        self.checked, self.options, self.heard, self.file = checked, options, heard, file
+        self.state = _digest(file)
 
     @classmethod
-    def of(cls, options: Options, *more: object) -> Unchanged | None:
-        """None where a plan is about a part, may do more than usual, or is not only for a screen. `more`: what else it depends on."""
+    def of(cls, options: Options) -> Unchanged | None:
+        """None where a plan is about a part, may do more than usual, or is not only for a screen; and where its state is not a file."""
         from reconciler.client import Heard
 
         token = os.environ.get(TOKEN)
         plain = type(options)()
         if not token or options.format != "text" or any(getattr(options, name) != getattr(plain, name) for name in DEFAULTS):
             return None
-        checked = CheckedProject.of(options, token, options.base_url, os.environ.get(BASE_URL), *more)
-        return None if checked is None else cls(checked, options, Heard())
+        checked = CheckedProject.of(options, token, options.base_url, os.environ.get(BASE_URL))
+        file = written_state(checked.root, checked.text, options.state or os.environ.get(STATE)) if checked is not None else None
+        return None if checked is None or file is None else cls(checked, options, Heard(), file)
 
     def recall(self, screen: Screen) -> Sequence[tuple[str, str]] | None:
-        """What the plan said; None where it has to be made."""
+        """What the plan says, laid out for this screen; None where it has to be made."""
         known = self.checked.recall(FILE)
         if known is None or not self.state or known["state"] != self.state:
             return None
@@ -70,7 +73,11 @@ class Unchanged:
             return None
         for warning in self.checked.warnings:
             screen.warn(warning, id="RC-unused-variable")
-        return [(style, text) for style, text in known["says"]]
+        from reconciler.report.layout import ReportPage, environment_header
+
+        page = ReportPage(screen.width)
+        page.line(known["says"])
+        return (*environment_header(self.options.env), *page.spans)
 
     async def _same(self, screen: Screen, known: Mapping[str, Any], listener: Listener) -> bool:
         from reconciler.client import ClientSettings, Reader
@@ -83,16 +90,17 @@ class Unchanged:
         async with Reader(settings, listener=listener, heard=self.heard) as reader:
             return await reader.same(known["answers"])
 
-    def remember(self, screen: Screen, project: Project, service: ConnectedService, plan: Plan, says: Sequence[tuple[str, str]]) -> None:
-        """Remember what a plan said that found nothing to do; not where an answer is missing, or a secret is masked."""
+    def remember(self, screen: Screen, project: Project, service: ConnectedService, plan: Plan) -> None:
+        """Remember what a plan said that found nothing to do; not where an answer is missing, a secret is masked, or the project names
+        encrypted files: what `sops` needs to decrypt them, such as a key or a server, is not compared."""
         from reconciler.cli.wiring.state_only import state_file
+        from reconciler.report.text import summary
 
         empty = type(plan)(plan.project, plan.environment)
         said = any(getattr(plan, field.name) != getattr(empty, field.name) for field in fields(plan) if field.name not in SAYS_NOTHING)
-        answers, state = self.heard.digests, self.checked.seal.state
-        used = state_file(self.options, project)
-        same = used is not None and used.resolve() == state.resolve() and self.state == _digest(state) != ""
-        if said or service.embedded or not same or None in answers.values() or any(screen.masked(text) != text for _, text in says):
+        answers, says, used = self.heard.digests, summary(plan), state_file(self.options, project)
+        same = used is not None and used.resolve() == self.file.resolve() and self.state == _digest(self.file) != ""
+        if said or service.embedded or project.encrypted or not same or None in answers.values() or screen.masked(says) != says:
             return
         found = {
             "url": service.settings.base_url,
@@ -100,19 +108,20 @@ class Unchanged:
             "timeout": service.settings.timeout,
             "state": self.state,
             "answers": answers,
-            "says": [list(span) for span in says],
+            "says": says,
         }
         self.checked.remember(FILE, project, found)
 
 
 def _digest(state: Path) -> str:
-    """Of the bytes of a state and of its log of writes; "" where it cannot be read."""
+    """Of the bytes of a state and of its logs of writes; "" where it cannot be read."""
     digest = hashlib.sha256()
     try:
-        with state.open("rb") as file:
+        with open_regular(state) as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
-        with suppress(FileNotFoundError), Path(f"{state}-wal").open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
+        for log in ("wal", "journal"):
+            with suppress(FileNotFoundError), open_regular(Path(f"{state}-{log}")) as file:
+                digest.update(f"{log} {hashlib.file_digest(file, 'sha256').hexdigest()}".encode())
     except OSError:
         return ""
     return digest.hexdigest()

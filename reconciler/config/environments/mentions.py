@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, MutableMapping
+from hashlib import sha256
 from pathlib import Path
 
 from reconciler.config.environments.folder import files
@@ -18,14 +19,20 @@ from reconciler.config.words import ENVIRONMENTS
 from reconciler.model import Source
 
 
-def unmentioned(root: Path, names: Collection[str]) -> frozenset[str]:
-    """Those of the names that no file of an environment uses, as far as its text shows."""
+def unmentioned(root: Path, names: Collection[str], digests: MutableMapping[str, str]) -> frozenset[str]:
+    """Those of the names that no file of an environment uses, as far as its text shows.
+
+    `digests`: gets the SHA-256 of each file that is read, by name; "" of one that cannot be read.
+    """
     left = set(names)
     for file in files(root):
         try:
-            text = (root / file).read_text(encoding="utf-8", errors="replace")
+            content = (root / file).read_bytes()
         except OSError:
+            digests[file] = ""
             continue
+        digests[file] = sha256(content).hexdigest()
+        text = content.decode("utf-8", errors="replace")
         if MARK not in text:
             continue
         if re.search(r"\bvars\s*\[", text) is not None:

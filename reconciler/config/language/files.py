@@ -7,13 +7,13 @@ state and the sandbox under any name.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Collection
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 from reconciler.config.language.bounds import ExpressionError
+from reconciler.regular_file import NotRegular, open_regular
 
 FILE_MAX: Final = 1024 * 1024  # bytes
 ALLOW_FILE: Final = "--allow-file"
@@ -81,18 +81,15 @@ class ProjectFiles:
         if self._is_hidden(found):
             wrong = f"{shown} is hidden in a folder that is allowed; to allow it too, pass {ALLOW_FILE} {_typed(found)}"
             raise ExpressionError(wrong, id="RC-file-not-allowed")
-        # Every link is resolved already; NOFOLLOW refuses one put there since, NONBLOCK a pipe that would wait for a writer.
-        handle = os.open(found, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-        try:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
-                raise ExpressionError(f"{shown} is not a text file", id="RC-not-a-text-file")
+        try:  # every link is resolved already: one that was put there since is not followed
+            file = open_regular(found, follow=False)
+        except NotRegular:
+            raise ExpressionError(f"{shown} is not a text file", id="RC-not-a-text-file") from None
+        with file:
+            status = os.fstat(file.fileno())
             if found in self.refused or any(_same(path, status) for path in self.refused):
                 raise ExpressionError(f"{shown} is the database of a state or a sandbox, which is not allowed", id="RC-file-is-a-database")
-            with open(handle, "rb", closefd=False) as file:
-                return file.read(FILE_MAX + 1)
-        finally:
-            os.close(handle)
+            return file.read(FILE_MAX + 1)
 
     def _is_hidden(self, found: Path) -> bool:
         """Whether a file outside is hidden in every folder that allows it; one that is allowed by its own name is not."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 DONE: Final = ("done", "recovered")
 VERSION: Final = 8  # of the tables that these statements read; with others the store is asked
 ORIGINS: Final = frozenset({"created", "adopted", "recovered"})
-_KEY: Final = "SELECT digest_key FROM states ORDER BY id LIMIT 1"
 _VERSION: Final = "SELECT version FROM reconciler_schema"
 _STATE: Final = "SELECT id, lineage, serial, digest_key FROM states WHERE project = ? AND environment = ? AND service = ?"
 _BINDINGS: Final = "SELECT address, kind, id, origin, protected FROM bindings WHERE state = ?"
@@ -47,16 +46,6 @@ ORDER BY started DESC
 
 Scope = tuple[str, str, str]
 """Project, environment ("" for none) and service."""
-
-
-def digest_key(path: Path) -> bytes | None:
-    """The key of the oldest state in the file."""
-    try:
-        with _opened(path) as connection:
-            row = connection.execute(_KEY).fetchone()
-    except UNUSUAL:
-        return None
-    return row[0] if row is not None and isinstance(row[0], bytes) and row[0] else None
 
 
 class TrackedRow(NamedTuple):
