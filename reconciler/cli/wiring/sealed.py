@@ -47,7 +47,7 @@ class Seal:
 
     @classmethod
     def of(cls, root: Path, state: str | None = None) -> Seal | None:
-        """The seal of a project; None where there is no folder for such files, or the user has no secret. `state`: the URL that was passed."""
+        """The seal of a project; None without a folder for such files, or a secret of the user. `state`: the URL that was passed."""
         folder, given, prefix = root / FOLDER, state or os.environ.get(STATE), ""
         try:
             if not stat.S_ISDIR(folder.lstat().st_mode):  # nothing is written where a link of the project leads
