@@ -30,6 +30,8 @@ if TYPE_CHECKING:
         ForbiddenRequest,
         Forecast,
         Plan,
+        PlanCost,
+        ServiceSpeed,
         SiblingSpot,
         StateUpdate,
         Step,
@@ -80,6 +82,7 @@ __all__ = [
     "Outcome",
     "Pattern",
     "Plan",
+    "PlanCost",
     "Policies",
     "Policy",
     "ReaderSort",
@@ -87,6 +90,7 @@ __all__ = [
     "Removed",
     "Rules",
     "RunStatus",
+    "ServiceSpeed",
     "Severity",
     "SiblingPlace",
     "SiblingSpot",
@@ -119,8 +123,8 @@ if not TYPE_CHECKING:
             "history": "JournalEntry RecordedRun RunStatus StateChange What",
             "outcome": "Edited Outcome StepResult StepStatus Withheld",
             "plan": (
-                "Action Allowance Blocked BrokenUrl Cause Change Delta Exposure ForbiddenRequest Forecast Plan SiblingSpot "
-                "StateUpdate Step Unmanaged waiting"
+                "Action Allowance Blocked BrokenUrl Cause Change Delta Exposure ForbiddenRequest Forecast Plan PlanCost "
+                "ServiceSpeed SiblingSpot StateUpdate Step Unmanaged waiting"
             ),
             "policy": "Exemption Policies Policy",
             "source": "Source",
