@@ -47,10 +47,20 @@ class ConnectedService:
         return project.settings.settle if project.settings.settle_written or not self.embedded else None
 
 
-def load(screen: Screen, options: Options, kinds: Kinds, *, decrypt: bool = True, stand_ins: bool = False, warn: bool = True) -> Project:
+def load(
+    screen: Screen,
+    options: Options,
+    kinds: Kinds,
+    *,
+    decrypt: bool = True,
+    stand_ins: bool = False,
+    warn: bool = True,
+    phase: str = "Loading the project",
+) -> Project:
     """The project; its secrets are masked from now on. Raises `ConfigError`.
 
     `decrypt`: False where only their names are checked. `stand_ins`: a value that is not known is no problem. `warn`: print its warnings.
+    `phase`: what it is called where it lasts.
     """
     from reconciler.cli.terminal.progress import Narration
     from reconciler.config import load as read
@@ -58,7 +68,7 @@ def load(screen: Screen, options: Options, kinds: Kinds, *, decrypt: bool = True
 
     environ = dict(os.environ)
     try:
-        with Narration(screen).lasting("Loading the project"):
+        with Narration(screen).lasting(phase):
             project = read(
                 options.project, kinds, environment=options.env, variables=options.var, public=options.public_var, environ=environ,
                 access=FileAccess(options.var_files, tuple(options.allow_file), decrypt, stand_ins),
