@@ -28,6 +28,8 @@ class Progress(Protocol):
 
     def looking(self) -> None: ...
 
+    def comparing(self, objects: int) -> None: ...
+
 
 class Quiet:
     """Reports nothing."""
@@ -39,6 +41,8 @@ class Quiet:
     def ended(self, result: StepResult) -> None: ...
 
     def looking(self) -> None: ...
+
+    def comparing(self, objects: int) -> None: ...
 
 
 @dataclass

@@ -47,6 +47,7 @@ async def verified(task: Task, answers: Answers, results: Mapping[int, StepResul
     except ServiceError as error:
         unread = tuple(address for address in written if address in state.bindings)
         return Verification(unverified=unread, notes=(f"what was written could not be read again: {error.message}",))
+    task.options.listener.comparing(len(desired.resources))
     look = _Look(kinds, answers, state, actual)
     again = make_plan(kinds, replace(desired, access=()), state, actual, selection=selection)
     edited = [one for address in written for one in look.written(address, written[address])]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import field, replace
 from datetime import datetime
 from itertools import count
@@ -37,7 +38,7 @@ from reconciler.client.settings import TOKEN_VARIABLE, ClientSettings
 from reconciler.client.transport import InTime, always
 from reconciler.dataclass import dataclass
 from reconciler.errors import Ambiguous, NotFound, ServiceError
-from reconciler.model import Allowance
+from reconciler.model import Allowance, ServiceSpeed
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Listener(Protocol):
         """It was answered; `status` is None where it was not."""
 
     def read(self, objects: int) -> None:
-        """So many objects were read."""
+        """So many objects were read that no earlier answer had shown."""
 
     def waiting(self, seconds: float, why: str) -> None:
         """Nothing is sent for `seconds`."""
@@ -109,6 +110,8 @@ class Heard:
     def __init__(self) -> None:
         self.digests: dict[str, str | None] = {}
         self._ahead: dict[str, Answer] = {}  # asked for before anybody wanted it; given once
+        self._kept: dict[str, Answer] = {}
+        self._keeping = False
 
     async def ask(self, path: str, query: Mapping[str, str] | None, ask: Ask) -> Answer:
         """The answer to a GET. Raises what `ask` raises."""
@@ -125,7 +128,27 @@ class Heard:
             self._note(target, None)
             raise
         self._note(target, answer.digest)
+        if self._keeping:
+            self._kept[target] = answer
         return answer
+
+    @contextmanager
+    def keeping(self) -> Iterator[dict[str, Answer]]:
+        """The answers that come in this block, by target; of a target that is asked for twice, the later one."""
+        self._kept, self._keeping = {}, True
+        try:
+            yield self._kept
+        finally:
+            self._kept, self._keeping = {}, False
+
+    @contextmanager
+    def giving(self, answers: Mapping[str, Answer]) -> Iterator[None]:
+        """In this block, what was answered before is given again to whoever asks for it, once; after it, nothing is."""
+        self._ahead = dict(answers)
+        try:
+            yield
+        finally:
+            self._ahead = {}
 
     async def same(self, before: Mapping[str, str], ask: Ask) -> bool:
         """Whether every target is answered as `before`; the answers are kept for whoever asks for them next.
@@ -163,7 +186,8 @@ class Conversation:
         heard: Heard,
     ) -> None:
         self.requests = 0
-        self._heard = heard
+        self.heard = heard
+        self._answers, self._answer_seconds, self._answer_seconds_min = 0, 0.0, float("inf")
         self.skew: float | None = None  # seconds that the service's clock is ahead of ours
         self._base = settings.base_url + PREFIX
         self._timeout = settings.timeout
@@ -174,6 +198,7 @@ class Conversation:
         self._pace = Pace(settings.max_rps, jitter)
         self._gate = Gate(clock, self._pace, listener.waiting)
         self._shared = installed()
+        self._concurrency = settings.max_concurrency
         self._places = asyncio.Semaphore(settings.max_concurrency)
         self._budget = RetryBudget()
         self._breaker = Breaker()
@@ -183,9 +208,16 @@ class Conversation:
         """What is left of the service's rate limit, as far as it was told."""
         return self._pace.allowance(self._clock.monotonic())
 
+    @property
+    def speed(self) -> ServiceSpeed:
+        """How fast the service answered so far; 0 seconds where it did not."""
+        if not self._answers:
+            return ServiceSpeed(0.0, 0.0, self._concurrency, self._pace.rate)
+        return ServiceSpeed(self._answer_seconds / self._answers, self._answer_seconds_min, self._concurrency, self._pace.rate)
+
     async def read(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
         """Ask for what a GET answers, unless that came ahead of time; nothing else sends one. Raises like `ask`."""
-        return await self._heard.ask(path, query, self._read)
+        return await self.heard.ask(path, query, self._read)
 
     async def _read(self, path: str, query: Mapping[str, str] | None) -> Answer:
         return await self.ask("GET", path, query, retry=RetryClass.READ)
@@ -194,7 +226,7 @@ class Conversation:
         """Whether every GET is answered as it was `before`; see `Heard.same`. What is the same is decoded when somebody asks for it."""
         self._exchange.known = frozenset(before.values())
         try:
-            return await self._heard.same(before, self._read)
+            return await self.heard.same(before, self._read)
         finally:
             self._exchange.known = ()
 
@@ -314,8 +346,16 @@ class Conversation:
         if hints.date is not None:
             self.skew = hints.date.timestamp() - self._clock.wall()
         self._breaker.record(outcome.result, sent=sent, now=now)
+        self._note_speed(status, now - sent)
         self._listener.answer(method, path, status, now - sent)
         return outcome
+
+    def _note_speed(self, status: int | None, seconds: float) -> None:
+        """An answer of the service itself took so many seconds; what is not one says nothing of its speed."""
+        if status is not None and status < 429:
+            self._answers += 1
+            self._answer_seconds += seconds
+            self._answer_seconds_min = min(self._answer_seconds_min, seconds)
 
 
 def _error(retry: RetryClass, method: str, path: str, outcome: AttemptOutcome, in_doubt: bool, *, id: str) -> ServiceError:

@@ -89,9 +89,16 @@ class Pace:
 
     def allowance(self, now: float) -> Allowance | None:
         """The quota of which the least is left; None where the service tells none, or all it told is over."""
-        told = [(quota.remaining, quota.limit, quota.resets_at) for quota in self._quotas.values() if quota.resets_at is not None]
-        open_ones = [Allowance(limit, left, resets_at - now) for left, limit, resets_at in sorted(told) if resets_at > now]
-        return next(iter(open_ones), None)
+        told = [quota for quota in self._quotas.values() if quota.reset_told is not None and quota.reset_told > now]
+        scarcest = min(told, key=lambda quota: (quota.remaining, quota.limit), default=None)
+        if scarcest is None or scarcest.reset_told is None:
+            return None
+        return Allowance(scarcest.limit, scarcest.remaining, scarcest.reset_told - now, scarcest.window)
+
+    @property
+    def rate(self) -> float | None:
+        """Requests a second, at most: what the user allows, or what the service's refusals taught; None without either."""
+        return min((rate for rate in (self._max_rps, self._rate) if rate is not None), default=None)
 
     def ready_at(self, method: str, now: float) -> float:
         """When a request may go; not later than `now` when it may go at once."""
@@ -109,9 +116,8 @@ class Pace:
             quota.take(now)
         if self._began is None:
             self._began = self._round_began = now
-        rates = [rate for rate in (self._max_rps, self._rate) if rate is not None]
-        if rates:
-            self._next_slot = max(self._next_slot, now - CATCH_UP) + 1.0 / min(rates)
+        if (rate := self.rate) is not None:
+            self._next_slot = max(self._next_slot, now - CATCH_UP) + 1.0 / rate
         ticket = Ticket(method, now, quota)
         self._unanswered.setdefault(method, set()).add(ticket)
         if self._cuts:

@@ -24,6 +24,8 @@ class Quota:
         self.remaining = limit  # the least that an answer said in this window
         self.under_way = 0
         self.resets_at: float | None = None  # None: a new window nobody has told us about yet
+        self.reset_told: float | None = None  # the same as the service says it, however far away
+        self.window = 0.0  # seconds, at least: the longest time to a reset that was told
         self._refill = 1  # what a reset brings; 1, a probe, until one was seen
         self._over = limit  # the least that an answer said in the window before
         self._reset_at = float("-inf")
@@ -63,6 +65,7 @@ class Quota:
 
     def told(self, remaining: int, resets_at: float, now: float) -> bool:
         """Learn what an answer said; False where it speaks of a window that is over."""
+        self.reset_told, self.window = resets_at, max(self.window, resets_at - now)
         resets_at = min(resets_at, now + HOLD_MAX)
         if self.resets_at is None and resets_at > now:
             if self._was_reset and self._trusted:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,7 +18,7 @@ from reconciler.client.paging import PAGE_SIZE, ListPage, WholeList, read_all
 from reconciler.client.retry import RetryClass
 from reconciler.client.settings import ClientSettings
 from reconciler.client.transport import InTime, OnlyGet, always, default_transport
-from reconciler.model import Allowance
+from reconciler.model import Allowance, ServiceSpeed
 
 _SYSTEM = SystemClock()
 _CHANCE = random.SystemRandom().random
@@ -80,6 +81,11 @@ class Reader:
         return self._conversation.allowance
 
     @property
+    def speed(self) -> ServiceSpeed:
+        """How fast the service answered so far; 0 seconds where it did not."""
+        return self._conversation.speed
+
+    @property
     def skew(self) -> float | None:
         """Seconds that the service's clock is ahead of ours, to the second; None where no response had a Date header."""
         return self._conversation.skew
@@ -90,9 +96,19 @@ class Reader:
 
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
         """Read one object. Raises NotFound, Rejected, Unavailable, or ServiceError for an answer of no use."""
-        answer = await self._conversation.read(path, query)
-        self._listener.read(1)
-        return answer
+        return await self._conversation.read(path, query)
+
+    def count_objects(self, number: int) -> None:
+        """Tell who listens that answers showed so many more objects. Whoever reads them calls it: lists show objects more than once."""
+        self._listener.read(number)
+
+    def keeping(self) -> AbstractContextManager[Mapping[str, Answer]]:
+        """The answers that come in this block, for `giving`."""
+        return self._conversation.heard.keeping()
+
+    def giving(self, answers: Mapping[str, Answer]) -> AbstractContextManager[None]:
+        """In this block, a reading that was answered before gets that answer again, once; nothing is sent for it."""
+        return self._conversation.heard.giving(answers)
 
     async def same(self, before: Mapping[str, str]) -> bool:
         """Whether everything is answered as it was `before`. What came is given again to the readings of this run that ask for it."""
@@ -105,8 +121,6 @@ class Reader:
             page = {} if token is None else {"page": token}
             query_of_page = {**(query or {}), "limit": str(PAGE_SIZE), **page}
             answer = await self._conversation.read(path, query_of_page)
-            items = answer.body.get("items") if isinstance(answer.body, dict) else None
-            self._listener.read(len(items) if isinstance(items, list) else 0)
             return ListPage(answer.body, answer.date)
 
         return await read_all(fetch, key, f"GET {path}")

@@ -13,7 +13,7 @@ from reconciler.deferred import deferred
 
 if TYPE_CHECKING:
     from reconciler.model.access import AccessTest, Demand, NamedReader, Pattern, ReaderSort
-    from reconciler.model.actual import Actual, Allowance, Observed, Unknown
+    from reconciler.model.actual import Actual, Allowance, Observed, ServiceSpeed, Unknown
     from reconciler.model.consent import Consent
     from reconciler.model.desired import Declared, Desired, ExpectedValue, Guards, Moved, Removed, Rules
     from reconciler.model.history import JournalEntry, RecordedRun, RunStatus, StateChange, What
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         ForbiddenRequest,
         Forecast,
         Plan,
+        PlanCost,
         SiblingSpot,
         StateUpdate,
         Step,
@@ -79,6 +80,7 @@ __all__ = [
     "Outcome",
     "Pattern",
     "Plan",
+    "PlanCost",
     "Policies",
     "Policy",
     "ReaderSort",
@@ -86,6 +88,7 @@ __all__ = [
     "Removed",
     "Rules",
     "RunStatus",
+    "ServiceSpeed",
     "Severity",
     "SiblingPlace",
     "SiblingSpot",
@@ -112,14 +115,14 @@ if not TYPE_CHECKING:
         __name__,
         {
             "access": "AccessTest Demand NamedReader Pattern ReaderSort",
-            "actual": "Actual Allowance Observed Unknown",
+            "actual": "Actual Allowance Observed ServiceSpeed Unknown",
             "consent": "Consent",
             "desired": "Declared Desired ExpectedValue Guards Moved Removed Rules",
             "history": "JournalEntry RecordedRun RunStatus StateChange What",
             "outcome": "Edited Outcome StepResult StepStatus Withheld",
             "plan": (
-                "Action Blocked BrokenUrl Cause Change Delta Exposure ForbiddenRequest Forecast Plan SiblingSpot StateUpdate "
-                "Step Unmanaged waiting"
+                "Action Blocked BrokenUrl Cause Change Delta Exposure ForbiddenRequest Forecast Plan PlanCost "
+                "SiblingSpot StateUpdate Step Unmanaged waiting"
             ),
             "policy": "Exemption Policies Policy",
             "source": "Source",

@@ -76,8 +76,25 @@ class Actual:
 
 @dataclass(frozen=True)
 class Allowance:
-    """What the service last said of its rate limit: `remaining` of `limit` requests until it is reset in `resets_in` seconds."""
+    """What the service last said of its rate limit: `remaining` of `limit` requests until it is reset in `resets_in` seconds.
+
+    `window`: seconds from one reset to the next, at least; 0 where nothing is known of it.
+    """
 
     limit: int
     remaining: int
     resets_in: float
+    window: float = 0.0
+
+
+@dataclass(frozen=True)
+class ServiceSpeed:
+    """How fast a service answers: the seconds of an answer on the average, and of the fastest one, which no other request delayed.
+
+    `concurrency`: requests under way at the same time, at most. `rate`: requests a second, at most; None without such a limit.
+    """
+
+    answer: float
+    fastest: float
+    concurrency: int
+    rate: float | None = None

@@ -303,6 +303,15 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class PlanCost:
+    """What a plan took: requests that read, the seconds until they were answered, and the seconds of the planning after them."""
+
+    reads: int
+    reading: float
+    planning: float
+
+
+@dataclass(frozen=True)
 class Forecast:
     """What applying a plan will take: requests that write, about as many that read, and about how many seconds.
 

@@ -242,6 +242,8 @@ class Readings:
             return
         item = observed(self.kinds, kind, raw, within=within, rank=rank)
         known = self._objects[kind.name].get(item.id)
+        if known is None:
+            self.reader.count_objects(1)
         if known is None or known.rank is None:
             self._objects[kind.name][item.id] = item
         for other, reading in self.kinds.seen_in[kind.name]:

@@ -3,7 +3,7 @@
 In: texts as they came. Out: spans, each with a style that the command line may turn into a colour; joined they are the plain text. Every
 text passes the terminal's encoder here, and nothing is ever cut: what does not fit goes on below.
 
-Own code, so that a report is the same text with and without a terminal; rich draws the progress bar only.
+Own code, so that a report is the same text with and without a terminal.
 """
 
 from __future__ import annotations

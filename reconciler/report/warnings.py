@@ -12,6 +12,7 @@ from reconciler.report.nested import difference_lines
 from reconciler.report.values import shown
 from reconciler.report.words import count, listed
 from reconciler.resource import UNSET
+from reconciler.text.durations import duration
 
 NAMED: Final = 3  # addresses of a folded group
 FOLD: Final = 10  # alike lines; more of them become one
@@ -120,9 +121,5 @@ def _named(page: ReportPage, addresses: list[Address], source: Source | None) ->
 
 def forecast_text(ahead: Forecast) -> str:
     """`Apply needs 23 writes and about 40 reads: about 3 s.`"""
-    waiting = f", {_span(ahead.held)} of them waiting for the rate limit" if ahead.held else ""
-    return f"Apply needs {count(ahead.writes, 'write')} and about {count(ahead.reads, 'read')}: about {_span(ahead.seconds)}{waiting}."
-
-
-def _span(seconds: float) -> str:
-    return f"{max(round(seconds), 1)} s" if seconds < 120 else f"{round(seconds / 60)} min"
+    waiting = f", {duration(ahead.held)} of them waiting for the rate limit" if ahead.held else ""
+    return f"Apply needs {count(ahead.writes, 'write')} and about {count(ahead.reads, 'read')}: about {duration(ahead.seconds)}{waiting}."

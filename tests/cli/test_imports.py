@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import pty
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -114,18 +115,46 @@ def test_validate_imports_no_client_no_state_no_planner_and_without_expressions_
     }
 
 
-def test_a_plan_sends_its_first_request_before_it_imports_what_comes_after_the_readings(cli: Cli) -> None:
+@pytest.fixture
+def planning(cli: Cli) -> Iterator[tuple[list[str], Mapping[str, str]]]:
+    """The words and the environment of a plan against a service of its own."""
     applied_project(cli)
     sandbox = next((cli.root / "p" / ".reconciler").glob("*sandbox*.db"))
     with embedded(sandbox) as running:
         with closing(sqlite3.connect(cli.root / "p/.reconciler/state.db")) as database, database:
             database.execute("UPDATE states SET service = ?", (running.base_url,))
-        env = {"RECONCILER_TOKEN": running.token}
-        modules = imported(FIRST_REQUEST, "plan", str(cli.root / "p"), "--base-url", running.base_url, env=env)
+        yield ["plan", str(cli.root / "p"), "--base-url", running.base_url], {"RECONCILER_TOKEN": running.token}
+
+
+def test_a_plan_sends_its_first_request_before_it_imports_what_comes_after_the_readings(
+    planning: tuple[list[str], Mapping[str, str]],
+) -> None:
+    words, env = planning
+    modules = imported(FIRST_REQUEST, *words, env=env)
     assert "reconciler.observe" in modules
     assert not modules & set(LATER)
     program = [name for name in modules if not name.startswith("reconciler.kinds.")]  # a file for each kind; any may be declared
     assert len(program) <= PLAN_MODULES_MAX * len(imported(LIBRARIES))
+
+
+def test_a_terminal_costs_a_plan_no_library_before_its_first_request(planning: tuple[list[str], Mapping[str, str]], tmp_path: Path) -> None:
+    words, env = planning
+    piped = imported(FIRST_REQUEST, *words, env=env)
+    noted = tmp_path / "modules"
+    program = FIRST_REQUEST.replace("file=sys.stderr", f"file=open({str(noted)!r}, 'w')")
+    leader, follower = pty.openpty()
+    plain = {name: value for name, value in os.environ.items() if name not in CLEAN}
+    command = [sys.executable, "-c", program, *words]
+    with subprocess.Popen(command, env={**plain, **env, "TERM": "xterm"}, stdout=subprocess.DEVNULL, stderr=follower) as running:
+        os.close(follower)
+        with suppress(OSError):  # the other end is closed
+            while os.read(leader, 65536):
+                pass
+    os.close(leader)
+    assert running.returncode == 0
+    more = set(noted.read_text().split()) - piped
+    assert "reconciler.cli.terminal.bar" in more
+    assert {name for name in more if not name.startswith("reconciler.")} <= {"unicodedata"}
 
 
 def test_a_plan_without_changes_imports_no_deepdiff(applied: Path) -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import re
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from reconciler.cli.terminal.tally import Tally, duration
+from reconciler.cli.terminal import progress
+from reconciler.cli.terminal.bar import Bar
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.tally import Tally
+from reconciler.text.durations import duration
 from tests import processes
 from tests.cli.conftest import Cli, initialised, prepared
 
@@ -52,6 +58,7 @@ def narrated(cli: Cli, *words: str, program: str = PROGRAM) -> list[str]:
 def test_an_apply_says_each_phase_and_meanwhile_counts_the_address_under_way_and_the_time_left(slow: Cli) -> None:
     lines = narrated(slow, "apply", "p", "--yes", "--max-concurrency", "2")
     phases = [line.split(" from ")[0].removesuffix(" …") for line in lines if line.endswith("…")]
+    phases = [phase for phase in phases if "objects" not in phase]  # planning and comparing are named only where they last
     assert phases == ["Reading p", "Applying 11 requests", "Reading again what was written"]
     told = [line for line in lines if line.startswith("Applying 11 requests: ")]
     speed, objects = r"[\d.]+ requests a second", r"\d+ of 7 objects"
@@ -89,6 +96,49 @@ def test_what_sends_no_requests_is_named_where_it_lasts(slow: Cli) -> None:
     assert narrated(slow, "validate", "p") == []
 
 
+def test_an_import_says_what_it_does_with_what_it_read(slow: Cli) -> None:
+    words = ("import", "taken", "--org", "org_acme", "--sandbox", "p/.reconciler/sandbox.db")
+    lines = narrated(slow, *words, program=PROGRAM.replace("main(", "progress.LASTING = 0.0\nmain("))
+    phases = [line.removesuffix(" …") for line in lines if line.endswith("…")]
+    assert [re.sub(r"\d+", "N", phase).split(" from ")[0] for phase in phases] == [
+        "Reading org_acme",
+        "Describing N objects in YAML",
+        "Checking N written files",
+        "Tracking N objects",
+    ]
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[[], list[str]]:
+    """The lines on stderr so far, where a part of a run lasts from a tenth of a second on."""
+    monkeypatch.setattr(progress, "LASTING", 0.1)
+    monkeypatch.setattr(progress, "LOOKED", 0.01)
+    return lambda: capsys.readouterr().err.splitlines()
+
+
+def test_where_there_is_no_terminal_each_part_that_lasts_is_named_once(said: Callable[[], list[str]]) -> None:
+    narration = progress.Narration(Screen())
+    with narration.phase("Reading p", where="https://api.example.com"):
+        time.sleep(0.3)
+        narration.stage("Planning 12 objects")
+        time.sleep(0.3)
+        narration.stage("Checking the plan for 12 objects")
+    with narration.lasting("Loading the project"):
+        time.sleep(0.3)
+    with narration.lasting("Reading the state"):
+        pass
+    assert said() == ["Reading p from https://api.example.com …", "Planning 12 objects …", "Loading the project …"]
+
+
+def test_a_part_that_is_named_late_is_named_before_it_says_how_far_it_is(said: Callable[[], list[str]]) -> None:
+    narration = progress.Narration(Screen(), every=0.05)
+    with narration.phase("Reading p"):
+        narration.stage("Planning 12 objects")
+        time.sleep(0.3)
+    lines = said()
+    assert lines[:3] == ["Reading p …", "Planning 12 objects …", "Planning 12 objects: 1 s so far"]
+
+
 def test_quiet_says_nothing(slow: Cli) -> None:
     assert narrated(slow, "plan", "p", "-q") == []
 
@@ -101,19 +151,60 @@ def test_no_line_is_wrapped(slow: Cli) -> None:
 
 
 def test_the_bar_of_a_terminal_shows_the_address_under_way_and_fits_into_a_line(slow: Cli) -> None:
+    lines = on_a_terminal(slow, [sys.executable, "-m", "reconciler", "apply", "p", "--yes", "--max-concurrency", "2"])
+    bars = [line for line in lines if re.search(r"\d+ of 11 done", line)]
+    assert [line for line in bars if re.search(r"of 11 done\b.* acme/\S+( and \d more)?$", line)], bars[:5]
+    assert max(map(len, bars)) <= 100
+
+
+def test_a_terminal_shows_what_lasts_without_requests_too(slow: Cli) -> None:
+    program = PROGRAM.replace("main(", "progress.LASTING = 0.0\nmain(")
+    lines = on_a_terminal(slow, [sys.executable, "-c", program, "plan", "p"])
+    assert [line for line in lines if re.search("Loading the project: 1 s so far", line)]
+    assert not [line for line in lines if line.endswith("…")]
+
+
+def test_nothing_is_left_of_the_live_line_and_what_is_said_meanwhile_is_a_line_of_its_own() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    bar = Bar(stream, lambda: "Applying 4 requests: 1 of 4 done", lambda: (1, 4), lambda: 80, colored=False)
+    bar.draw()
+    bar.above("Waiting 5 s\n")
+    bar.erase()
+    bar.above("Applied.\n")
+    written = stream.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    assert screenful(written) == ["Waiting 5 s", "Applied."]
+    assert "━━━───────── Applying 4 requests: 1 of 4 done" in written
+
+
+@pytest.mark.parametrize(("text", "shown"), [("x" * 90, "x" * 36 + "…"), ("東" * 50, "東" * 18 + "…"), ("short", "short")])
+def test_the_live_line_ends_before_the_last_column(text: str, shown: str) -> None:
+    stream = io.StringIO()
+    Bar(stream, lambda: text, lambda: (0, 0), lambda: 40, colored=False).draw()
+    assert stream.getvalue().endswith(f" {shown}")
+
+
+def test_a_terminal_without_unicode_gets_a_line_of_ascii() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    Bar(stream, lambda: "Reading p", lambda: (1, 2), lambda: 80, colored=False).draw()
+    assert stream.buffer.getvalue().endswith(b"/ ======------ Reading p")  # type: ignore[attr-defined]
+
+
+def screenful(written: str) -> list[str]:
+    """The lines that a terminal shows after all of it."""
+    return [line.split("\x1b[K")[-1] for line in written.split("\n") if line.split("\x1b[K")[-1]]
+
+
+def on_a_terminal(cli: Cli, words: Sequence[str]) -> list[str]:
+    """Every line that a command shows on a terminal of 100 columns, the changes of the live line included."""
     leader, follower = pty.openpty()
     termios.tcsetwinsize(follower, (40, 100))
-    env = {**os.environ, "HOME": str(slow.root), "TERM": "xterm", "COLUMNS": "100"}
-    words = [sys.executable, "-m", "reconciler", "apply", "p", "--yes", "--max-concurrency", "2"]
-    with subprocess.Popen(words, cwd=slow.root, env=env, stdin=follower, stdout=subprocess.DEVNULL, stderr=follower) as running:
+    env = {**os.environ, "HOME": str(cli.root), "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(words, cwd=cli.root, env=env, stdin=follower, stdout=subprocess.DEVNULL, stderr=follower) as running:
         os.close(follower)
         shown = "".join(_read(leader))
     os.close(leader)
     assert running.returncode == 0, shown
-    lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line).rstrip() for line in re.split(r"[\r\n]+", shown)]
-    bars = [line for line in lines if re.search(r"\d+ of 11 done", line)]
-    assert [line for line in bars if re.search(r"of 11 done\b.* acme/\S+( and \d more)?$", line)], bars[:5]
-    assert max(map(len, bars)) <= 100
+    return [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line).rstrip() for line in re.split(r"[\r\n]+", shown)]
 
 
 def _read(leader: int) -> Iterator[str]:
@@ -167,10 +258,8 @@ def test_the_line_of_a_terminal_begins_with_what_matters_most() -> None:
     assert tally.short(now, last="acme/space/guides") == "400 of 1,200 requests; about 8 s left; 100/s; 4,000 objects; acme/space/guides"
 
 
-def test_what_computes_says_the_objects_and_the_time_so_far() -> None:
-    tally = Tally(100.0)
-    tally.objects = 10_003
-    assert tally.facts(104.0) == "10,003 objects; 4 s so far"
+def test_what_computes_says_the_time_so_far() -> None:
+    assert Tally(100.0).facts(104.0) == Tally(100.0).short(104.0) == "4 s so far"
 
 
 def test_an_apply_counts_an_object_when_all_its_steps_have_ended() -> None:
@@ -186,10 +275,11 @@ def test_an_apply_counts_an_object_when_all_its_steps_have_ended() -> None:
 
 
 def test_a_time_is_said_in_the_largest_units_that_matter() -> None:
-    assert [duration(seconds) for seconds in (0.1, 40.4, 61, 480, 3599, 4800)] == [
+    assert [duration(seconds) for seconds in (0.1, 40.4, 119, 125, 480, 3599, 4800)] == [
         "1 s",
         "40 s",
-        "1 min",
+        "119 s",
+        "2 min",
         "8 min",
         "1 h",
         "1 h 20 min",

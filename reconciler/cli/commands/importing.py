@@ -54,6 +54,7 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
     from reconciler.cli.wiring.connect import connect, load
     from reconciler.cli.wiring.unseen import agreed_to
     from reconciler.kinds import load as load_kinds
+    from reconciler.report.words import count
     from reconciler.text.escape import terminal
 
     options = Options.of(screen, {**words, "project": directory or Path()})
@@ -77,10 +78,11 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
         if project is not None:
             if not dry_run:
                 agreed_to(screen, options, project, service)
-            imported = _added(screen, options, service, kinds, actual, project)
+            imported = _added(narration, options, service, kinds, actual, project)
         else:
             owner = _owner(screen, kinds, actual, member)
-            imported = _written(kinds, actual, service, options, directory, owner)
+            with narration.lasting(f"Describing {_objects(actual)} in YAML"):
+                imported = _written(kinds, actual, service, options, directory, owner)
         if dry_run:
             for path, text in imported.files.items():
                 screen.out("\n".join(map(terminal, [f"--- {path}", *text.split("\n"), ""])))
@@ -89,13 +91,13 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
         before = {path: (directory / path).read_bytes() for path in imported.files if (directory / path).exists()}
         _write(directory, imported.files, kinds, project)
         try:
-            made = load(screen, options, kinds)
+            made = load(screen, options, kinds, phase=f"Checking {count(len(imported.files), 'written file')}")
             if project is None:
                 _check_untracked(screen, options, made, service)
         except (ConfigError, UsageError):
             _take_back(directory, imported.files, before)
             raise
-        return _adopt(screen, options, service, kinds, actual, made, imported)
+        return _adopt(narration, options, service, kinds, actual, made, imported)
 
 
 def _list(screen: Screen, narration: Narration, service: ConnectedService, kinds: Kinds) -> None:
@@ -152,18 +154,28 @@ def _declared(project: Project, org: str | None) -> str:
     return str(org)
 
 
-def _added(screen: Screen, options: Options, service: ConnectedService, kinds: Kinds, actual: Actual, project: Project) -> ImportedProject:
+def _added(
+    narration: Narration, options: Options, service: ConnectedService, kinds: Kinds, actual: Actual, project: Project
+) -> ImportedProject:
     """What the project lacks, as changed and new files."""
     from reconciler.cli.wiring.connect import open_store
     from reconciler.cli.wiring.unseen import warned
     from reconciler.importer.merge import into
 
-    with open_store(screen, options, project, service, create=False) as store:
-        warned(screen, options, project, service, store)
+    with open_store(narration.screen, options, project, service, create=False) as store:
+        warned(narration.screen, options, project, service, store)
         state = store.read()
     root = project.settings.root
     texts = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in map(root.joinpath, project.settings.files)}
-    return into(kinds, actual, project.desired, state, texts, schema=".reconciler/config.schema.json")
+    with narration.lasting(f"Comparing {_objects(actual)} with the project"):
+        return into(kinds, actual, project.desired, state, texts, schema=".reconciler/config.schema.json")
+
+
+def _objects(actual: Actual) -> str:
+    """`10,003 objects`: how many were read."""
+    from reconciler.report.words import count
+
+    return count(sum(map(len, actual.objects.values())), "object")
 
 
 def _service(service: ConnectedService, options: Options, directory: Path, owner: str | None) -> dict[str, object]:
@@ -225,8 +237,14 @@ def _check_untracked(screen: Screen, options: Options, project: Project, service
 
 
 def _adopt(
-    screen: Screen, options: Options, service: ConnectedService, kinds: Kinds, actual: Actual, project: Project, found: ImportedProject
-) -> int:  # fmt: skip
+    narration: Narration,
+    options: Options,
+    service: ConnectedService,
+    kinds: Kinds,
+    actual: Actual,
+    project: Project,
+    found: ImportedProject,
+) -> int:
     """Bind what the planner finds in what was read; the project was loaded as any is."""
     from reconciler.cli import exits
     from reconciler.cli.wiring.connect import accounted, open_store, who
@@ -234,15 +252,17 @@ def _adopt(
     from reconciler.plan.memory import remembered
     from reconciler.plan.prove import prove
 
+    screen = narration.screen
     with (
         open_store(screen, options, project, service, create=True) as store,
         store.lease(who=who(), command="import") as journal,
         accounted(journal),
     ):
-        state, kinds = journal.state(), kinds.sealed(store.digest_key())
-        new_plan = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
-        journal.remember(**remembered(new_plan.memory))
-        journal.remember(places=new_plan.places)
+        with narration.lasting(f"Tracking {_objects(actual)}"):
+            state, kinds = journal.state(), kinds.sealed(store.digest_key())
+            new_plan = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
+            journal.remember(**remembered(new_plan.memory))
+            journal.remember(places=new_plan.places)
         code = _tell(screen, options.project, new_plan, found)
         journal.finish(exit_code=code, summary={})
     return exits.strongest([code, exits.PARTLY if actual.unknown else exits.DONE])

@@ -1,57 +1,92 @@
-"""The live line of a phase on a terminal; imported only where there is one.
+"""The live line of a terminal: drawn again and again, and erased while anything else is written. Imported only where there is a terminal.
 
-In: what the phase is called, and functions that say how far it is. Forbidden: counting.
+In: functions that return how far a phase is. Forbidden: counting, reading a clock.
+
+Own code, because a library for it would be most of what a run imports before its first request.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TextIO
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, Task, TextColumn
-from rich.table import Column
-from rich.text import Text
-
+from reconciler.report.layout import cells
 from reconciler.text.escape import terminal
 
 COLUMNS: Final = 12  # of the bar itself
-BESIDE: Final = COLUMNS + 4  # columns that are not of the text
-
-
-class LiveText(TextColumn):
-    """A text that is made when the line is drawn, since time passes also where nothing happens. It is cut where the line ends."""
-
-    def __init__(self, text: Callable[[], str], console: Console) -> None:
-        super().__init__("", markup=False, table_column=Column(no_wrap=True))
-        self._text, self._console = text, console
-
-    def render(self, task: Task) -> Text:
-        """The text as it is now."""
-        text = Text(terminal(self._text()))
-        text.truncate(max(self._console.width - BESIDE, 1), overflow="ellipsis")
-        return text
+ERASE: Final = "\r\x1b[K"
+DONE, OPEN, TURNS = "━", "─", "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+DONE_ASCII, OPEN_ASCII, TURNS_ASCII = "=", "-", "|/-\\"
+GREEN: Final = "\x1b[32m{}\x1b[0m"
 
 
 class Bar:
-    """One line. `text`: what the phase is, how far it is and what is under way. Use it in `with`."""
+    """A line at the end of `stream`. `text`: what the phase is and how far; `part`: how much of how many, 0 where that is not known.
+    `width`: columns of the terminal, which may change.
+    """
 
-    def __init__(self, text: Callable[[], str], *, colored: bool) -> None:
-        console = Console(stderr=True, highlight=False, markup=False, emoji=False, no_color=not colored)
-        self._progress = Progress(SpinnerColumn(), BarColumn(bar_width=COLUMNS), LiveText(text, console), console=console, transient=True)
-        self._task = self._progress.add_task("", total=None)
+    def __init__(
+        self, stream: TextIO, text: Callable[[], str], part: Callable[[], tuple[int, int]], width: Callable[[], int], *, colored: bool
+    ) -> None:
+        self._stream, self._text, self._part, self._width, self._colored = stream, text, part, width, colored
+        self._lock = threading.RLock()  # a signal may write in the middle of a line
+        self._turn = 0
+        self._drawn = False
+        self._signs = DONE, OPEN, TURNS
+        try:
+            "".join(self._signs).encode(stream.encoding or "ascii")
+        except UnicodeEncodeError:
+            self._signs = DONE_ASCII, OPEN_ASCII, TURNS_ASCII
 
-    def __enter__(self) -> Bar:
-        self._progress.__enter__()
-        return self
+    def draw(self) -> None:
+        """Show how far the phase is now."""
+        with self._lock:
+            self._write(ERASE + self._line())
+            self._drawn = True
 
-    def __exit__(self, *raised: object) -> None:
-        self._progress.stop()
+    def erase(self) -> None:
+        """Leave nothing of the line, until it is drawn again."""
+        with self._lock:
+            if self._drawn:
+                self._write(ERASE)
+            self._drawn = False
 
-    def move(self, completed: int, total: int) -> None:
-        """How much of how many; 0 for an unknown total."""
-        self._progress.update(self._task, total=total or None, completed=completed)
+    def above(self, text: str) -> None:
+        """Write whole lines that stay, above it."""
+        with self._lock:
+            drawn = self._drawn
+            self.erase()
+            self._write(text)
+            if drawn:
+                self.draw()
 
-    def line(self, text: str) -> None:
-        """A line above it, which stays."""
-        self._progress.console.print(terminal(text))
+    def _line(self) -> str:
+        done_sign, open_sign, turns = self._signs
+        done, total = self._part()
+        self._turn = (self._turn + 1) % len(turns)
+        filled = min(COLUMNS * done // total, COLUMNS) if total else 0
+        bar = done_sign * filled + open_sign * (COLUMNS - filled) + " " if total else ""
+        room = self._width() - 1 - 2 - len(bar)  # the last column would wrap
+        shown = GREEN.format(bar) if self._colored and bar else bar
+        return f"{turns[self._turn]} {shown}{_cut(terminal(self._text()), max(room, 1))}"
+
+    def _write(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except OSError:
+            return  # nobody watches; the work goes on
+
+
+def _cut(text: str, room: int) -> str:
+    """The text, ended where the line ends."""
+    if cells(text) <= room:
+        return text
+    used, kept = 1, ""
+    for character in text:
+        used += cells(character)
+        if used > room:
+            break
+        kept += character
+    return kept + "…"

@@ -1,11 +1,12 @@
-"""Narration of a run on stderr: a live bar on a terminal; elsewhere a line for each phase and one at least every ten seconds.
+"""Narration of a run on stderr: a live line on a terminal; elsewhere a line for each phase and one at least every ten seconds.
 
-Hears the client (`queued`, `request`, `answer`, `read`, `waiting`) and the apply (`planned`, `began`, `ended`, `looking`); `-v` shows every
-request, without query and body. What it counts is in `tally`.
+Hears the client (`queued`, `request`, `answer`, `read`, `waiting`) and the apply (`planned`, `began`, `ended`, `looking`, `comparing`).
+`-v` shows every request, without query and body. What it counts is in `tally`.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -18,13 +19,13 @@ from reconciler.cli.terminal.tally import Tally
 
 if TYPE_CHECKING:
     from reconciler.address import Address
-    from reconciler.cli.terminal.bar import Bar
     from reconciler.model import Step, StepResult
 
 HEARTBEAT: Final = 10.0  # seconds between lines where there is no terminal
 TOLD: Final = 2.0  # seconds of waiting that are worth a word
-LASTING: Final = 2.0  # seconds of silence, at most
-SHOWN: Final = 0.1  # seconds between two changes of the bar
+LASTING: Final = 2.0  # seconds after which a part of a run is named
+DRAWN: Final = 0.1  # seconds between two changes of the live line
+LOOKED: Final = 0.5  # seconds between two looks whether a line is due, where there is no terminal
 LOOKING: Final = "Reading again what was written"
 
 _STEP: Final[ContextVar[Step | None]] = ContextVar("step", default=None)
@@ -40,82 +41,92 @@ class Narration:
     def __init__(self, screen: Screen, *, every: float | None = None) -> None:
         self.screen = screen
         self._every = HEARTBEAT if every is None else every
-        self._bar: Bar | None = None
-        self._what = self._where = ""
         self._lock = threading.Lock()
         self._sent = 0
-        self._restart()
+        self._said, self._visible = 0.0, False
+        self._begin("")
 
-    def _restart(self, steps: Sequence[Step] = ()) -> None:
-        """Count from nothing."""
+    def _begin(self, what: str, steps: Sequence[Step] = (), *, where: str = "") -> None:
+        """Count from nothing; `what` is not named yet."""
+        self._what, self._where = what, f" from {where}" if where else ""
         self._tally = Tally(time.monotonic(), (step.address for step in steps))
+        self._tally.steps = len(steps)
         self._path = ""
         self._running: dict[int, Address] = {}
-        self._shown = 0.0
+        self._named = False
+
+    def _name(self) -> None:
+        """Say what the phase is; a live line says it by itself."""
+        self._named, self._said = True, time.monotonic()
+        self._tell("info", "phase", f"{self._what}{self._where} …", shown=not self._live)
+
+    @property
+    def _live(self) -> bool:
+        return self.screen.live and not self.screen.quiet
 
     @contextmanager
     def phase(self, what: str, steps: Sequence[Step] = (), *, where: str = "") -> Iterator[None]:
         """A part of the run, named in the present: `Reading acme-docs`. `steps`: what it carries out. `where`: what it reads from."""
-        self._what, self._where = what, f" from {where}" if where else ""
-        self._restart(steps)
-        live = self.screen.live and not self.screen.quiet
+        self._begin(what, steps, where=where)
         _ = self.screen.traces  # begin before the first request
-        self._tell("info", "phase", f"{what}{self._where} …", shown=not live)
-        if live:
-            with self._live():
-                yield
-        elif self.screen.quiet:
+        self._name()
+        with self._narrated():
             yield
-        else:
-            with self._heartbeat():
-                yield
 
     @contextmanager
     def lasting(self, what: str) -> Iterator[None]:
-        """A part of the run that sends no requests: it is named only where it lasts, also on a terminal."""
-        self._what, self._where = what, ""
-        self._restart()
-        with self._heartbeat(named_after=LASTING):
+        """A part of the run that sends no requests: it is named only where it lasts."""
+        self._begin(what)
+        with self._narrated():
             yield
 
     def stage(self, what: str) -> None:
-        """What the phase is at now, with the objects that it has read; a bar shows it at once, and a line where it lasts."""
-        self._what, self._where = what, ""
-        objects = self._tally.objects
-        self._restart()
-        self._tally.objects = objects
-        if self._bar is not None:
-            self._bar.move(0, 0)
+        """What the phase is at now: a live line shows it at once, and a line of its own says it where it lasts."""
+        self._begin(what)
 
     @contextmanager
-    def _live(self) -> Iterator[None]:
-        from reconciler.cli.terminal.bar import Bar
-
-        with Bar(self._short, colored=self.screen.colored(_stderr())) as bar:
-            self._bar = bar
-            try:
-                yield
-            finally:
-                self._bar = None
-
-    @contextmanager
-    def _heartbeat(self, *, named_after: float | None = None) -> Iterator[None]:
-        """Say how far the phase is again and again. `named_after`: seconds after which it is named first; 0: in any case."""
+    def _narrated(self) -> Iterator[None]:
+        """Say in a thread how far it is, again and again."""
         over = threading.Event()
+        self._visible = self._named
+        if self._live:
+            from reconciler.cli.terminal.bar import Bar
 
-        def beat() -> None:
-            if named_after is not None and not (named_after and over.wait(named_after)):
-                self.screen.say(f"{self._what} …", event="phase")
-            while not over.wait(self._every):
-                self.screen.say(f"{self._what}{self._where}: {self._so_far()}", event="progress", **self._tally.counts())
-
-        thread = threading.Thread(target=beat, daemon=True, name="narration")
+            colored = self.screen.colored(sys.stderr)
+            self.screen.bar = Bar(sys.stderr, self._short, self._part, lambda: self.screen.narration_width, colored=colored)
+        thread = threading.Thread(target=self._narrate, args=(over,), daemon=True, name="narration")
         thread.start()
         try:
             yield
         finally:
             over.set()
             thread.join()
+            if self.screen.bar is not None:
+                self.screen.bar.erase()
+                self.screen.bar = None
+
+    def _narrate(self, over: threading.Event) -> None:
+        """Name what lasts, once; after that say how far it is: at every change of the live line, or at every heartbeat."""
+        pause = DRAWN if self.screen.bar is not None else min(LOOKED, self._every)
+        while True:
+            now = time.monotonic()
+            due = self._visible and now - self._said >= self._every
+            if not self._named and (due or now - self._tally.began >= LASTING):
+                self._visible = True
+                self._name()
+            elif due:
+                self._said = now
+                said = f"{self._what}{self._where}: {self._so_far()}"
+                self._tell("info", "progress", said, shown=not self._live, **self._tally.counts())
+            if self._visible and self.screen.bar is not None:
+                self.screen.bar.draw()
+            if over.wait(pause):
+                return
+
+    def _part(self) -> tuple[int, int]:
+        """How much of how many is done; 0 of 0 where that is not known."""
+        tally = self._tally
+        return (tally.done, tally.steps) if tally.steps else (tally.answered, tally.queued)
 
     def _so_far(self) -> str:
         """How far it is, what is under way and how long the rest takes, in one line."""
@@ -134,22 +145,9 @@ class Narration:
         return _first(running) if running else ""
 
     def _tell(self, level: str, event: str, text: str, *, shown: bool = True, **facts: Any) -> None:
-        """Log an event, and show it in a line of its own: above the bar where there is one."""
-        if not self.screen.event(level, event, text, **facts) or not shown or self.screen.quiet:
-            return
-        if self._bar is None:
+        """Log an event, and show it in a line of its own."""
+        if self.screen.event(level, event, text, **facts) and shown and not self.screen.quiet:
             self.screen.line(text)
-        else:
-            self._bar.line(self.screen.masked(text))
-
-    def _moved(self) -> None:
-        """Something was counted: the bar shows it, if it did not change a moment ago."""
-        now = time.monotonic()
-        self._tally.sample(now)
-        if self._bar is not None and now - self._shown >= SHOWN:
-            self._shown = now
-            tally = self._tally
-            self._bar.move(*((tally.done, tally.steps) if tally.steps else (tally.answered, tally.queued)))
 
     # -- the client ------------------------------------------------------------------------------------------------------------------
 
@@ -169,7 +167,7 @@ class Narration:
 
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
         self._tally.answered += 1
-        self._moved()
+        self._tally.sample(time.monotonic())
         if self.screen.logs or self.screen.verbose:
             text = f"{method} /v1{path} {status or 'no answer'} {seconds * 1000:.0f} ms"
             facts = {**self._facts(method, path), "status": status, "milliseconds": round(seconds * 1000)}
@@ -194,7 +192,6 @@ class Narration:
 
     def planned(self, steps: int) -> None:
         self._tally.steps = steps
-        self._moved()
 
     def began(self, step: Step) -> None:
         with self._lock:
@@ -214,21 +211,17 @@ class Narration:
         with self._lock:
             self._running.pop(result.step.id, None)
         self._tally.ended(result.step.address, failed=result.status == "failed")
-        self._moved()
+        self._tally.sample(time.monotonic())
 
     def looking(self) -> None:
         with self._lock:
-            self._restart()
-        self.stage(LOOKING)
-        self._tell("info", "phase", f"{LOOKING} …", shown=self._bar is None)
+            self._begin(LOOKING)
+        self._name()
+
+    def comparing(self, objects: int) -> None:
+        self.stage(f"Comparing {objects:,} object{'s' if objects != 1 else ''} with what was planned")
 
 
 def _first(running: Sequence[Address]) -> str:
     """`acme/space/guides and 3 more`."""
     return f"{running[0]}{f' and {len(running) - 1:,} more' if len(running) > 1 else ''}"
-
-
-def _stderr() -> Any:
-    import sys
-
-    return sys.stderr

@@ -16,6 +16,7 @@ import click
 from reconciler import __version__
 
 if TYPE_CHECKING:
+    from reconciler.cli.terminal.bar import Bar
     from reconciler.cli.terminal.log import LogFile
     from reconciler.cli.terminal.traces import Traces
     from reconciler.errors import ConfigError
@@ -58,6 +59,7 @@ class Screen:
         self.directories: tuple[str, ...] = ()
         self.about: dict[str, str | int] = {}
         self.service: dict[str, str | int] = {}
+        self.bar: Bar | None = None  # while a terminal shows how far something is
         self._traces: Traces | None = None
         self._traced = False
         self._log: LogFile | None = None
@@ -291,6 +293,9 @@ class Screen:
         self._put(log(self.masked(text)))
 
     def _put(self, text: str) -> None:
+        if self.bar is not None:
+            self.bar.above(text)
+            return
         try:
             sys.stderr.write(text)
             sys.stderr.flush()
@@ -300,6 +305,8 @@ class Screen:
     def _write(self, text: str) -> None:
         if self.lost is not None:
             return
+        if self.bar is not None:
+            self.bar.erase()
         try:
             sys.stdout.write(text)
             sys.stdout.flush()

@@ -9,6 +9,8 @@ from collections import Counter, deque
 from collections.abc import Hashable, Iterable
 from typing import Final
 
+from reconciler.text.durations import duration
+
 STEADY: Final = 2.0  # seconds after which a rate means something
 WINDOW: Final = 10.0  # seconds that a rate looks back: what the service allows can change
 SAMPLE: Final = 0.5  # seconds between two samples
@@ -99,13 +101,3 @@ def _number(rate: float) -> str:
 
 def _plural(number: int, word: str) -> str:
     return word if number == 1 else f"{word}s"
-
-
-def duration(seconds: float) -> str:
-    """`40 s`, `8 min`, `1 h 20 min`."""
-    if seconds < 60:
-        return f"{max(round(seconds), 1)} s"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"

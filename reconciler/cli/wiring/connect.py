@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from reconciler.cli import exits
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reconciler.resource import Kinds
     from reconciler.state import Journal, Store
 
+LOADING: Final = "Loading the project"
 PART_MIN = 8  # characters of a --var, or a value of a --var-file, that a secret is made of; less may be an ordinary word
 BASE_URL, TOKEN, STATE = "RECONCILER_BASE_URL", "RECONCILER_TOKEN", "RECONCILER_STATE"
 
@@ -48,16 +49,26 @@ class ConnectedService:
         return project.settings.settle if project.settings.settle_written or not self.embedded else None
 
 
-def load(screen: Screen, options: Options, kinds: Kinds, *, decrypt: bool = True, stand_ins: bool = False, warn: bool = True) -> Project:
+def load(
+    screen: Screen,
+    options: Options,
+    kinds: Kinds,
+    *,
+    decrypt: bool = True,
+    stand_ins: bool = False,
+    warn: bool = True,
+    phase: str = LOADING,
+) -> Project:
     """The project; its secrets are masked from now on. Raises `ConfigError`.
 
     `decrypt`: False where only their names are checked. `stand_ins`: a value that is not known is no problem. `warn`: print its warnings.
+    `phase`: what it is called where it lasts.
     """
     from reconciler.config import load as read
     from reconciler.config.project import FileAccess
 
     access = FileAccess(options.var_files, tuple(options.allow_file), decrypt, stand_ins)
-    project = _read(screen, options, partial(read, options.project, kinds, access=access))
+    project = _read(screen, options, partial(read, options.project, kinds, access=access), phase)
     secrets = list(_secrets(project, kinds))
     parts = [value for value in (*options.var.values(), *project.supplied) if len(value) >= PART_MIN]
     screen.hide([*secrets, *(value for value in parts if any(value in secret for secret in secrets))])
@@ -75,12 +86,12 @@ def load_settings(screen: Screen, options: Options, kinds: Kinds) -> Project:
     return _read(screen, options, partial(read, options.project, kinds, access=access))
 
 
-def _read(screen: Screen, options: Options, read: Callable[..., Project]) -> Project:
+def _read(screen: Screen, options: Options, read: Callable[..., Project], phase: str = LOADING) -> Project:
     """What `read` makes of the command line and the environment; secrets of it are masked from now on. Raises `ConfigError`."""
     from reconciler.cli.terminal.progress import Narration
 
     try:
-        with Narration(screen).lasting("Loading the project"):
+        with Narration(screen).lasting(phase):
             project = read(environment=options.env, variables=options.var, public=options.public_var, environ=dict(os.environ))
     except ConfigError as error:
         screen.hide([*unnamed(options.public_var), *error.sensitive])  # which variables are secrets was not found out

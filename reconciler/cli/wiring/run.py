@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reconciler.address import Address
     from reconciler.cli.options import Options
     from reconciler.cli.wiring.connect import ConnectedService
-    from reconciler.client import Reader, Writer
+    from reconciler.client import Answer, Reader, Writer
     from reconciler.config import Project
     from reconciler.model import Actual, Desired, Forecast, Outcome, Plan, State
     from reconciler.plan import Selection
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from reconciler.state import Journal
 
 
-PLANNING: Final = "Planning"
-PROVING: Final = "Checking the plan"
 LOOK_AGAIN: Final = 0.002  # seconds
 
 
@@ -53,6 +51,14 @@ class Planned:
 
 
 @dataclass(frozen=True)
+class EarlierReading:
+    """What a reading of this run was answered, and when it began (monotonic seconds)."""
+
+    answers: Mapping[str, Answer]
+    began: float
+
+
+@dataclass(frozen=True)
 class PlanScope:
     """What a plan is about: `allow_replace`: patterns of what may be recreated. `everything`: read all that exists."""
 
@@ -72,29 +78,41 @@ def _judged(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan) -> Plan:
 
 
 async def make_plan(
-    reader: Reader, kinds: Kinds, desired: Desired, state: State, extent: PlanScope, *, stage: Callable[[str], None] = lambda what: None
+    reader: Reader,
+    kinds: Kinds,
+    desired: Desired,
+    state: State,
+    extent: PlanScope,
+    *,
+    stage: Callable[[str], None] = lambda what: None,
+    earlier: EarlierReading | None = None,
 ) -> Planned:
-    """Observe, plan, prove. `stage`: called with what begins after the reading.
+    """Observe, plan, prove. `stage`: called with what begins after the reading. `earlier`: what need not be asked for again.
 
     Raises `ServiceError` where the service cannot be read at all.
     """
     from reconciler.observe import observe
 
-    began, before = time.monotonic(), reader.requests
+    began, before = time.monotonic() if earlier is None else earlier.began, reader.requests
     selection = extent.selection
     importing = asyncio.create_task(_import_meanwhile(reader, before))
     try:
-        actual = await observe(reader, kinds, desired, state, everything=extent.everything)
+        with reader.giving(earlier.answers) if earlier is not None else nullcontext():
+            actual = await observe(reader, kinds, desired, state, everything=extent.everything)
     finally:
         importing.cancel()
+    from reconciler.model import PlanCost
     from reconciler.observe import planned
     from reconciler.plan import plan
     from reconciler.plan.forecast import forecast
     from reconciler.plan.matching.identity import identified
     from reconciler.plan.prove import prove
+    from reconciler.report.words import count
 
-    stage(PLANNING)
-
+    read_at, objects = time.monotonic(), count(len(desired.resources), "object")
+    if earlier is not None:
+        actual = replace(actual, read_at=earlier.began)
+    stage(f"Planning {objects}")
     matches = identified(kinds, desired, state, actual)
 
     def make(seen: Actual) -> Plan:
@@ -102,12 +120,12 @@ async def make_plan(
         return plan(kinds, desired, state, seen, selection=selection, allow_replace=extent.allow_replace, matches=known)
 
     new_plan, complete = await planned(reader, kinds, actual, make)
-    seconds, reads = time.monotonic() - began, reader.requests - before
     _check_selection(selection, desired, state, new_plan)
-    ahead = forecast(len(new_plan.steps), reads, seconds, reader.allowance)
-    stage(PROVING)
+    stage(f"Checking the plan for {objects}")
     known = matches if complete is actual else None
     proved = prove(kinds, desired, state, complete, new_plan, selection=selection, matches=known)
+    cost = PlanCost(reader.requests - before, read_at - began, time.monotonic() - read_at)
+    ahead = forecast(kinds, desired, proved, cost, reader.speed, reader.allowance)
     return Planned(_judged(kinds, desired, complete, proved), state, complete, matches, began, ahead)
 
 
@@ -198,6 +216,7 @@ class ApplySession:
         self.signal: int | None = None
         self._runner = asyncio.Runner()
         self._writer: Writer | None = None
+        self._earlier: EarlierReading | None = None
 
     def __enter__(self) -> ApplySession:
         self._writer = self._runner.run(self._open())
@@ -237,20 +256,34 @@ class ApplySession:
         await asyncio.sleep(seconds)
 
     def look(self, desired: Desired) -> Actual:
-        """What there is of a Desired and the state."""
+        """What there is of a Desired and the state; the next `plan` asks only for what was not answered here, unless it comes late."""
         from reconciler.observe import observe
 
-        with self.narration.phase(f"Reading {desired.project}", where=self.service.where):
-            return self._runner.run(observe(self.writer, self.kinds, desired, self.journal.state()))
+        began = time.monotonic()
+        with self.narration.phase(f"Reading {desired.project}", where=self.service.where), self.writer.keeping() as answers:
+            actual = self._runner.run(observe(self.writer, self.kinds, desired, self.journal.state()))
+        self._earlier = EarlierReading(answers, began)
+        return actual
+
+    def _fresh_reading(self) -> EarlierReading | None:
+        """What `look` was answered, once, and only while nothing of it would have to be read again before it is written."""
+        from reconciler.apply import FRESH
+
+        earlier, self._earlier = self._earlier, None
+        return earlier if earlier is not None and time.monotonic() - earlier.began <= FRESH else None
 
     def _state(self) -> State:
         state = self.journal.state()
         return replace(state, consents=frozenset()) if self.alone else state
 
     def plan(self) -> Planned:
-        with self.narration.phase(f"Reading {self.desired.project}", where=self.service.where):
-            extent, stage = PlanScope(self.selection, replaceable(self.options)), self.narration.stage
-            planned = self._runner.run(make_plan(self.writer, self.kinds, self.desired, self._state(), extent, stage=stage))
+        """A plan of what there is now."""
+        earlier, extent, stage = self._fresh_reading(), PlanScope(self.selection, replaceable(self.options)), self.narration.stage
+        reading = self.narration.phase(f"Reading {self.desired.project}", where=self.service.where)
+        with reading if earlier is None else self.narration.lasting("Reading what the plan needs"):
+            planned = self._runner.run(
+                make_plan(self.writer, self.kinds, self.desired, self._state(), extent, stage=stage, earlier=earlier)
+            )  # fmt: skip
         return _believed(planned, self.desired, self.options)
 
     def narrowed(self, planned: Planned, only: frozenset[Address]) -> Planned:
