@@ -23,13 +23,14 @@ from reconciler.config.source.split import Split
 from reconciler.config.tops import Tops
 from reconciler.config.words import POLICIES, RULES_OF_ANY_FILE, AccessSection, ServiceSection
 from reconciler.dataclass import dataclass
-from reconciler.model import AccessTest, Declared, Desired, Ignore, Policies, Source
+from reconciler.model import Declared, Desired, Ignore, Policies, Source
 from reconciler.model.desired import Excluded, Generation
 from reconciler.resource import Kinds
 
 if TYPE_CHECKING:
     from reconciler.config.environments.overlay import Overlay
     from reconciler.config.environments.patches import Patches
+    from reconciler.model import AccessTest
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from reconciler.address import Address, Glob
 from reconciler.dataclass import dataclass
-from reconciler.model.access import AccessTest
 from reconciler.model.policy import Policies
 from reconciler.model.source import Source
+
+if TYPE_CHECKING:
+    from reconciler.model.access import AccessTest
 
 
 @dataclass(frozen=True)

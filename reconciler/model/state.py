@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
-from reconciler.model.consent import Consent
 from reconciler.model.desired import Rules
+
+if TYPE_CHECKING:
+    from reconciler.model.consent import Consent
 
 
 class Origin(StrEnum):

@@ -82,8 +82,8 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
 
 def _runs(screen: Screen, options: Options) -> tuple[RecordedRun, ...]:
     """Every run of the state, newest first."""
-    from reconciler.cli.wiring.connect import known_service, open_store
-    from reconciler.cli.wiring.state_only import settings_of, state_file
+    from reconciler.cli.wiring.connect import known_service, open_store, state_file
+    from reconciler.cli.wiring.state_only import settings_of
     from reconciler.cli.wiring.unseen import NO_SANDBOX, warned
     from reconciler.state.tables.direct import read_runs
 

@@ -179,8 +179,8 @@ def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:
 
 def _tracking(screen: Screen, options: Options) -> Tracking:
     """What the state tracks."""
-    from reconciler.cli.wiring.connect import known_service, open_store
-    from reconciler.cli.wiring.state_only import settings_of, state_file
+    from reconciler.cli.wiring.connect import known_service, open_store, state_file
+    from reconciler.cli.wiring.state_only import settings_of
     from reconciler.cli.wiring.unseen import NO_SANDBOX, warned
     from reconciler.state.tables.direct import Tracking, read_tracking, tracking_of
 

@@ -242,6 +242,13 @@ def state_url(screen: Screen, options: Options, project: Project) -> str:
     return url
 
 
+def state_file(options: Options, project: Project) -> Path | None:
+    """The file of the state; None where it is on a server."""
+    url = options.state or os.environ.get(STATE) or project.settings.state
+    path = url.removeprefix("sqlite:///")
+    return Path(path) if path != url and path and not set(path) & set("?%") else None
+
+
 def known_service(screen: Screen, options: Options, project: Project) -> ConnectedService | None:
     """The service as far as its state needs it, without talking to it; None for a sandbox that does not exist yet."""
     file = _sandbox_file(screen, options, project)

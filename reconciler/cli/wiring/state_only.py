@@ -6,7 +6,6 @@ Settings of a project file without expressions are remembered, so that its YAML 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli.wiring.checked import CommandInputs
-from reconciler.cli.wiring.connect import STATE, load, load_settings, note_project
+from reconciler.cli.wiring.connect import load, load_settings, note_project
 from reconciler.config.words import ENVIRONMENTS
 from reconciler.errors import UsageError
 
@@ -71,13 +70,6 @@ def _project(settings: Mapping[str, Any]) -> Project:
 
 def _digest(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
-
-
-def state_file(options: Options, project: Project) -> Path | None:
-    """The file of the state; None where it is on a server."""
-    url = options.state or os.environ.get(STATE) or project.settings.state
-    path = url.removeprefix("sqlite:///")
-    return Path(path) if path != url and path and not set(path) & set("?%") else None
 
 
 @contextmanager

@@ -93,7 +93,7 @@ class Unchanged:
     def remember(self, screen: Screen, project: Project, service: ConnectedService, plan: Plan) -> None:
         """Remember what a plan said that found nothing to do; not where an answer is missing, a secret is masked, or the project names
         encrypted files: what `sops` needs to decrypt them, such as a key or a server, is not compared."""
-        from reconciler.cli.wiring.state_only import state_file
+        from reconciler.cli.wiring.connect import state_file
         from reconciler.report.text import summary
 
         empty = type(plan)(plan.project, plan.environment)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from reconciler.cli.options import near
-from reconciler.cli.wiring.connect import STATE, is_outside, now, open_store, state_scope, state_url
+from reconciler.cli.wiring.connect import STATE, is_outside, now, open_store, state_file, state_scope, state_url
 from reconciler.dataclass import dataclass
 from reconciler.errors import Refused
 
@@ -111,7 +111,6 @@ class KnownState:
 
 def read_state(screen: Screen, options: Options, project: Project, service: ConnectedService) -> KnownState:
     """The state of this project on that service, which is read without SQLAlchemy where that is possible; nothing is written."""
-    from reconciler.cli.wiring.state_only import state_file
     from reconciler.state.tables import quiet
 
     state_url(screen, options, project)  # refuses what is not to be opened
