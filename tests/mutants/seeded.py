@@ -321,8 +321,8 @@ BUGS: Final = (
     ),
     _bug(
         "client.pacing",
-        "max(self._next_slot, now - CATCH_UP) + 1.0 / min(rates)",
-        "max(self._next_slot, now - 1.0) + 1.0 / min(rates)",
+        "max(self._next_slot, now - CATCH_UP) + 1.0 / rate",
+        "max(self._next_slot, now - 1.0) + 1.0 / rate",
         "the rate that was asked for is never exceeded",
         f"{PACING}test_max_rps_is_never_exceeded",
     ),
