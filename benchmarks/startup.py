@@ -14,7 +14,7 @@ from benchmarks.measure import TOKEN
 
 CLICK = "import click; click.Group(commands=[click.Command(n) for n in 'abcdefgh']).main(['--help'])"
 LINE = re.compile(r"import time:\s+(\d+) \|\s+\d+ \|\s+([\w.]+)")
-NAMES = {"pyyaml": "yaml", "typing-extensions": "typing_extensions", "httpx-aiohttp": "httpx_aiohttp"}
+NAMES = {"pyyaml": "yaml", "typing-extensions": "typing_extensions"}
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from benchmarks.prepare import prepared
 from benchmarks.rows import Row
-from benchmarks.serving import serving
-from benchmarks.startup import CLICK, imports, libraries
+from benchmarks.serving import Serving, serving
+from benchmarks.startup import CLICK, Imports, imports, libraries
 
+TIMES = 3
 MORE, RATIO = 15, 1.15  # modules; times the libraries alone
 
 
@@ -21,8 +22,8 @@ def rows() -> Iterator[Row]:
         f"at most {MORE} modules more",
         help.number <= click.number + MORE,
     )
-    with serving("flat", 100, 0) as service, prepared("flat", 100, service) as case:
-        plan = imports(["-m", "reconciler", *case.words("plan")])
+    with serving("flat", 100, 0) as service:
+        plan = min((_plan(service) for _ in range(TIMES)), key=lambda found: found.seconds)
     names = libraries(plan.modules)
     alone = imports(["-c", f"import {', '.join(names)}"])
     yield Row(
@@ -32,3 +33,9 @@ def rows() -> Iterator[Row]:
         f"{RATIO}x",
         plan.seconds <= RATIO * alone.seconds,
     )
+
+
+def _plan(service: Serving) -> Imports:
+    """The imports of a plan that finds nothing of an earlier one."""
+    with prepared("flat", 100, service) as case:
+        return imports(["-m", "reconciler", *case.words("plan")], times=1)
