@@ -33,7 +33,7 @@ def compared(facts: DraftFacts, draft: Draft) -> Draft:
         if left <= timedelta(0):
             return created(replace(draft, id=None, observed=None), gone=True, may_replace=facts.world.may_replace(address))
         reason = f"deleted {span(ago)} ago, {left_over(left)} left"
-        draft = replace(draft, intent=Restore(), reason=reason, until=last_moment(kind, now.deleted_at))
+        draft = replace(draft, purpose=Restore(), reason=reason, until=last_moment(kind, now.deleted_at))
     if draft.declared.implied:
         return draft
     return _corrected(facts, _with_intent(facts, draft))
@@ -45,15 +45,15 @@ def _with_intent(facts: DraftFacts, draft: Draft) -> Draft:
     if address in matches.adopted and not draft.is_restored:
         came_late = (draft.kind.name, draft.id) in matches.late
         usual = "created by a late request of an earlier run" if came_late else "exists and is unmanaged"
-        return _recreated(facts, replace(draft, intent=Adopt(), reason=usual))
+        return _recreated(facts, replace(draft, purpose=Adopt(), reason=usual))
     root = facts.world.carried.along.get(address)
     if address in facts.world.carried.roots:
-        return replace(draft, intent=_transfer(facts, draft), reason=f"was {matches.renamed[address]}")
+        return replace(draft, purpose=_transfer(facts, draft), reason=f"was {matches.renamed[address]}")
     if root is not None and not draft.is_restored:
-        return replace(draft, intent=Adopt(), reason=f"was {matches.renamed[address]}; is transferred with {root}")
+        return replace(draft, purpose=Adopt(), reason=f"was {matches.renamed[address]}; is transferred with {root}")
     if address in matches.renamed:
-        intent = Restore(adopt=True) if draft.is_restored else Adopt()
-        return replace(draft, intent=intent, reason=draft.reason or f"was {matches.renamed[address]}")
+        purpose = Restore(adopt=True) if draft.is_restored else Adopt()
+        return replace(draft, purpose=purpose, reason=draft.reason or f"was {matches.renamed[address]}")
     return draft
 
 
@@ -103,7 +103,7 @@ def _corrected(facts: DraftFacts, draft: Draft) -> Draft:
     for difference in differing:
         if is_other(difference):
             why = other(kind, difference, id, draft.declared.id is not None, draft.address)
-            return replace(draft.block(*why, id="RC-another-object"), intent=Keep())
+            return replace(draft.block(*why, id="RC-another-object"), purpose=Keep())
         end = fate(difference) if not (settled and difference.field is kind.inside) else Fate.SEND
         if end is Fate.SEND:
             kept.append(difference)

@@ -34,7 +34,7 @@ def created(draft: Draft, *, gone: bool, may_replace: bool) -> Draft:
     lacking = without(draft, draft.kind.api["create"])
     if lacking is not None:
         return draft.block(*lacking, id="RC-sent-together")
-    return replace(draft, intent=Create(), reason="deleted outside Reconciler" if gone else draft.reason, differences=_from_nothing(draft))
+    return replace(draft, purpose=Create(), reason="deleted outside Reconciler" if gone else draft.reason, differences=_from_nothing(draft))
 
 
 def without(draft: Draft, verb: Verb) -> tuple[str, str] | None:
@@ -51,7 +51,7 @@ def replaced(draft: Draft, actual: Actual, id: str) -> Draft:
     old = actual.find(draft.kind.name, id)
     assert old is not None
     values, lost = carried_over(draft.kind, old, dict(draft.wants), actual)
-    draft = replace(draft, intent=Replace(old), observed=None, id=None, wants={**draft.wants, **values})
+    draft = replace(draft, purpose=Replace(old), observed=None, id=None, wants={**draft.wants, **values})
     parts = [f"{'keeps' if names is values else 'loses'} {', '.join(names)}" for names in (values, lost) if names]
     reason = (" and ".join(parts) + left_behind(actual, draft.kind, old)).removeprefix("; ")
     return replace(draft, differences=_from_nothing(draft), reason=reason)

@@ -272,8 +272,8 @@ def _deletes_last(whole: Sketches) -> None:
             if difference.field.name in sketch.writes:
                 for text in ids_in(difference.before) if difference.before is not UNSET else ():
                     mentions[text].add(index)
-        if isinstance(sketch.draft.intent, Transfer) and sketch.verb.name == "transfer" and sketch.draft.intent.left is not None:
-            mentions[sketch.draft.intent.left].add(index)
+        if isinstance(sketch.draft.purpose, Transfer) and sketch.verb.name == "transfer" and sketch.draft.purpose.left is not None:
+            mentions[sketch.draft.purpose.left].add(index)
     inside: dict[tuple[str, str], set[int]] = defaultdict(set)
     for address, index in whole.deletes.items():
         for outer in _stands_in(whole.removals[address].kind, whole.removals[address].observed):

@@ -100,7 +100,7 @@ class Sketches:
         assert owner is not None
         container = self.kinds.container(draft.address, str(owner.to))
         writes = {owner.name: self.ids.get(container, container)}
-        renames = dict(draft.intent.renames) if isinstance(draft.intent, Transfer) else {}
+        renames = dict(draft.purpose.renames) if isinstance(draft.purpose, Transfer) else {}
         return self.add(
             StepSketch(draft, verb, self._path(verb, draft), body_of(draft.kind, writes), writes, target=draft.id, renames=renames)
         )
@@ -265,8 +265,8 @@ class Sketches:
             return Before(replaces=made_anew.id if made_anew is not None else None)
         if sketch.verb.name == "restore":
             return Before()
-        if isinstance(sketch.draft.intent, Transfer) and sketch.verb.name == "transfer":
-            return Before(_left(sketch.draft.kind, sketch.draft.intent), self.stood.get(sketch.draft.address), renames=sketch.renames)
+        if isinstance(sketch.draft.purpose, Transfer) and sketch.verb.name == "transfer":
+            return Before(_left(sketch.draft.kind, sketch.draft.purpose), self.stood.get(sketch.draft.address), renames=sketch.renames)
         return Before(
             {
                 difference.field.name: _as_sent(sketch.draft, difference)

@@ -91,7 +91,7 @@ class _Former:
 
 def stood_before(world: World, decisions: Decisions, before: Actual, names: Names) -> dict[Address, Stood]:
     """Where the objects are that this run transfers, by their new addresses: among their siblings in the container that they leave."""
-    drafts = [draft for draft in decisions.drafts.values() if isinstance(draft.intent, Transfer)]
+    drafts = [draft for draft in decisions.drafts.values() if isinstance(draft.purpose, Transfer)]
     if not drafts:
         return {}
     former = {
@@ -106,6 +106,6 @@ def stood_before(world: World, decisions: Decisions, before: Actual, names: Name
 
 def _address(world: World, draft: Draft) -> Address:
     """The address that an object has in the container that it leaves, as that is called today."""
-    assert isinstance(draft.intent, Transfer)
+    assert isinstance(draft.purpose, Transfer)
     old = world.state.renamed[draft.address]
-    return old.renamed(old.root, draft.intent.source)
+    return old.renamed(old.root, draft.purpose.source)

@@ -35,10 +35,10 @@ def given_away(world: World, mine: Mapping[Address, Draft], disclosed: Disclosur
         brought.setdefault(outer, []).append(key)
     for root in world.carried.roots:
         draft = mine.get(root)
-        if draft is not None and draft.active and isinstance(draft.intent, Transfer):
+        if draft is not None and draft.active and isinstance(draft.purpose, Transfer):
             key = (draft.kind.name, str(draft.id))
             along = tuple(sorted(address for address, by in world.carried.along.items() if by == root))
-            yield replace(_line(disclosed, draft, draft.intent.source, brought.get(key, [key]), openings.get(key)), reaches=along)
+            yield replace(_line(disclosed, draft, draft.purpose.source, brought.get(key, [key]), openings.get(key)), reaches=along)
 
 
 def _line(disclosed: Disclosure, draft: Draft, was: Address, keys: list[Key], opening: Opening | None) -> Exposure:
@@ -46,7 +46,7 @@ def _line(disclosed: Disclosure, draft: Draft, was: Address, keys: list[Key], op
     assert owner is not None
     then = root.root
     opened = opening.opened if opening is not None else {}
-    worlds, source = disclosed.worlds, draft.intent.source_id if isinstance(draft.intent, Transfer) else ""
+    worlds, source = disclosed.worlds, draft.purpose.source_id if isinstance(draft.purpose, Transfer) else ""
     gain, loss = _people(then, set()), _people(was, set())
     if worlds is not None:
         target = worlds.after.objects[draft.kind.name][str(draft.id)].within.get(str(owner.to), "")
