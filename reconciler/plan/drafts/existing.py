@@ -9,11 +9,11 @@ from reconciler.address import bare
 from reconciler.model import Blocked
 from reconciler.model.codec import unborn
 from reconciler.plan.decisions import Adopt, Draft, Keep, Restore, Transfer
+from reconciler.plan.drafts.corrections import Correction, correction_of, explained
 from reconciler.plan.drafts.diff import FieldDifference, differences
 from reconciler.plan.drafts.facts import DraftFacts
 from reconciler.plan.drafts.left_behind import pruned_later
 from reconciler.plan.drafts.new import created, replaced, without
-from reconciler.plan.drafts.verdict import Fate, explained, fate
 from reconciler.plan.matching.identity import is_other, other
 from reconciler.plan.matching.restoration import last_moment, left_over, span, window
 
@@ -98,24 +98,24 @@ def _corrected(facts: DraftFacts, draft: Draft) -> Draft:
             draft = _without_field(draft, difference, reason, "run again when the service answers", id="RC-unread")
     if not differing:
         return draft
-    deviations = tuple(explained(kind, difference) for difference in differing if fate(difference) is not Fate.NOTHING)
+    deviations = tuple(explained(kind, difference) for difference in differing if correction_of(difference) is not Correction.NOTHING)
     draft, kept = replace(draft, deviations=deviations), list[FieldDifference]()
     for difference in differing:
         if is_other(difference):
             why = other(kind, difference, id, draft.declared.id is not None, draft.address)
             return replace(draft.block(*why, id="RC-another-object"), purpose=Keep())
-        end = fate(difference) if not (settled and difference.field is kind.inside) else Fate.SEND
-        if end is Fate.SEND:
+        correction = correction_of(difference) if not (settled and difference.field is kind.inside) else Correction.SEND
+        if correction is Correction.SEND:
             kept.append(difference)
-        elif end is Fate.REPLACE and facts.world.may_replace(draft.address):
+        elif correction is Correction.REPLACE and facts.world.may_replace(draft.address):
             lost = pruned_later(facts.world, facts.matches, kind, now)
             return draft.block(*lost, id="RC-result-would-be-pruned") if lost is not None else replaced(draft, facts.world.actual, id)
-        elif end is Fate.REPLACE:
+        elif correction is Correction.REPLACE:
             reason = f"{difference.field.name} cannot be changed on an existing {kind.name}; it would be replaced"
             return draft.block(reason, f"to delete and recreate it: --allow-replace {draft.address}", id="RC-replacement-needs-consent")
-        elif end is not Fate.NOTHING:
-            cause = "RC-not-undoable" if end is Fate.BACK else "RC-not-changeable"
-            draft = _without_field(draft, difference, *_refusal(draft, difference, end), id=cause)
+        elif correction is not Correction.NOTHING:
+            cause = "RC-not-undoable" if correction is Correction.IRREVERSIBLE else "RC-not-changeable"
+            draft = _without_field(draft, difference, *_refusal(draft, difference, correction), id=cause)
     for verb in kind.carriers:
         lacking = without(draft, verb) if any(verb.name in difference.field.on for difference in kept) else None
         if lacking is not None:
@@ -140,10 +140,10 @@ def _unread(facts: DraftFacts, draft: Draft, difference: FieldDifference) -> str
     return None
 
 
-def _refusal(draft: Draft, difference: FieldDifference, end: Fate) -> tuple[str, str]:
+def _refusal(draft: Draft, difference: FieldDifference, correction: Correction) -> tuple[str, str]:
     """Why no request corrects a difference, and what to do."""
     field = difference.field
-    if end is Fate.BACK:
+    if correction is Correction.IRREVERSIBLE:
         return f"{field.name} cannot be undone: the service has no request for it", f"write {field.name}: true, or remove the line"
     before = field.shown(difference.before)
     values = "its value" if field.sensitive else f"{before} -> {field.shown(difference.after)}"
