@@ -21,7 +21,7 @@ from reconciler.errors import Ambiguous, NotFound, ServiceError
 from reconciler.model import Intent, Step, StepResult, StepStatus
 from reconciler.model.codec import substitute, told
 from reconciler.model.marker import marked, naming
-from reconciler.observe.candidates import Landing
+from reconciler.observe.candidates import CreateCandidates
 from reconciler.resource import Kind
 from reconciler.state import SEND_SECONDS_MAX, IntentEnding
 
@@ -40,7 +40,7 @@ class Steps:
         self.timeout, self.nonce = min(task.options.deadline, SEND_SECONDS_MAX), task.options.nonce
         self.sent = 0
         self.ids = answers.ids
-        self.landing = Landing(task.writer, task.kinds, task.desired, task.actual, answers.ids)
+        self.candidates = CreateCandidates(task.writer, task.kinds, task.desired, task.actual, answers.ids)
         self.preconditions, self.halt = Preconditions(task, answers, halt), halt
         self.clearance = installed()
         self.serious = serious(task.kinds, task.plan) if self.clearance is not None else {}
@@ -81,7 +81,7 @@ class Steps:
         writes = {name: kind.fields[name].body(substitute(value, self.ids)) for name, value in step.writes.items()}
         intent = await self.group.intend(self._intent(step, path, writes, known, date, lookup))
         retry = RetryClass.CREATE if step.create_like or step.verb == "transfer" else RetryClass.IDEMPOTENT
-        left = self.landing.left(intent)
+        left = self.candidates.left(intent)
         if left <= 0:
             message = "not sent: its deadline passed while this run was paused"
             self.group.settle(IntentEnding(intent.id, "not-sent", message))
@@ -115,13 +115,13 @@ class Steps:
             def in_time(asked: float = asked, limited: bool = limited) -> bool:
                 nonlocal waited
                 waited = limited and self.writer.clock.monotonic() - asked > CLEARED_SECONDS
-                return not waited and self.landing.left(intent) > 0
+                return not waited and self.candidates.left(intent) > 0
 
-            deadline = min(self.landing.left(intent), self.timeout)
+            deadline = min(self.candidates.left(intent), self.timeout)
             try:
                 return await self.writer.send(step.method, path, body, retry=retry, deadline=deadline, in_time=in_time)
             except ServiceError as error:
-                if not waited or isinstance(error, Ambiguous) or self.landing.left(intent) <= 0:
+                if not waited or isinstance(error, Ambiguous) or self.candidates.left(intent) <= 0:
                     raise
             if (held := await self._held(step)) is not None:
                 raise Held(held)
@@ -135,11 +135,11 @@ class Steps:
         What this run made until then is not among the ids: the journal has that.
         """
         if step.source is not None:
-            return await self.landing.snapshot(kind, self._id(step.source))
+            return await self.candidates.snapshot(kind, self._id(step.source))
         if step.verb != "create":
-            lookup = self.landing.readings(kind, step.address, self.ids, self._id(step.target)) if step.target is not None else ()
+            lookup = self.candidates.readings(kind, step.address, self.ids, self._id(step.target)) if step.target is not None else ()
             return frozenset(), self.actual.date, lookup
-        return self.answers.known[kind.name], self.actual.date, self.landing.listings(kind, step.address, self.ids)
+        return self.answers.known[kind.name], self.actual.date, self.candidates.listings(kind, step.address, self.ids)
 
     def _intent(
         self,
@@ -165,7 +165,7 @@ class Steps:
             writes=told(self.kinds[step.kind], {**identity, **writes}) if step.source is None else {},
             known=known,
             date=date,
-            deadline=self.landing.now() + timedelta(seconds=self.timeout),
+            deadline=self.candidates.now() + timedelta(seconds=self.timeout),
             brings={at: str(child) for _, at, child in step.brings},
             lookup=lookup,
             before=replace(step.before, takes=step.takes) if step.takes else step.before,

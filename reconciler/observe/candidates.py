@@ -21,8 +21,8 @@ from reconciler.resource import FieldRole, Kind, Kinds, Listing, placeholders
 DATE_STEP: Final = 1.0  # seconds; a Date header is cut to whole ones
 
 
-class Landing:
-    """The lists of one run in which new objects land, as they were before it; each is read at most once."""
+class CreateCandidates:
+    """The lists of one run in which new objects appear, as they were before it; each is read at most once."""
 
     def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str]) -> None:
         self.reader, self.kinds, self.desired, self.actual, self.ids = reader, kinds, desired, actual, ids
@@ -60,12 +60,12 @@ class Landing:
         Raises `ServiceError` where nothing would show it: the copy is then not made.
         """
         async with self._lock:
-            paths = await self._where_copies_land(kind, source)
+            paths = await self._paths_of_copies(kind, source)
             if paths not in self._before:
                 self._before[paths] = frozenset[str]().union(*(self._read[path][0] for path in paths))
             return self._before[paths], self._read[paths[-1]][1], paths
 
-    async def _where_copies_land(self, kind: Kind, source: str) -> tuple[str, ...]:
+    async def _paths_of_copies(self, kind: Kind, source: str) -> tuple[str, ...]:
         original = self.actual.find(kind.name, source)
         if original is None:  # it was made in this run, or stands outside the project: its copy is looked for at the lister's
             original = observed(self.kinds, kind, {"id": source}, within=self._outer())

@@ -140,7 +140,7 @@ def _row(
     `turns`: the transfers in their sequence.
     """
     present: list[Draft] = []
-    landing: list[Draft] = []
+    arriving: list[Draft] = []
     must: list[Draft] = []
     for draft in siblings:
         if not draft.active:
@@ -148,7 +148,7 @@ def _row(
         if draft.is_restored:
             must.append(draft)
         elif draft.is_transferred and not _arrives(draft):
-            landing.append(draft)
+            arriving.append(draft)
         elif draft.id is not None and not _arrives(draft):
             present.append(draft)
             if draft.address in forced or (draft.address in mine and _never_placed(draft)):
@@ -156,25 +156,25 @@ def _row(
         elif _by_move(draft):
             must.append(draft)
         else:
-            landing.append(draft)
+            arriving.append(draft)
     there = standing(present, str(parent or ""))
     wanted = tuple(draft.address for draft in siblings if draft.active)
     kinds = {draft.address: draft.kind for draft in siblings if draft.active}
     few = narrow_kinds(kinds.values())
     narrow = {address for address, kind in kinds.items() if kind.name in few}
     placing = {draft.address for draft in must}
-    tailing = {draft.address for draft in landing if not draft.is_transferred}
+    tailing = {draft.address for draft in arriving if not draft.is_transferred}
     split = _split(wanted, tailing, placing - narrow)
     if wanted and not split and wanted[0] in placing and not kinds[wanted[0]].moves_to_end:
         placing.discard(wanted[0])  # it stays, and the others are put behind it
         split = _split(wanted, tailing, placing - narrow)
     head, tail = wanted[:split], wanted[split:]
-    placing |= {draft.address for draft in landing if draft.address in forced} & {*head}
+    placing |= {draft.address for draft in arriving if draft.address in forced} & {*head}
     held = [address for address in head if address in narrow]
     if held and placing.issuperset(held):
         placing.discard(held[0])
     ahead = frozenset(head)
-    comes = _in_turn([draft.address for draft in landing if draft.address in ahead], turns)
+    comes = _in_turn([draft.address for draft in arriving if draft.address in ahead], turns)
     current = (*(draft.address for draft in there), *comes)
     sibling_moves = moves(current, head, must=[address for address in head if address in placing], narrow=narrow.__contains__)
     last = tuple(
@@ -191,10 +191,10 @@ def _in_turn(comes: Sequence[Address], turns: Mapping[Address, int]) -> tuple[Ad
     return tuple(next(following) if address in turns else address for address in comes)
 
 
-def _split(wanted: Sequence[Address], landing: Collection[Address], placing: Collection[Address]) -> int:
+def _split(wanted: Sequence[Address], arriving: Collection[Address], placing: Collection[Address]) -> int:
     """Where the newcomers at the end of a list begin."""
     split = len(wanted)
-    while split and (wanted[split - 1] in landing or wanted[split - 1] in placing):
+    while split and (wanted[split - 1] in arriving or wanted[split - 1] in placing):
         split -= 1
     return split
 
