@@ -217,9 +217,9 @@ class Survey(Readings):
         for address, binding in self.state.bindings.items():
             gone = address not in self.desired.resources
             place = binding.place.parent if binding.kind == kind.name and binding.place is not None else None
-            stood = Address.parse(place) if place and place not in known else None
-            if stood is not None and stood.kind == each and stood in found.ids:
-                wanted[stood] = found.ids[stood]
+            last_parent = Address.parse(place) if place and place not in known else None
+            if last_parent is not None and last_parent.kind == each and last_parent in found.ids:
+                wanted[last_parent] = found.ids[last_parent]
             if binding.kind == each and gone and binding.id in self._objects[each]:
                 wanted[address] = binding.id
         for (name, id), meant in found.late.items():

@@ -33,10 +33,10 @@ from reconciler.plan.passes.repeated_renames import repeated_renames
 from reconciler.plan.passes.second_run import rearrangements, second_run
 from reconciler.plan.passes.targets import targets, waits
 from reconciler.plan.selection import Selection
-from reconciler.plan.siblings.positions import stood, strangers
+from reconciler.plan.siblings.positions import current_positions, strangers
 from reconciler.plan.siblings.rows import SiblingRow, arrange
 from reconciler.plan.steps.schedule import requests
-from reconciler.plan.transfers.drafts import shown_where, stood_before, transferred
+from reconciler.plan.transfers.drafts import positions_before_transfer, shown_where, transferred
 from reconciler.plan.transfers.obstacles import brought_unmanaged
 from reconciler.plan.warnings.broken_urls import broken
 from reconciler.plan.warnings.consents import asked, consents
@@ -127,8 +127,8 @@ def _requested(world: World, decisions: Decisions, before: Actual) -> RequestedC
     rows = arrange(decisions.drafts, drafts)
     names = Names((id, address) for address, id in (*matches.replaced.items(), *matches.ids.items()))
     names |= {binding.id: address for address, binding in world.state.bindings.items() if address not in desired.resources}
-    places = stood([*decisions.drafts.values(), *decisions.removals.values()], strangers(kinds, world.actual, names), names)
-    places |= stood_before(world, decisions, before, names)
+    places = current_positions([*decisions.drafts.values(), *decisions.removals.values()], strangers(kinds, world.actual, names), names)
+    places |= positions_before_transfer(world, decisions, before, names)
     derived = derivations(kinds, world.actual, matches.ids, decisions.drafts, drafts, removals)
     steps = requests(kinds, drafts, rows, removals, matches.ids, places, derived)
     return RequestedChanges(drafts, removals, rows, names, derived, steps)

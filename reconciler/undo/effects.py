@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
-from reconciler.model import JournalEntry, StateChange, Stood, What
+from reconciler.model import JournalEntry, SiblingPosition, StateChange, What
 from reconciler.resource import Kind, Kinds
 
 SEEN: Final = ("create", "transfer")
@@ -29,7 +29,7 @@ class RunEffect:
 
     `id`: of the object it changed. `made`: the id of what it created, or restored where `restored` says so. `deleted`: the id of what it
     deleted; `along`: without a request of its own, with something else. `replaces`: the id of the object that `made` stands in for.
-    `fields`: values before it (request form, UNSET where nothing was there), `after`: values seen after it, `stood`: the place before it.
+    `fields`: values before it (request form, UNSET where nothing was there), `after`: values seen after it, `position`: before it.
     `doubts`: verbs of which nobody knows what became. `carried`: what a transfer called by other names, former address to the new one, and
     `left`: the id of the container that it took the object from.
     """
@@ -44,7 +44,7 @@ class RunEffect:
     replaces: str | None = None
     fields: dict[str, Any] = field(default_factory=dict)
     after: dict[str, Any] = field(default_factory=dict)
-    stood: Stood | None = None
+    position: SiblingPosition | None = None
     doubts: list[str] = field(default_factory=list)
     carried: dict[Address, Address] = field(default_factory=dict)
     left: str | None = None
@@ -94,7 +94,7 @@ def _done(change: RunEffect, entry: JournalEntry) -> None:
             change.made, change.restored = intent.target, True
         case "delete":
             change.deleted, change.made = intent.target, None
-            change.fields, change.stood = dict(intent.before.values), intent.before.stood
+            change.fields, change.position = dict(intent.before.values), intent.before.position
         case _:
             change.id = intent.target
             owner = change.kind.transferable.name if change.kind.transferable is not None else None
@@ -103,7 +103,7 @@ def _done(change: RunEffect, entry: JournalEntry) -> None:
                     change.left, change.carried = value, {**change.carried, **intent.before.renames}
                 else:
                     change.fields.setdefault(name, value)
-            change.stood = change.stood or intent.before.stood
+            change.position = change.position or intent.before.position
 
 
 def also(done: Mapping[Address, RunEffect], turns: Iterable[StateChange]) -> dict[Address, str]:

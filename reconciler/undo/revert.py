@@ -13,7 +13,7 @@ from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.dataclass import dataclass
-from reconciler.model import Actual, Desired, Removed, State, StateChange, Stood
+from reconciler.model import Actual, Desired, Removed, SiblingPosition, State, StateChange
 from reconciler.model.choices import choices
 from reconciler.model.codec import ids_in
 from reconciler.plan.names import Names
@@ -55,7 +55,7 @@ class _Undoing:
     ever: Collection[str]
     back: Mapping[Address, Address] = field(default_factory=dict)
     values: dict[Address, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
-    places: dict[Address, Stood] = field(default_factory=dict)
+    places: dict[Address, SiblingPosition] = field(default_factory=dict)
     cannot: list[Cannot] = field(default_factory=list)
 
     def whole(self) -> Inverse:
@@ -97,7 +97,7 @@ class _Undoing:
         elif change.made is not None:
             if alive:
                 self._say(change.address, f"was {change.born}, and is no longer tracked; it was not changed")
-        elif change.fields or change.stood is not None:
+        elif change.fields or change.position is not None:
             self._say(change.address, f"{_listed(change.fields) or 'its place'}: {UNBOUND if alive else GONE}")
 
     def _doubts(self, change: RunEffect) -> None:
@@ -212,7 +212,7 @@ class _Undoing:
 
     def _changed(self, change: RunEffect, thing: ObservedObject) -> None:
         if thing.observed is None or thing.observed.deleted_at is not None:
-            if change.fields or change.stood is not None:
+            if change.fields or change.position is not None:
                 self._say(change.address, f"{_listed(change.fields) or 'its place'}: {GONE}")
             return
         for name, before in change.fields.items():
@@ -226,7 +226,7 @@ class _Undoing:
                 self._say(change.address, f"{name} {reason}")
         if change.left is not None and change.address not in self.back:
             return
-        if change.stood is not None or any(change.kind.fields[name].container for name in change.fields if name in change.kind.fields):
+        if change.position is not None or any(change.kind.fields[name].container for name in change.fields if name in change.kind.fields):
             self._placed(change, thing)
 
     def _why_not(self, change: RunEffect, field: Field, before: Any, thing: ObservedObject) -> str | None:
@@ -266,30 +266,32 @@ class _Undoing:
 
     def _placed(self, change: RunEffect, thing: ObservedObject) -> None:
         """Note the place to go back to, unless that is gone or somebody moved it since."""
-        inside, stood = change.kind.inside, change.stood
-        if stood is None:
+        inside, position = change.kind.inside, change.position
+        if position is None:
             if inside is not None and inside.name in change.fields:
                 self._say(change.address, "was in an unmanaged object; it was not moved")
             return
         held = change.fields.get(inside.name) if inside is not None else None
         if isinstance(held, str):  # by its id, because another object may have that address now
-            stood = replace(stood, parent=self.names.get(held, stood.parent))
-        if stood.parent not in self.ids or (isinstance(held, str) and held not in self.names):
+            position = replace(position, parent=self.names.get(held, position.parent))
+        if position.parent not in self.ids or (isinstance(held, str) and held not in self.names):
             self._say(
                 change.address,
-                f"was in {stood.parent}, which was deleted; it was {'not moved' if change.deleted is None else 'moved to the top level'}",
+                f"was in {position.parent}, which was deleted; "
+                f"it was {'not moved' if change.deleted is None else 'moved to the top level'}",
             )
             if change.deleted is not None and inside is not None:
                 self.values[change.address][inside.name] = None
             return
         if inside is not None and change.deleted is None and change.address not in self.back:
             now = thing.observed.values.get(inside.name) if thing.observed is not None else None
-            then = self._id_of(stood.parent, inside)
+            then = self._id_of(position.parent, inside)
             if now not in (then, change.after.get(inside.name) if inside.name in change.fields else then):
                 self._say(change.address, "was moved since; it was not moved back")
                 return
-        behind = None if stood.previous is None else self.names.get(stood.previous.key, stood.previous)  # where it was adopted since
-        self.places[change.address] = replace(stood, previous=behind)
+        previous = position.previous
+        behind = None if previous is None else self.names.get(previous.key, previous)  # where it was adopted since
+        self.places[change.address] = replace(position, previous=behind)
 
     def _id_of(self, parent: Address, inside: Field) -> str | None:
         """The id a container field has below that parent: None directly below the fixed container."""
@@ -301,21 +303,21 @@ class _Undoing:
         self, known: Mapping[Address, ObservedObject], restored: Mapping[Address, ObservedObject], again: Collection[Address]
     ) -> Inverse:
         staying = {address: thing for address, thing in {**known, **restored}.items() if address not in self.removed}
-        among = beside(self.kinds, self.actual, known, {stood.parent for stood in self.places.values()})
+        among = beside(self.kinds, self.actual, known, {position.parent for position in self.places.values()})
         rows = standing(known, among)
         gone = {*self.removed, *self.places}
         rows = {parent: [address for address in row if address not in gone] for parent, row in rows.items() if parent not in self.removed}
-        for address, stood in self.places.items():
+        for address, position in self.places.items():
             inside = self.done[address].kind.inside
             if inside is not None:
-                self.values[address][inside.name] = stood.parent if self.kinds.of(stood.parent).name == inside.to else None
-        put_back(rows, self.places, {address: change.stood for address, change in self.done.items() if change.stood is not None})
+                self.values[address][inside.name] = position.parent if self.kinds.of(position.parent).name == inside.to else None
+        put_back(rows, self.places, {address: change.position for address, change in self.done.items() if change.position is not None})
         to_their_roots(rows, self.back)
         desired = arranged(self.kinds, self.project, {**staying, **among}, rows, self.values)
         removed = {
             address: Removed(address, "delete", NOWHERE, f"{self.done[address].born} by the run that is undone") for address in self.removed
         }
-        parents = {stood.parent for stood in self.places.values()}
+        parents = {position.parent for position in self.places.values()}
         siblings = {sibling for parent in parents for sibling in rows[parent] if sibling not in among}
         about = {*siblings, *restored, *again, *self.back, *(address for address, some in self.values.items() if some)}
         about = {self.back.get(address, address) for address in about}

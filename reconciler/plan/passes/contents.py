@@ -208,10 +208,10 @@ class _Check:
         inside = removal.kind.inside
         if inside is None or not inside.cascade or removal.observed is None or removal.covered_by is not None:
             return None
-        stands = removal.observed.values.get(inside.name)
-        for draft in self.waiting.get((removal.kind.name, stands), ()):
-            stood = draft.observed.values.get(inside.name) if draft.observed is not None else None
-            if stands != stood:
+        parent = removal.observed.values.get(inside.name)
+        for draft in self.waiting.get((removal.kind.name, parent), ()):
+            parent_today = draft.observed.values.get(inside.name) if draft.observed is not None else None
+            if parent != parent_today:
                 return draft.blocked
         return None
 

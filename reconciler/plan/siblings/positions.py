@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from reconciler.address import Address, bare
 from reconciler.dataclass import dataclass
-from reconciler.model import Actual, Binding, Observed, Stood
+from reconciler.model import Actual, Binding, Observed, SiblingPosition
 from reconciler.resource import Kind, Kinds
 
 
@@ -99,7 +99,7 @@ def strangers(kinds: Kinds, actual: Actual, names: Mapping[str, Address]) -> lis
     return sorted(found, key=lambda stranger: (stranger.observed.rank or 0, stranger.address))
 
 
-def woven(
+def rows_with_strangers(
     rows: Mapping[Address, Sequence[Sibling]], among: Sequence[Sibling], names: Mapping[str, Address]
 ) -> dict[Address, list[Sibling]]:
     """The rows with the strangers in them: behind the sibling of their kind that is shown before them, else before the first of it."""
@@ -108,10 +108,10 @@ def woven(
     for sibling in among:
         if (parent := parent_of(sibling, names)) is not None:
             strange[parent].append(sibling)
-    return found | {parent: _with(found.get(parent, []), some) for parent, some in strange.items()}
+    return found | {parent: _row_with_strangers(found.get(parent, []), some) for parent, some in strange.items()}
 
 
-def _with(row: Sequence[Sibling], among: Sequence[Sibling]) -> list[Sibling]:
+def _row_with_strangers(row: Sequence[Sibling], among: Sequence[Sibling]) -> list[Sibling]:
     """One row with the strangers in it."""
     before: dict[int, list[Sibling]] = defaultdict(list)  # who comes before each place of the row
     for name in dict.fromkeys(sibling.kind.name for sibling in among):
@@ -129,12 +129,14 @@ def _rank(one: Sibling) -> int | None:
     return one.observed.rank if one.observed is not None else None
 
 
-def stood(everyone: Iterable[Sibling], among: Sequence[Stranger], names: Mapping[str, Address]) -> dict[Address, Stood]:
+def current_positions(
+    everyone: Iterable[Sibling], among: Sequence[Stranger], names: Mapping[str, Address]
+) -> dict[Address, SiblingPosition]:
     """Where each of them stands now."""
     found = {}
-    for parent, some in woven(lists(everyone, names), among, names).items():
+    for parent, some in rows_with_strangers(lists(everyone, names), among, names).items():
         previous: Address | None = None
         for index, sibling in enumerate(some):
-            found[sibling.address] = Stood(parent, index, previous)
+            found[sibling.address] = SiblingPosition(parent, index, previous)
             previous = sibling.address
     return found

@@ -12,7 +12,7 @@ from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.dataclass import dataclass
-from reconciler.model import Before, Stood
+from reconciler.model import Before, SiblingPosition
 from reconciler.plan.decisions import Draft, Removal, Transfer
 from reconciler.plan.drafts.diff import FieldDifference
 from reconciler.plan.siblings.moves import SiblingMove
@@ -55,9 +55,9 @@ class Sketches:
         rows: Sequence[SiblingRow],
         removals: Mapping[Address, Removal],
         ids: Mapping[Address, str],
-        stood: Mapping[Address, Stood],
+        positions: Mapping[Address, SiblingPosition],
     ) -> None:
-        self.kinds, self.drafts, self.rows, self.removals, self.ids, self.stood = kinds, drafts, rows, removals, ids, stood
+        self.kinds, self.drafts, self.rows, self.removals, self.ids, self.positions = kinds, drafts, rows, removals, ids, positions
         self.brought = {
             (draft.created_with, draft.kind.name): address for address, draft in reversed([*drafts.items()]) if draft.created_with
         }
@@ -257,23 +257,23 @@ class Sketches:
 
     def before(self, sketch: StepSketch) -> Before:
         """What undoing the request needs: the values and the place it changes, as they are now."""
-        stood = None if sketch.verb in sketch.draft.kind.carriers else self.stood.get(sketch.draft.address)
+        position = None if sketch.verb in sketch.draft.kind.carriers else self.positions.get(sketch.draft.address)
         if isinstance(sketch.draft, Removal):
-            return Before(_held(sketch.draft), stood)
+            return Before(_held(sketch.draft), position)
         if sketch.draft.is_new:
             made_anew = sketch.draft.old if sketch.verb.name == "create" else None
             return Before(replaces=made_anew.id if made_anew is not None else None)
         if sketch.verb.name == "restore":
             return Before()
         if isinstance(sketch.draft.purpose, Transfer) and sketch.verb.name == "transfer":
-            return Before(_left(sketch.draft.kind, sketch.draft.purpose), self.stood.get(sketch.draft.address), renames=sketch.renames)
+            return Before(_left(sketch.draft.kind, sketch.draft.purpose), self.positions.get(sketch.draft.address), renames=sketch.renames)
         return Before(
             {
                 difference.field.name: _as_sent(sketch.draft, difference)
                 for difference in sketch.draft.sendable
                 if _told(sketch, difference)
             },
-            stood,
+            position,
         )
 
     # -- paths and numbers -------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from reconciler.address import Address
 from reconciler.errors import ReconcilerError
-from reconciler.model import Step, Stood
+from reconciler.model import SiblingPosition, Step
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation
 from reconciler.plan.siblings.rows import SiblingRow
@@ -25,12 +25,12 @@ def requests(
     rows: Sequence[SiblingRow],
     removals: Mapping[Address, Removal],
     ids: Mapping[Address, str],
-    stood: Mapping[Address, Stood],
+    positions: Mapping[Address, SiblingPosition],
     derived: Mapping[Address, Derivation] = {},
 ) -> tuple[Step, ...]:
-    """All steps of a plan. `stood`: where siblings stand before it. `derived`: what created objects get by themselves."""
+    """All steps of a plan. `positions`: where siblings stand before it. `derived`: what created objects get by themselves."""
     known = {address: id for address, id in ids.items() if address not in drafts or not drafts[address].is_new}
-    collected = Sketches(kinds, drafts, rows, removals, known, stood)
+    collected = Sketches(kinds, drafts, rows, removals, known, positions)
     collected.makers_first()
     collected.changes()
     collected.moves()

@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
-from reconciler.model import Actual, Binding, Blocked, Observed, Stood
+from reconciler.model import Actual, Binding, Blocked, Observed, SiblingPosition
 from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
-from reconciler.plan.siblings.positions import Sibling, stood, strangers
+from reconciler.plan.siblings.positions import Sibling, current_positions, strangers
 from reconciler.plan.transfers.batches import Batch, batches, each_once
 from reconciler.plan.transfers.carried import carried
 from reconciler.plan.transfers.obstacles import outlook
@@ -89,7 +89,7 @@ class _Former:
     observed: Observed | None
 
 
-def stood_before(world: World, decisions: Decisions, before: Actual, names: Names) -> dict[Address, Stood]:
+def positions_before_transfer(world: World, decisions: Decisions, before: Actual, names: Names) -> dict[Address, SiblingPosition]:
     """Where the objects are that this run transfers, by their new addresses: among their siblings in the container that they leave."""
     drafts = [draft for draft in decisions.drafts.values() if isinstance(draft.purpose, Transfer)]
     if not drafts:
@@ -100,7 +100,7 @@ def stood_before(world: World, decisions: Decisions, before: Actual, names: Name
     }
     staying = [draft for draft in decisions.drafts.values() if draft.address not in former]
     everyone: list[Sibling] = [*staying, *decisions.removals.values(), *former.values()]
-    places = stood(everyone, strangers(world.kinds, before, names), names)
+    places = current_positions(everyone, strangers(world.kinds, before, names), names)
     return {address: places[one.address] for address, one in former.items() if one.address in places}
 
 
