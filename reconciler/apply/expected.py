@@ -124,13 +124,13 @@ class Expectations:
                 if old != new and not (old is None and (str(field.to), str(new)) in self.simulation.born):
                     yield field, old, new
 
-    def strayed(self, now: Simulation) -> frozenset[Key]:
+    def moved_outside(self, now: Simulation) -> frozenset[Key]:
         """The objects that no longer stand where they should among those siblings whose order is known."""
-        strayed: set[Key] = set()
+        moved: set[Key] = set()
         for row, siblings in now.order.rows.items():
             known = self.simulation.order.rows.get(row)
-            strayed |= {(row[0], id) for id in _elsewhere(siblings, known)} if known is not None else set()
-        return frozenset(strayed)
+            moved |= {(row[0], id) for id in _elsewhere(siblings, known)} if known is not None else set()
+        return frozenset(moved)
 
     def looked(self, key: Key, at: float) -> None:
         """The object was read again."""

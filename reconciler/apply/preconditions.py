@@ -172,11 +172,11 @@ class Preconditions:
             now = replace(Actual(), unknown=tuple(Unknown(name, None, error.message) for name in self.kinds))
         addresses = {**dict(self._shown(now)), **{keys[id]: coming[id].address for id in targets if keys[id] in old}}
         shown = Simulation(self.kinds, now, guess=False)
-        strayed = self.expected.strayed(shown)
+        moved_outside = self.expected.moved_outside(shown)
         for key, gate in gates.items():
             self._judge_gate(key, gate, now, at)
         for key, address in addresses.items():
-            self._judge(key, address, now, at, key in strayed)
+            self._judge(key, address, now, at, key in moved_outside)
         for id, some in ends.items():
             self._judge_ends(keys[id], some, now)
         for outer, _ in choosing.values():
@@ -212,7 +212,7 @@ class Preconditions:
 
     # -- judging ---------------------------------------------------------------------------------------------------------------------
 
-    def _judge(self, key: Key, address: Address, now: Actual, at: float, strayed: bool) -> None:
+    def _judge(self, key: Key, address: Address, now: Actual, at: float, moved_outside: bool) -> None:
         kind, observed = self.kinds[key[0]], now.find(*key)
         self._unread.pop(key, None)
         if observed is None:
@@ -236,7 +236,7 @@ class Preconditions:
         changed = [spelled(*difference) for difference in self.expected.differences(kind, key[1], observed, self._names(kind, address))]
         if changed and key not in self._stale:
             self._stale[key] = "; ".join(changed)
-        if address in self._moved and key not in self._stale and strayed:
+        if address in self._moved and key not in self._stale and moved_outside:
             self._stale[key] = "it was reordered in the meantime"
 
     def _judge_ends(self, key: Key, ends: list[Observed], now: Actual) -> None:

@@ -98,7 +98,7 @@ class _Look:
     def __init__(self, kinds: Kinds, answers: Answers, state: State, actual: Actual) -> None:
         self.kinds, self.answers, self.state, self.actual = kinds, answers, state, actual
         self.simulation = Simulation(kinds, actual, guess=False)
-        self.strayed = answers.expected.strayed(self.simulation)
+        self.moved_outside = answers.expected.moved_outside(self.simulation)
 
     def _now(self, binding: Binding) -> Observed | None:
         return self.actual.find(binding.kind, binding.id)
@@ -139,7 +139,7 @@ class _Look:
         model = self.answers.expected
         changed = [*model.differences(kind, binding.id, now, names), *model.chosen(kind, binding.id, self.simulation)]
         yield from (_edit(step.address, *each) for each in changed if each[0].name in step.writes)
-        if not changed and step.verb == "move" and (kind.name, now.id) in self.strayed:
+        if not changed and step.verb == "move" and (kind.name, now.id) in self.moved_outside:
             yield Edited(step.address, None, says=STRAYED)
 
     def learned(self, told: set[Address]) -> dict[Address, dict[str, Any]]:

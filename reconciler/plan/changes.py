@@ -79,9 +79,11 @@ def differing(mine: Mapping[Address, Draft], names: Names) -> dict[Address, tupl
     }
 
 
-def strayed(rows: Collection[SiblingRow]) -> dict[Address, tuple[SiblingSpot, SiblingSpot]]:
+def moved_outside(rows: Collection[SiblingRow]) -> dict[Address, tuple[SiblingSpot, SiblingSpot]]:
     """Siblings that were moved since they were placed: where they were put, and where they stand."""
-    return {address: (SiblingSpot(row.parent, then), SiblingSpot(row.parent, now)) for row in rows for address, then, now in row.strayed}
+    return {
+        address: (SiblingSpot(row.parent, then), SiblingSpot(row.parent, now)) for row in rows for address, then, now in row.moved_outside
+    }
 
 
 def _delta(draft: Draft, one: FieldDifference, names: Names) -> Delta:

@@ -258,7 +258,7 @@ def _deleted(kinds: Kinds, one: Drifted, now: Observed, deleted_at: datetime, ac
 
 def _changed(one: Drifted, now: Observed, plan: Plan) -> list[Drifted]:
     deltas = tuple(delta for delta in plan.differing.get(one.address, ()) if delta.cause is not Cause.YOURS)
-    place = plan.strayed.get(one.address)
+    place = plan.moved_outside.get(one.address)
     if not deltas and place is None:
         return []
     status = DriftWord.CHANGED if any(not delta.container for delta in deltas) else DriftWord.MOVED

@@ -15,7 +15,7 @@ from reconciler.model import Actual, Desired, Exposure, Plan, Rules, SiblingPlac
 from reconciler.plan.access.tests import Tested, tested
 from reconciler.plan.audience.disclosure import Disclosure, disclosure
 from reconciler.plan.cascades import taken_along
-from reconciler.plan.changes import blockages, changes, departures, differing, remarks, strayed, unmanaged
+from reconciler.plan.changes import blockages, changes, departures, differing, moved_outside, remarks, unmanaged
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation, derivations, staying, suffixed, underived
 from reconciler.plan.drafts.declared import declared
@@ -212,7 +212,7 @@ def _shown(
         ),
         violations=access.violations,
         differing=differing(drafts, names),
-        strayed=strayed(rows),
+        moved_outside=moved_outside(rows),
         outside=_outside(world, decisions, names) if selection.partial else None,
         objects={address: draft.id for address, draft in drafts.items()} if desired.policies else {},
         managed=sum(

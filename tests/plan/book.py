@@ -72,7 +72,7 @@ def _lines(made: Plan, state: State) -> list[str]:
     listed = ("changes", "steps", "unmanaged", "unknown", "in_doubt", "blocked", "exposures", "broken", "forbidden", "notes")
     for name in listed:
         found += [f"{name}: {_told(one)}" for one in getattr(made, name)]
-    for name in ("deferred", "differing", "strayed"):
+    for name in ("deferred", "differing", "moved_outside"):
         found += [f"{name}: {address}: {_told(one)}" for address, one in getattr(made, name).items()]
     held = {address: one.place for address, one in state.bindings.items()}
     found += [f"place: {address}: {_told(one)}" for address, one in made.places.items() if held.get(address) != one]

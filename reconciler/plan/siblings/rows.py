@@ -26,8 +26,9 @@ class SiblingRow:
     `wanted`: the managed siblings that will stand there, in the order of the YAML. `current`: those that stand there before any move,
     the first arrivals at the end included. What happens, in sequence: `arrivals` come by a create, a join or a transfer; then `moves`; then
     `tail`, the newcomers at the end of the list, each by its own move or (an address) by its create or join. A transfer waits for no move
-    of the row: what moves may come along with it. `strayed`: those that a listing shows elsewhere than they were placed, each with whom it
-    was placed behind and whom it stands behind (of its kind).
+    of the row: what moves may come along with it.
+    `moved_outside`: those that a listing shows elsewhere than they were placed, each with the sibling it was placed after and the one it
+    is after now (of its kind).
     """
 
     parent: Address | None
@@ -36,7 +37,7 @@ class SiblingRow:
     arrivals: tuple[Address, ...]
     moves: tuple[SiblingMove[Address], ...]
     tail: tuple[SiblingMove[Address] | Address, ...] = ()
-    strayed: tuple[tuple[Address, Address | None, Address | None], ...] = ()
+    moved_outside: tuple[tuple[Address, Address | None, Address | None], ...] = ()
 
     def moving(self) -> tuple[SiblingMove[Address], ...]:
         """Every move of the row."""
@@ -181,8 +182,8 @@ def _row(
         SiblingMove(address, after=wanted[index - 1] if index else None) if address in placing else address
         for index, address in enumerate(tail, start=split)
     )
-    strayed = _strayed(there, str(parent or "")) if sibling_moves else ()
-    return SiblingRow(parent, wanted, current, comes, tuple(sibling_moves), last, strayed)
+    moved_outside = _moved_outside(there, str(parent or "")) if sibling_moves else ()
+    return SiblingRow(parent, wanted, current, comes, tuple(sibling_moves), last, moved_outside)
 
 
 def _in_turn(comes: Sequence[Address], turns: Mapping[Address, int]) -> tuple[Address, ...]:
@@ -199,7 +200,7 @@ def _split(wanted: Sequence[Address], arriving: Collection[Address], placing: Co
     return split
 
 
-def _strayed(present: Sequence[Draft], parent: str) -> tuple[tuple[Address, Address | None, Address | None], ...]:
+def _moved_outside(present: Sequence[Draft], parent: str) -> tuple[tuple[Address, Address | None, Address | None], ...]:
     """The fewest siblings by which the order that a listing shows differs from the order they were last placed in, kind by kind."""
     alike: dict[str, list[Draft]] = defaultdict(list)
     for draft in present:
