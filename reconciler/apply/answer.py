@@ -16,7 +16,7 @@ from reconciler.apply.expected import Expectations
 from reconciler.apply.task import Task
 from reconciler.client import Answer
 from reconciler.model import Binding, Desired, Intent, Observed, Origin, SiblingPlace, Step, StepResult, StepStatus
-from reconciler.model.codec import is_kind, observed, path_ids, substitute, told
+from reconciler.model.codec import is_kind, non_sensitive, observed, path_ids, substitute
 from reconciler.plan import match
 from reconciler.plan.simulation.order import Key
 from reconciler.resource import UNSET, FieldRole, Kind
@@ -120,7 +120,7 @@ class Answers:
         declared = managed(self.desired, step.address, writes)
         binding = replace(old, sent={**old.sent, **kind.remembered(declared, id)}, seen={**before, **kind.remembered(kept, id)})
         self.bindings[step.address] = binding
-        after = {**told(kind, writes), **(told(kind, self._observed(kind, step.address, raw).values) if raw else {})}
+        after = {**non_sensitive(kind, writes), **(non_sensitive(kind, self._observed(kind, step.address, raw).values) if raw else {})}
         self.group.settle(IntentEnding(intent.id, "done", None, bind=(binding,), after={step.address: after}))
         return StepResult(step, StepStatus.DONE)
 
@@ -143,14 +143,14 @@ class Answers:
         binding = bound_as(self.desired, kind, step.address, item, taken, Origin.CREATED)
         self._unseen(step.address, kind, set(taken) - set(binding.seen))
         bind = [binding]
-        after = {step.address: told(kind, item.values)}
+        after = {step.address: non_sensitive(kind, item.values)}
         self._track(binding, item)
         for name, at, child in step.brings:
             for part in parts(raw, at)[:1]:
                 if is_kind(self.kinds[name], part):
                     inner = self._observed(self.kinds[name], child, part)
                     bind.append(bound_as(self.desired, self.kinds[name], child, inner, {}, Origin.CREATED))
-                    after[child] = told(self.kinds[name], inner.values)
+                    after[child] = non_sensitive(self.kinds[name], inner.values)
                     self._track(bind[-1], inner)
         self.group.settle(IntentEnding(intent.id, "done", None, bind=tuple(bind), after=after))
         if refused:

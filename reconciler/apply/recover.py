@@ -19,7 +19,7 @@ from reconciler.apply.unsaved import take_in
 from reconciler.client import Reader, encode
 from reconciler.errors import NotFound, ServiceError
 from reconciler.model import Binding, Desired, Intent, Observed, Origin
-from reconciler.model.codec import is_kind, observed, path_ids, title, told
+from reconciler.model.codec import is_kind, non_sensitive, observed, path_ids, title
 from reconciler.observe.readings import owner_elsewhere, pages_of
 from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders
 from reconciler.state import IntentEnding, Journal
@@ -147,7 +147,7 @@ class _Recovery:
         writes = {name: value for name, value in intent.writes.items() if name in kind.fields and "create" in kind.fields[name].on}
         agreed = {name: value for name, value in writes.items() if found.values.get(name, UNSET) == value}
         bind = [bound_as(self.desired, kind, intent.address, found, agreed, Origin.RECOVERED)]
-        after = {intent.address: told(kind, found.values)}
+        after = {intent.address: non_sensitive(kind, found.values)}
         by_place = {at: name for name, at in kind.api["create"].brings.items()}
         for at, text in intent.brings.items():
             child = self.kinds[by_place[at]]
@@ -156,7 +156,7 @@ class _Recovery:
                     address = Address.parse(text)
                     item = observed(self.kinds, child, part, within=self._within(address))
                     bind.append(bound_as(self.desired, child, address, item, {}, Origin.RECOVERED))
-                    after[address] = told(child, item.values)
+                    after[address] = non_sensitive(child, item.values)
         self.end(intent, "recovered", f"{intent.address}: was created by an earlier run ({found.id})", bind, after)
 
     # -- copies, told by being new ---------------------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ class _Recovery:
         if now is not None and effect(kind, intent, now.one):
             old = self.bindings.get(intent.address)
             bind = () if now.one is None or old is None or old.id != now.one.id else (remembered(kind, old, intent, now.one),)
-            after = {} if now.one is None else {intent.address: told(kind, now.one.values)}
+            after = {} if now.one is None else {intent.address: non_sensitive(kind, now.one.values)}
             forget = intent.before.takes if intent.verb == "delete" and now.one is None else ()
             if intent.verb == "transfer":
                 bind, after = (), {}

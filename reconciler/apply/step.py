@@ -19,7 +19,7 @@ from reconciler.apply.task import Halt, Task
 from reconciler.client import Answer, RetryClass, joined
 from reconciler.errors import Ambiguous, NotFound, ServiceError
 from reconciler.model import Intent, Step, StepResult, StepStatus
-from reconciler.model.codec import substitute, told
+from reconciler.model.codec import non_sensitive, substitute
 from reconciler.model.marker import marked, naming
 from reconciler.observe.candidates import CreateCandidates
 from reconciler.resource import Kind
@@ -162,7 +162,7 @@ class Steps:
             method=step.method,
             path=path,
             target=self._id(target) if target is not None else None,
-            writes=told(self.kinds[step.kind], {**identity, **writes}) if step.source is None else {},
+            writes=non_sensitive(self.kinds[step.kind], {**identity, **writes}) if step.source is None else {},
             known=known,
             date=date,
             deadline=self.candidates.now() + timedelta(seconds=self.timeout),

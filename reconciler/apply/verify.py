@@ -53,23 +53,23 @@ async def verified(task: Task, answers: Answers, results: Mapping[int, StepResul
     unverified = tuple(address for address in written if look.unread(address))
     undone = {result.step.address for result in results.values() if result.status is not StepStatus.DONE}
     waiting = undone | set(task.plan.deferred) | {blocked.address for blocked in task.plan.blocked} | set(unverified)
-    told = {one.address for one in edited}
+    reported = {one.address for one in edited}
     leftover: list[Address] = []
     consequences: set[int] = set()  # steps that follow from somebody else's edit
     for step in again.steps:
-        if step.address in told or step.needs & consequences:
+        if step.address in reported or step.needs & consequences:
             consequences.add(step.id)
             continue
         if step.address in waiting:
             continue
         edits = list(look.meanwhile(step))
-        told |= {edit.address for edit in edits}
+        reported |= {edit.address for edit in edits}
         consequences |= {step.id} if edits else set()
         edited += edits
         leftover += [] if edits or step.address in leftover else [step.address]
-    task.journal.note_seen(look.learned(told))
-    untold = set(state.bindings) - told - undone - set(answers.unseen)
-    task.journal.remember(bind=[binding for binding in again.memory.bind.values() if binding.address in untold])
+    task.journal.note_seen(look.learned(reported))
+    unreported = set(state.bindings) - reported - undone - set(answers.unseen)
+    task.journal.remember(bind=[binding for binding in again.memory.bind.values() if binding.address in unreported])
     return Verification(tuple(edited), tuple(leftover), unverified)
 
 
@@ -142,13 +142,13 @@ class _Look:
         if not changed and step.verb == "move" and (kind.name, now.id) in self.moved_outside:
             yield Edited(step.address, None, says=STRAYED)
 
-    def learned(self, told: set[Address]) -> dict[Address, dict[str, Any]]:
+    def learned(self, reported: set[Address]) -> dict[Address, dict[str, Any]]:
         """The fields that no answer showed, as they are now."""
         found: dict[Address, dict[str, Any]] = {}
         for address, names in self.answers.unseen.items():
             binding = self.state.bindings.get(address)
             now = self._now(binding) if binding is not None else None
-            if now is not None and address not in told:
+            if now is not None and address not in reported:
                 values = {name: now.values[name] for name in sorted(names) if now.values.get(name, UNSET) is not UNSET}
                 found[address] = self.kinds[now.kind].remembered(values, now.id)
         return found

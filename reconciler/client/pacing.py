@@ -89,8 +89,8 @@ class Pace:
 
     def allowance(self, now: float) -> Allowance | None:
         """The quota of which the least is left; None where the service tells none, or all it told is over."""
-        told = [(quota.remaining, quota.limit, quota.resets_at) for quota in self._quotas.values() if quota.resets_at is not None]
-        open_ones = [Allowance(limit, left, resets_at - now) for left, limit, resets_at in sorted(told) if resets_at > now]
+        reported = [(quota.remaining, quota.limit, quota.resets_at) for quota in self._quotas.values() if quota.resets_at is not None]
+        open_ones = [Allowance(limit, left, resets_at - now) for left, limit, resets_at in sorted(reported) if resets_at > now]
         return next(iter(open_ones), None)
 
     def ready_at(self, method: str, now: float) -> float:
@@ -185,7 +185,7 @@ class Pace:
                 other.quota = quota
                 quota.under_way += 1
         self._rate = None
-        return quota, quota.told(hints.remaining, hints.reset - self._ahead, now)
+        return quota, quota.learn(hints.remaining, hints.reset - self._ahead, now)
 
     def _slow_down(self, ticket: Ticket, quota: Quota | None, current: bool, hints: Hints, now: float) -> None:
         if quota and hints.retry_after is not None:

@@ -61,7 +61,7 @@ class Quota:
         self.under_way += 1
         self._taken_at = now
 
-    def told(self, remaining: int, resets_at: float, now: float) -> bool:
+    def learn(self, remaining: int, resets_at: float, now: float) -> bool:
         """Learn what an answer said; False where it speaks of a window that is over."""
         resets_at = min(resets_at, now + HOLD_MAX)
         if self.resets_at is None and resets_at > now:

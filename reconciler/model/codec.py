@@ -41,7 +41,7 @@ def path_ids(kinds: Kinds, container: Address | None, id: Callable[[Address], st
     return found
 
 
-def told(kind: Kind, values: Mapping[str, Any]) -> dict[str, Any]:
+def non_sensitive(kind: Kind, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values that may be written down in the clear: known ones of fields that are not sensitive."""
     return {name: value for name, value in values.items() if value is not UNSET and not kind.fields[name].sensitive}
 

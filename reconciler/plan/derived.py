@@ -285,7 +285,7 @@ def suffixed(drafts: Mapping[Address, Draft], made: Mapping[Address, Derivation]
 
 def staying(drafts: Mapping[Address, Draft], mine: Mapping[Address, Draft]) -> list[str]:
     """A sentence for each value that does not follow although this plan changes what it was derived from."""
-    told = []
+    notes = []
     for draft in drafts.values():
         if draft.observed is None or draft.declared.implied:
             continue
@@ -305,7 +305,7 @@ def staying(drafts: Mapping[Address, Draft], mine: Mapping[Address, Draft]) -> l
             old, new = declared_field.derived.form(change.before), declared_field.derived.form(change.after)
             if old != new and re.fullmatch(rf"{re.escape(old)}(-\d+)?", now):
                 way = f"; to change it, write {declared_field.name}: {new}" if new else ""
-                told.append(
+                notes.append(
                     f"{draft.address}: {declared_field.name} stays {now}, it does not follow the {declared_field.derived.field}{way}"
                 )
-    return told
+    return notes

@@ -107,10 +107,10 @@ class Journal:
                 try:
                     numbered = self._commit(() if failed else intents, endings)
                 except StateError as error:
-                    told = kept_or_not(self._spare, self.run, endings, error)
-                    if told is error:
+                    failure = kept_or_not(self._spare, self.run, endings, error)
+                    if failure is error:
                         raise
-                    raise told from error
+                    raise failure from error
         if failed is not None:
             raise failed
         return numbered

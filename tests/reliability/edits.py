@@ -18,7 +18,7 @@ from reconciler.apply import FRESH
 from reconciler.apply.preconditions import INSIDE
 from reconciler.errors import ReconcilerError
 from reconciler.model import Outcome, Plan
-from tests.meddling import exits_well, told
+from tests.meddling import exits_well, is_reported
 from tests.reliability.clock import Hang
 from tests.reliability.databases import Database
 from tests.reliability.faults import ready
@@ -164,7 +164,7 @@ def judged(base: Base, outcome: Outcome | None, person: Person, address: str, wi
         counted["the run ended with an error"] += 1
     elif edit.what == "delete" and edit.id in base.doomed:
         counted["just what was declared"] += 1
-    elif told(world, outcome, address):
+    elif is_reported(world, outcome, address):
         counted["in a report"] += 1
     elif edit.what == "move" and world.plan().empty:
         counted["just what was declared"] += 1

@@ -52,8 +52,8 @@ def command(screen: Screen, /, **words: Any) -> int:
         ready = ready and token.level is Level.OK
     state = None
     if project is not None:
-        state, told = local.state(screen, options, project, trusted=where.level is not Level.PROBLEM)
-        findings += told
+        state, state_findings = local.state(screen, options, project, trusted=where.level is not Level.PROBLEM)
+        findings += state_findings
     if ready:
         findings += _asked(screen, options, project, kinds, state)
     if options.format == "json":

@@ -193,8 +193,8 @@ def _owner(screen: Screen, kinds: Kinds, actual: Actual, named: str | None) -> s
         return owner
     able = keys(sorted(reaching(kinds, actual.objects), key=lambda observed: observed.id))
     if len(able) > 1:
-        told = f"Took {terminal(able[0])}, one of {len(able)} with access to everything, as the owner of the token."
-        screen.say(f"{told} If that is wrong, correct service.member.")
+        choice = f"Took {terminal(able[0])}, one of {len(able)} with access to everything, as the owner of the token."
+        screen.say(f"{choice} If that is wrong, correct service.member.")
     return able[0] if able else None
 
 

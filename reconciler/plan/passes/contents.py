@@ -225,9 +225,9 @@ class _Check:
         scope = removal.observed.within.get(kind.within, "")
         outer = self.actual.find(kind.within, scope)
         if outer is not None and outer.values.get(needed.field) == needed.value:
-            told = "true" if needed.value is True else str(needed.value)
+            value = "true" if needed.value is True else str(needed.value)
             way = f"turn {needed.field} of {container} off in an earlier run"
-            return Blocked(removal.address, f"is in use: {needed.field} of {container} is {told}", way, id="RC-in-use")
+            return Blocked(removal.address, f"is in use: {needed.field} of {container} is {value}", way, id="RC-in-use")
         left = len(self.contents.within(kind.name, kind.within, scope)) - self.going[_beside(removal)]
         if left <= 0 and removal.address not in self.desired.removed:
             line = f"{{address: {removal.address}, action: delete}}"

@@ -155,8 +155,8 @@ def _chosen_first(whole: Sketches, waits: Acyclic) -> None:
             among[parent.address, draft.kind.name].append(draft)
     for (address, name), children in among.items():
         parent = whole.drafts[address]
-        told = any(parent.wants.get(field.name, UNSET) is not UNSET for field in _choices(parent.kind, name))
-        if told or any(one.observed is not None for one in children):
+        is_declared = any(parent.wants.get(field.name, UNSET) is not UNSET for field in _choices(parent.kind, name))
+        if is_declared or any(one.observed is not None for one in children):
             continue
         made = [whole.makers[child.address] for child in children if child.is_new and child.address in whole.makers]
         for index in made[1:]:

@@ -271,7 +271,7 @@ class Sketches:
             {
                 difference.field.name: _as_sent(sketch.draft, difference)
                 for difference in sketch.draft.sendable
-                if _told(sketch, difference)
+                if _is_recorded(sketch, difference)
             },
             position,
         )
@@ -329,8 +329,8 @@ def _brought_fields(draft: Draft) -> set[str]:
     return {declared_field.name for declared_field in draft.kind.fields.values() if declared_field.key or declared_field.container}
 
 
-def _told(sketch: StepSketch, one: FieldDifference) -> bool:
-    return one.field.name in sketch.writes and not one.field.sensitive
+def _is_recorded(sketch: StepSketch, difference: FieldDifference) -> bool:
+    return difference.field.name in sketch.writes and not difference.field.sensitive
 
 
 def _as_sent(draft: Draft, one: FieldDifference) -> Any:
