@@ -14,7 +14,7 @@ from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, Exposure, Plan, Rules, SiblingPlace, State, Step
 from reconciler.plan.access.tests import Tested, tested
 from reconciler.plan.audience.disclosure import Disclosure, disclosure
-from reconciler.plan.cascades import taken_along
+from reconciler.plan.cascades import unmanaged_cascades
 from reconciler.plan.changes import blockages, changes, departures, differing, moved_outside, remarks, unmanaged
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation, derivations, staying, suffixed, underived
@@ -179,12 +179,12 @@ def _shown(
     kinds, desired, state, actual, selection = world.kinds, world.desired, world.state, world.actual, world.selection
     drafts, removals, rows, names, derived = requested.drafts, requested.removals, requested.rows, requested.names, requested.derived
     matches, disclosed, access = decisions.matches, reviewed.disclosure, reviewed.access
-    along = taken_along(kinds, actual, removals, decisions.rearrangements)
+    cascades = unmanaged_cascades(kinds, actual, removals, decisions.rearrangements)
     updates = memory(desired, matches, drafts, removals, whole=selection == Selection(), waiting=decisions.unsettled)
     return Plan(
         project=desired.project,
         environment=desired.environment,
-        changes=(*changes(desired, drafts, rows, names, derived), *departures(removals), *along),
+        changes=(*changes(desired, drafts, rows, names, derived), *departures(removals), *cascades),
         steps=disclosed.steps,
         questions=disclosed.questions | access.questions | shown_where(world, drafts, before),
         lists=access.lists | disclosed.lists,

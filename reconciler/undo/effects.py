@@ -28,7 +28,7 @@ class RunEffect:
     """What one run did to one address.
 
     `id`: of the object it changed. `made`: the id of what it created, or restored where `restored` says so. `deleted`: the id of what it
-    deleted; `along`: without a request of its own, with something else. `replaces`: the id of the object that `made` stands in for.
+    deleted; `cascaded`: without a request of its own, with something else. `replaces`: the id of the object that `made` stands in for.
     `fields`: values before it (request form, UNSET where nothing was there), `after`: values seen after it, `position`: before it.
     `doubts`: verbs of which nobody knows what became. `carried`: what a transfer called by other names, former address to the new one, and
     `left`: the id of the container that it took the object from.
@@ -40,7 +40,7 @@ class RunEffect:
     made: str | None = None
     restored: bool = False
     deleted: str | None = None
-    along: bool = False
+    cascaded: bool = False
     replaces: str | None = None
     fields: dict[str, Any] = field(default_factory=dict)
     after: dict[str, Any] = field(default_factory=dict)
@@ -77,7 +77,7 @@ def past(kinds: Kinds, entries: Iterable[JournalEntry]) -> dict[Address, RunEffe
                 of(address).made = id
         for address in entry.forgotten:
             if address != intent.address:
-                of(address).along = True
+                of(address).cascaded = True
         for address, seen in entry.after.items():
             of(address).after |= {name: value for name, value in seen.items() if name not in of(address).fields}
         change.after |= {name: value for name, value in entry.after.get(intent.address, {}).items() if name in intent.writes}

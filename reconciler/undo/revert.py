@@ -73,9 +73,9 @@ class _Undoing:
         self.alive |= {bare(item.id) for item in restored.values()}
         for address, item in self.done.items():
             self._doubts(item)
-            if address in known and item.made is None and item.deleted is None and not item.along:
+            if address in known and item.made is None and item.deleted is None and not item.cascaded:
                 self._changed(item, known[address])
-            elif address not in known and item.deleted is None and not item.along:
+            elif address not in known and item.deleted is None and not item.cascaded:
                 self._lost_sight_of(item)
         for address, parent in uncircled(self.places, standing(known)):
             self._say(address, f"was in {parent}, which is now inside it; it was not moved")
@@ -110,7 +110,7 @@ class _Undoing:
         """What the run deleted and the service still keeps."""
         restored = {}
         for address, change in self.done.items():
-            if change.deleted is None and not change.along:
+            if change.deleted is None and not change.cascaded:
                 continue
             kind = change.kind
             now = self.actual.find(kind.name, change.deleted) if change.deleted is not None else None
@@ -147,7 +147,7 @@ class _Undoing:
             self._say(change.address, "was replaced; the old object no longer exists")
         elif thing.id != change.made:
             self._say(change.address, f"was {change.born}, and another object replaced it")
-        elif "delete" not in change.kind.api and not self._goes_along(change):
+        elif "delete" not in change.kind.api and not self._is_deleted_with_another(change):
             self._say(change.address, f"was {change.born}; {NO_DELETE}")
         elif self._kept(thing):
             self._say(change.address, f"was {change.born}, and is protected; it was not deleted")
@@ -157,7 +157,7 @@ class _Undoing:
             return True
         return False
 
-    def _goes_along(self, change: RunEffect) -> bool:
+    def _is_deleted_with_another(self, change: RunEffect) -> bool:
         """Whether its container was made by the run too: deleting that deletes what it has only one of."""
         outer = self.done.get(change.address.container) if change.kind.one_per and change.address.container is not None else None
         return outer is not None and outer.made is not None

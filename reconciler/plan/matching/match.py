@@ -223,8 +223,8 @@ def _undeclared(
             gone.add(address)
         elif kind.inside is not None and kind.inside.cascade and binding.place is not None:
             inner[address] = Address.parse(binding.place.parent)
-    while along := {address for address, parent in inner.items() if parent in gone} - gone:
-        gone |= along
+    while contained := {address for address, parent in inner.items() if parent in gone} - gone:
+        gone |= contained
     return leaving, frozenset(gone)
 
 

@@ -131,7 +131,7 @@ class _Check:
         stays = [inhabitant for inhabitant in self._inhabitants(removal) if not self._leaves(inhabitant)]
         if stays:
             return self._holds(removal, stays, "move its contents elsewhere, or declare and remove them too")
-        taken = list(self._taken_along(removal))
+        taken = list(self._cascade_of(removal))
         kept = [observed for observed in taken if self._is_kept(observed)]
         if kept:
             stuck = (self.holders[key].blocked for observed in kept if (key := (observed.kind, observed.id)) in self.holders)
@@ -162,12 +162,12 @@ class _Check:
                     observed for observed in self.contents.in_node(kind.name, removal.kind.name, removal.id) if observed.deleted_at is None
                 )
 
-    def _taken_along(self, removal: Removal) -> Iterable[Observed]:
+    def _cascade_of(self, removal: Removal) -> Iterable[Observed]:
         """What the service deletes together with it."""
         moved = self.keepers.get((removal.kind.name, removal.id), frozenset())
         for kind in self.kinds.values():
             if kind.name not in moved:
-                yield from self.contents.goes_along(kind.name, removal.kind.name, removal.id)
+                yield from self.contents.cascade(kind.name, removal.kind.name, removal.id)
 
     def _leaves(self, one: Observed) -> bool:
         if (one.kind, one.id) in self.leaving:

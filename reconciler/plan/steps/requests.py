@@ -301,14 +301,14 @@ class Sketches:
 
 
 def _takes(address: Address, below: Mapping[Address, Sequence[Address]]) -> set[Address]:
-    """What goes along with a delete, at whatever depth. `below`: what goes along with each."""
-    along: set[Address] = set()
+    """Everything that is deleted with an object, at whatever depth. `below`: what is deleted with each."""
+    deleted: set[Address] = set()
     waiting = [address]
     while waiting:
-        new = set(below.get(waiting.pop(), ())) - along
-        along |= new
+        new = set(below.get(waiting.pop(), ())) - deleted
+        deleted |= new
         waiting += new
-    return along
+    return deleted
 
 
 def body_of(kind: Kind, writes: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,13 +31,13 @@ class Batch:
 def batches(
     moves: Mapping[Address, Address],
     roots: Collection[Address],
-    along: Mapping[Address, Address],
+    root_of: Mapping[Address, Address],
     inner: Mapping[Address, Collection[Address]],
 ) -> tuple[Batch, ...]:
     """One for each group of transfers whose addresses depend on each other.
 
-    `moves`: tracked address to today's. `roots`: in the order of the YAML. `along`: see `Carried`. `inner`: roots by a root that they must
-    leave before it is transferred itself.
+    `moves`: tracked address to today's. `roots`: in the order of the YAML. `root_of`: see `Carried`. `inner`: roots by a root that they
+    must leave before it is transferred itself.
     """
     if not roots:
         return ()
@@ -58,7 +58,7 @@ def batches(
         join(old, new)
         if old.container is not None and moves.get(old.container) == new.container:
             join(old, old.container)
-        root = along.get(new)
+        root = root_of.get(new)
         join(old, former.get(root) if root is not None else None)
     found: dict[Address, list[Address]] = {}
     for root in roots:

@@ -24,12 +24,12 @@ Key = tuple[str, str]
 class Carried:
     """`roots`: the addresses that need a request of their own, with the keys of all that stands in them, at whatever depth.
 
-    `along`: the addresses that come along, each with the root that brings it. `actual`: the reading as if all were transferred.
+    `root_of`: the addresses that come along, each with the root that brings it. `actual`: the reading as if all were transferred.
     """
 
     actual: Actual
     roots: Mapping[Address, tuple[Key, ...]] = field(default_factory=dict)
-    along: Mapping[Address, Address] = field(default_factory=dict)
+    root_of: Mapping[Address, Address] = field(default_factory=dict)
 
 
 def carried(kinds: Kinds, actual: Actual, matches: Matches) -> Carried:
@@ -73,7 +73,7 @@ class _Carrying:
 
     def whole(self) -> Carried:
         roots: dict[Address, tuple[Key, ...]] = {}
-        along: dict[Address, Address] = {}
+        root_of: dict[Address, Address] = {}
         objects = {name: dict(some) for name, some in self.actual.objects.items()}
         for key, address in self.address.items():
             if self._brought(key):
@@ -86,8 +86,8 @@ class _Carrying:
                     continue
                 objects[inner[0]][inner[1]] = landed(self.kinds, observed, self.target[key], top=inner == key)
                 if inner != key and inner in self.address and self._brought(inner):
-                    along[self.address[inner]] = address
-        return Carried(replace(self.actual, objects=objects), roots, along)
+                    root_of[self.address[inner]] = address
+        return Carried(replace(self.actual, objects=objects), roots, root_of)
 
     def _inside(self, key: Key) -> Iterator[Key]:
         """Everything in an object, at whatever depth."""

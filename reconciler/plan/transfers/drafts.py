@@ -67,7 +67,7 @@ def _batches(kinds: Kinds, actual: Actual, matches: Matches) -> dict[Address, Ba
     coming = carried(kinds, actual, matches)
     roots = {(kinds.of(root).name, matches.ids[root]): root for root in coming.roots}
     inner = {root: {roots[key] for key in inside if key in roots} for root, inside in coming.roots.items()}
-    found = batches(matches.former.today, list(coming.roots), coming.along, inner)
+    found = batches(matches.former.today, list(coming.roots), coming.root_of, inner)
     return {address: batch for batch in found for address in batch.moves.values()}
 
 

@@ -62,7 +62,7 @@ class _Looking:
         self.removals: dict[Key, list[Removal]] = defaultdict(list)
         for removal in decisions.removals.values():
             self.removals[removal.kind.name, removal.id].append(removal)
-        self.brought = {(self.kinds.of(at).name, self.matches.ids[at]): root for at, root in self.carried.along.items()}
+        self.brought = {(self.kinds.of(at).name, self.matches.ids[at]): root for at, root in self.carried.root_of.items()}
         self.alone = {(self.kinds.of(root).name, self.matches.ids[root]): root for root in self.carried.roots}
         self.going = {id for inside in self.carried.roots.values() for _, id in inside} | {id for _, id in self.alone}
         self.referring = self._referring()

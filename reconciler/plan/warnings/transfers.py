@@ -37,8 +37,8 @@ def given_away(world: World, mine: Mapping[Address, Draft], disclosed: Disclosur
         draft = mine.get(root)
         if draft is not None and draft.active and isinstance(draft.purpose, Transfer):
             key = (draft.kind.name, str(draft.id))
-            along = tuple(sorted(address for address, by in world.carried.along.items() if by == root))
-            yield replace(_line(disclosed, draft, draft.purpose.source, brought.get(key, [key]), openings.get(key)), reaches=along)
+            included = tuple(sorted(address for address, by in world.carried.root_of.items() if by == root))
+            yield replace(_line(disclosed, draft, draft.purpose.source, brought.get(key, [key]), openings.get(key)), reaches=included)
 
 
 def _line(disclosed: Disclosure, draft: Draft, was: Address, keys: list[Key], opening: Opening | None) -> Exposure:
