@@ -34,8 +34,8 @@ class Answers:
         self.writer, self.kinds, self.desired, self.group = task.writer, task.kinds, task.desired, task.group
         kinds, desired, plan, actual = task.kinds, task.desired, task.plan, task.actual
         state = task.journal.state()
-        self.bindings: dict[Address, Binding] = {**state.bindings, **plan.memory.bind}
-        self.carried = plan.memory.carried
+        self.bindings: dict[Address, Binding] = {**state.bindings, **plan.state_update.bind}
+        self.carried = plan.state_update.carried
         self.turns = {step.address: turn for turn, step in enumerate(step for step in plan.steps if step.verb == "transfer")}
         self.ids = dict(match(kinds, desired, state, actual).ids)
         for change in (step.address for step in plan.steps if step.create_like or step.verb == "create"):

@@ -69,13 +69,13 @@ async def verified(task: Task, answers: Answers, results: Mapping[int, StepResul
         leftover += [] if edits or step.address in leftover else [step.address]
     task.journal.note_seen(look.learned(reported))
     unreported = set(state.bindings) - reported - undone - set(answers.unseen)
-    task.journal.remember(bind=[binding for binding in again.memory.bind.values() if binding.address in unreported])
+    task.journal.remember(bind=[binding for binding in again.state_update.bind.values() if binding.address in unreported])
     return Verification(tuple(edited), tuple(leftover), unverified)
 
 
 def _still_declared(task: Task, results: Mapping[int, StepResult]) -> Desired:
     """What was declared, without the lines that take effect again: they had it."""
-    done = dict(task.plan.memory.rename)
+    done = dict(task.plan.state_update.rename)
     for result in results.values():
         if result.status is StepStatus.DONE:
             done |= result.step.renames

@@ -253,7 +253,7 @@ class StateUpdate:
 class Plan:
     """All changes and their steps. Empty rather than None; `steps` in an order that could be run one by one.
 
-    `deferred`: addresses that wait for a second run, with the reason. `places`: where siblings stand when all is done. `memory`: the
+    `deferred`: addresses that wait for a second run, with the reason. `places`: where siblings stand when all is done. `state_update`: the
     changes of state that need no request. `exposures`, `broken`, `forbidden`: what the reader must know before agreeing. `notes`:
     sentences for the reader. `differing`: by address every field of an existing object that is not as declared, those included for which
     nothing can be sent (`note` says why). `moved_outside`: siblings moved since they were last placed, with where they were put and
@@ -275,7 +275,7 @@ class Plan:
     blocked: tuple[Blocked, ...] = ()
     deferred: Mapping[Address, str] = field(default_factory=dict)
     places: Mapping[Address, SiblingPlace] = field(default_factory=dict)
-    memory: StateUpdate = StateUpdate()
+    state_update: StateUpdate = StateUpdate()
     exposures: tuple[Exposure, ...] = ()
     consents: tuple[Consent, ...] = ()
     broken: tuple[BrokenUrl, ...] = ()

@@ -10,7 +10,7 @@
 - `audience/`: who can read what before, during and after the plan, and the order that keeps everybody else out
 - `warnings/`: what a reader must know before approving
 - `changes`: what people read of the plan, with `names` for ids; `cascades`: unmanaged objects that a delete takes along
-- `memory`: what the state records before the first request
+- `state_update`: what the state records before the first request
 - `offline/`: the service as it would be after an apply of one version of the files, for plans without a service
 - `simulation/`: the service as the declarations describe it; `prove` replays a plan on it
 - `selection`: which addresses the run is about

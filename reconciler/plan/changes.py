@@ -13,9 +13,9 @@ from reconciler.plan.derived import Derivation
 from reconciler.plan.drafts.diff import FieldDifference
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.results import results
-from reconciler.plan.memory import is_protected
 from reconciler.plan.names import Names, named
 from reconciler.plan.siblings.rows import SiblingRow
+from reconciler.plan.state_updates import is_protected
 from reconciler.resource import UNSET, FieldRole, Kinds
 
 

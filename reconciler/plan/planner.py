@@ -23,7 +23,6 @@ from reconciler.plan.drafts.undeclared import replaced_objects, undeclared
 from reconciler.plan.matching.identity import identified
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.renames import called_today
-from reconciler.plan.memory import memory
 from reconciler.plan.names import Names
 from reconciler.plan.passes.contents import contents
 from reconciler.plan.passes.expectations import expectations
@@ -35,6 +34,7 @@ from reconciler.plan.passes.targets import targets, waits
 from reconciler.plan.selection import Selection
 from reconciler.plan.siblings.positions import current_positions, strangers
 from reconciler.plan.siblings.rows import SiblingRow, arrange
+from reconciler.plan.state_updates import state_update
 from reconciler.plan.steps.schedule import requests
 from reconciler.plan.transfers.drafts import positions_before_transfer, shown_where, transferred
 from reconciler.plan.transfers.obstacles import brought_unmanaged
@@ -180,7 +180,7 @@ def _shown(
     drafts, removals, rows, names, derived = requested.drafts, requested.removals, requested.rows, requested.names, requested.derived
     matches, disclosed, access = decisions.matches, reviewed.disclosure, reviewed.access
     cascades = unmanaged_cascades(kinds, actual, removals, decisions.rearrangements)
-    updates = memory(desired, matches, drafts, removals, whole=selection == Selection(), waiting=decisions.unsettled)
+    update = state_update(desired, matches, drafts, removals, whole=selection == Selection(), waiting=decisions.unsettled)
     return Plan(
         project=desired.project,
         environment=desired.environment,
@@ -194,7 +194,7 @@ def _shown(
         blocked=blockages(drafts, removals),
         deferred=_deferred(*drafts.values(), *removals.values()),
         places=_places(rows),
-        memory=replace(updates, rules=reviewed.rules),
+        state_update=replace(update, rules=reviewed.rules),
         exposures=reviewed.exposures,
         consents=consents(reviewed.exposures, who_reads(disclosed.reach, disclosed.called), drafts, names),
         broken=broken(kinds, actual, drafts, removals),

@@ -59,8 +59,8 @@ def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, simula
     """What we would remember when the plan is done, which led to that simulation."""
     bindings = {
         address: binding
-        for address, binding in {**state.bindings, **plan.memory.bind, **plan.memory.carried}.items()
-        if address not in plan.memory.forget
+        for address, binding in {**state.bindings, **plan.state_update.bind, **plan.state_update.carried}.items()
+        if address not in plan.state_update.forget
     }
     written: dict[Address, dict[str, Any]] = {}
     for step in plan.steps:
@@ -84,7 +84,7 @@ def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, simula
         for address, binding in bindings.items()
         if address in written or address in plan.places
     }
-    fulfilled = {**state.fulfilled, **(plan.memory.fulfilled or {})}
+    fulfilled = {**state.fulfilled, **(plan.state_update.fulfilled or {})}
     return replace(state, bindings={**bindings, **placed}, fulfilled=fulfilled)
 
 

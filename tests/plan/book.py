@@ -76,12 +76,12 @@ def _lines(made: Plan, state: State) -> list[str]:
         found += [f"{name}: {address}: {_text_of(one)}" for address, one in getattr(made, name).items()]
     held = {address: one.place for address, one in state.bindings.items()}
     found += [f"place: {address}: {_text_of(one)}" for address, one in made.places.items() if held.get(address) != one]
-    found += [f"placed: {len(made.places)}, managed: {made.managed}, bound: {len(made.memory.bind)}"]
-    found += [f"bind: {_binding(one, state)}" for one in made.memory.bind.values() if state.bindings.get(one.address) != one]
-    found += [f"forget: {address}" for address in sorted(made.memory.forget)]
-    found += [f"rename: {old} -> {new}" for old, new in sorted(made.memory.rename.items())]
-    found += [f"fulfilled: {old} -> {new}" for old, new in sorted((made.memory.fulfilled or {}).items())]
-    return [*found, f"rules: {'changed' if made.memory.rules is not None else 'the same'}"]
+    found += [f"placed: {len(made.places)}, managed: {made.managed}, bound: {len(made.state_update.bind)}"]
+    found += [f"bind: {_binding(one, state)}" for one in made.state_update.bind.values() if state.bindings.get(one.address) != one]
+    found += [f"forget: {address}" for address in sorted(made.state_update.forget)]
+    found += [f"rename: {old} -> {new}" for old, new in sorted(made.state_update.rename.items())]
+    found += [f"fulfilled: {old} -> {new}" for old, new in sorted((made.state_update.fulfilled or {}).items())]
+    return [*found, f"rules: {'changed' if made.state_update.rules is not None else 'the same'}"]
 
 
 def _binding(one: Binding, state: State) -> str:

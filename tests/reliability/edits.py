@@ -138,7 +138,9 @@ def _today(world: World, address: str) -> str:
     """What the run's plan calls an object: what is transferred has its new address there before it has it in the state."""
     if world.made is None:
         return address
-    renames = {old: new for some in (world.made.memory.rename, *(step.renames for step in world.made.steps)) for old, new in some.items()}
+    renames = {
+        old: new for some in (world.made.state_update.rename, *(step.renames for step in world.made.steps)) for old, new in some.items()
+    }
     return {str(old): str(new) for old, new in renames.items()}.get(address, address)
 
 

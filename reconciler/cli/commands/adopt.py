@@ -134,7 +134,7 @@ def _check_free(state: State, address: Address, id: str | None, kind: str) -> No
 def _bound(plan: Plan, state: State, address: Address, id: str | None) -> Binding:
     """The binding that the planner would remember. Raises `Refused` where it would not adopt the object."""
     blocked = next((one for one in plan.blocked if one.address == address), None)
-    binding = plan.memory.bind.get(address) or state.bindings.get(address)
+    binding = plan.state_update.bind.get(address) or state.bindings.get(address)
     if binding is None or (id is not None and binding.id != id):
         what = f"no such object as {bare(id)} for {address}" if id is not None else f"no {address.kind} in {address.container}"
         reason = f"{address}: {blocked.reason}" if blocked is not None else f"there is {what}"

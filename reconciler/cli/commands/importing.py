@@ -231,8 +231,8 @@ def _adopt(
     from reconciler.cli import exits
     from reconciler.cli.wiring.connect import accounted, open_store, who
     from reconciler.plan import plan
-    from reconciler.plan.memory import remembered
     from reconciler.plan.prove import prove
+    from reconciler.plan.state_updates import remembered
 
     with (
         open_store(screen, options, project, service, create=True) as store,
@@ -241,7 +241,7 @@ def _adopt(
     ):
         state, kinds = journal.state(), kinds.sealed(store.digest_key())
         new_plan = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
-        journal.remember(**remembered(new_plan.memory))
+        journal.remember(**remembered(new_plan.state_update))
         journal.remember(places=new_plan.places)
         code = _tell(screen, options.project, new_plan, found)
         journal.finish(exit_code=code, summary={})
@@ -285,7 +285,7 @@ def _tell(screen: Screen, directory: Path, made: Plan, found: ImportedProject) -
     from reconciler.cli import exits
     from reconciler.report.words import count
 
-    files, objects = count(len(found.files), "file"), count(len(made.memory.bind), "object")
+    files, objects = count(len(found.files), "file"), count(len(made.state_update.bind), "object")
     screen.out(f"Wrote {files} to {near(directory)} and tracked {objects}.\n")
     _tell_missing(screen, found)
     differing = [str(step.address) for step in made.steps] + [f"{blocked.address}: {blocked.reason}" for blocked in made.blocked]

@@ -295,6 +295,6 @@ class ApplySession:
                 ),
             )  # fmt: skip
         self.signal = heard.number if stop.is_set() else None
-        if outcome.went_through and planned.plan.memory.rules is not None:
-            self.journal.remember_rules(planned.plan.memory.rules)
+        if outcome.went_through and planned.plan.state_update.rules is not None:
+            self.journal.remember_rules(planned.plan.state_update.rules)
         return outcome

@@ -15,8 +15,8 @@ from reconciler.plan.audience.disclosure import ReaderWindow
 from reconciler.plan.audience.openings import Opening
 from reconciler.plan.audience.readers import Access, Key, Objects
 from reconciler.plan.decisions import Draft, Removal
-from reconciler.plan.memory import is_protected
 from reconciler.plan.names import Names, named
+from reconciler.plan.state_updates import is_protected
 from reconciler.plan.warnings.consents import canonical, consent_to, consent_to_readers, consent_value
 from reconciler.resource import UNSET, Field, FieldRole, Kinds
 

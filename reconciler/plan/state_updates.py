@@ -15,7 +15,7 @@ from reconciler.plan.matching.renames import Former, carried
 from reconciler.resource import UNSET, FieldRole
 
 
-def memory(
+def state_update(
     desired: Desired,
     found: Matches,
     mine: Mapping[Address, Draft],
@@ -56,11 +56,11 @@ def memory(
     )
 
 
-def remembered(memory: StateUpdate) -> dict[str, Any]:
+def remembered(state_update: StateUpdate) -> dict[str, Any]:
     """What a journal is told of it. A journal forgets before it renames, so that it needs the old addresses of what is forgotten."""
-    before = {new: old for old, new in memory.rename.items()}
-    forget = [before.get(address, address) for address in memory.forget if address in before or address not in memory.rename]
-    return {"bind": memory.bind.values(), "forget": forget, "rename": memory.rename, "fulfilled": memory.fulfilled}
+    before = {new: old for old, new in state_update.rename.items()}
+    forget = [before.get(address, address) for address in state_update.forget if address in before or address not in state_update.rename]
+    return {"bind": state_update.bind.values(), "forget": forget, "rename": state_update.rename, "fulfilled": state_update.fulfilled}
 
 
 def _touched(
