@@ -36,15 +36,15 @@ async def look(
     old. `ordered`: objects whose place among their siblings counts too. `emptied`: objects that are read with all their contents.
     Raises `ServiceError` where the service refuses the token.
     """
-    one = _Look(reader, kinds, simulation, soon)
-    wave = [*one.some(objects, frozenset(ordered)), *(task for observed in emptied for task in one.inside(observed))]
+    survey = _ObjectSurvey(reader, kinds, simulation, soon)
+    wave = [*survey.some(objects, frozenset(ordered)), *(task for observed in emptied for task in survey.inside(observed))]
     while wave:
         await asyncio.gather(*wave)
-        wave = [*one.unseen(objects), *one.deeper(emptied)]
-    return one.actual()
+        wave = [*survey.unseen(objects), *survey.deeper(emptied)]
+    return survey.actual()
 
 
-class _Look(Survey):
+class _ObjectSurvey(Survey):
     """A survey that is told which objects to read."""
 
     def __init__(self, reader: Reader, kinds: Kinds, simulation: Simulation, soon: int) -> None:

@@ -47,10 +47,10 @@ async def verified(task: Task, answers: Answers, results: Mapping[int, StepResul
     except ServiceError as error:
         unread = tuple(address for address in written if address in state.bindings)
         return Verification(unverified=unread, notes=(f"what was written could not be read again: {error.message}",))
-    look = _Look(kinds, answers, state, actual)
+    read_back = _ReadBack(kinds, answers, state, actual)
     again = make_plan(kinds, replace(desired, access=()), state, actual, selection=selection)
-    edited = [one for address in written for one in look.written(address, written[address])]
-    unverified = tuple(address for address in written if look.unread(address))
+    edited = [one for address in written for one in read_back.written(address, written[address])]
+    unverified = tuple(address for address in written if read_back.unread(address))
     undone = {result.step.address for result in results.values() if result.status is not StepStatus.DONE}
     waiting = undone | set(task.plan.deferred) | {blocked.address for blocked in task.plan.blocked} | set(unverified)
     reported = {one.address for one in edited}
@@ -62,12 +62,12 @@ async def verified(task: Task, answers: Answers, results: Mapping[int, StepResul
             continue
         if step.address in waiting:
             continue
-        edits = list(look.meanwhile(step))
+        edits = list(read_back.meanwhile(step))
         reported |= {edit.address for edit in edits}
         consequences |= {step.id} if edits else set()
         edited += edits
         leftover += [] if edits or step.address in leftover else [step.address]
-    task.journal.note_seen(look.learned(reported))
+    task.journal.note_seen(read_back.learned(reported))
     unreported = set(state.bindings) - reported - undone - set(answers.unseen)
     task.journal.remember(bind=[binding for binding in again.state_update.bind.values() if binding.address in unreported])
     return Verification(tuple(edited), tuple(leftover), unverified)
@@ -92,7 +92,7 @@ def _written(results: Mapping[int, StepResult]) -> dict[Address, set[str]]:
     return found
 
 
-class _Look:
+class _ReadBack:
     """The reading after a run, beside what should be there."""
 
     def __init__(self, kinds: Kinds, answers: Answers, state: State, actual: Actual) -> None:

@@ -30,15 +30,15 @@ async def roots(reader: Reader, kinds: Kinds) -> tuple[Mapping[str, Any], ...]:
 
 async def read_all(reader: Reader, kinds: Kinds, ids: Sequence[str]) -> Actual:
     """Everything below the roots with these ids. Raises `ServiceError` where the service refuses the token, or is another service."""
-    census = _Census(reader, kinds, ids)
-    while tasks := census.next_wave():
+    survey = _EverythingSurvey(reader, kinds, ids)
+    while tasks := survey.next_wave():
         await asyncio.gather(*tasks)
-        census.fail_early()
-        await look_for_roots(census)
-    return census.actual()
+        survey.fail_early()
+        await look_for_roots(survey)
+    return survey.actual()
 
 
-class _Census(Survey):
+class _EverythingSurvey(Survey):
     """A survey that nobody's YAML limits."""
 
     def __init__(self, reader: Reader, kinds: Kinds, ids: Sequence[str]) -> None:

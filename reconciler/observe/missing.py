@@ -24,10 +24,10 @@ PAUSE: Final = 1.0  # seconds between two listings that must agree
 
 async def look_again(survey: Survey, suspects: Mapping[Address, Binding]) -> None:
     """Read once more what seems to be gone; what is not missing again, or cannot be told, is no longer absent in `survey`."""
-    await _Look(survey, suspects).all()
+    await _Suspects(survey, suspects).all()
 
 
-class _Look:
+class _Suspects:
     def __init__(self, survey: Survey, suspects: Mapping[Address, Binding]) -> None:
         self.survey, self.suspects = survey, suspects
         self.found = survey.matched()

@@ -18,7 +18,7 @@ from reconciler.plan.names import Names
 from reconciler.plan.siblings.positions import Sibling, current_positions, strangers
 from reconciler.plan.transfers.batches import Batch, batches, each_once
 from reconciler.plan.transfers.carried import carried
-from reconciler.plan.transfers.obstacles import outlook
+from reconciler.plan.transfers.obstacles import transfer_obstacles
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import Kind, Kinds
 
@@ -36,10 +36,10 @@ def transferred(world: World, matches: Matches, decide: Decide) -> tuple[World, 
         coming = carried(world.kinds, actual, allowed)
         world = replace(world, actual=coming.actual, carried=coming, batches=_batches(world.kinds, actual, allowed))
         decisions = decide(world, allowed)
-        found = outlook(world, decisions, actual)
-        new = {address: blocked for address, blocked in found.held.items() if address not in held}
+        obstacles = transfer_obstacles(world, decisions, actual)
+        new = {address: blocked for address, blocked in obstacles.held.items() if address not in held}
         if not new:
-            ready = [replace(decisions.drafts[root], behind=behind) for root, behind in found.behind.items()]
+            ready = [replace(decisions.drafts[root], behind=behind) for root, behind in obstacles.behind.items()]
             return world, replace(decisions.changed(ready), unsettled=waiting)
         held |= new
 
