@@ -15,11 +15,11 @@ from reconciler.state import Journal
 
 def take_in(kinds: Kinds, journal: Journal) -> tuple[str, ...]:
     """Write down what an earlier run kept, then remove it. May be interrupted: what was written down already is passed over."""
-    kept = journal.kept()
-    if not kept:
+    endings = journal.unsaved_endings()
+    if not endings:
         return ()
     notes = []
-    for run, ending in kept:
+    for run, ending in endings:
         state = journal.state()
         intent = next((one for one in state.intents if (one.id, one.run) == (ending.intent, run)), None)
         bound = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
@@ -28,7 +28,7 @@ def take_in(kinds: Kinds, journal: Journal) -> tuple[str, ...]:
         bind = tuple(_whole(kinds, intent, one, state.bindings.get(one.address)) for one in ending.bind)
         journal.settle([replace(ending, bind=bind)])
         notes.append(f"{intent.address}: {intent.verb} {ending.status}, as recorded next to the project by the earlier run")
-    journal.discard_kept()
+    journal.discard_unsaved_endings()
     return tuple(notes)
 
 

@@ -116,7 +116,7 @@ def holder(kind: Kind, declared: Declared | None, binding: Binding | None, ids: 
     return value if isinstance(value, str | Address) else None
 
 
-def unborn(value: Any) -> Iterable[Address]:
+def unresolved_addresses(value: Any) -> Iterable[Address]:
     """The references of a request form that have no id yet."""
     if type(value) in _PLAIN:
         return
@@ -126,11 +126,11 @@ def unborn(value: Any) -> Iterable[Address]:
         case Mapping():
             for part in value.values():
                 if type(part) not in _PLAIN:
-                    yield from unborn(part)
+                    yield from unresolved_addresses(part)
         case list() | tuple():
             for part in value:
                 if type(part) not in _PLAIN:
-                    yield from unborn(part)
+                    yield from unresolved_addresses(part)
 
 
 def outside(value: Any) -> Iterable[Foreign]:

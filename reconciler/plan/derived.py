@@ -104,7 +104,7 @@ def derived_fields(draft: Draft | Removal) -> list[Field]:
     return [declared_field for declared_field in draft.kind.fields.values() if declared_field.derived is not None]
 
 
-def underived(world: World, decisions: Decisions) -> Decisions:
+def pending_derivations(world: World, decisions: Decisions) -> Decisions:
     """Create nothing from a value that is still to change and cannot change in this run: what is derived would stay wrong."""
     mine, _ = decisions.of_this_run()
     drafts = {**decisions.drafts, **mine}

@@ -17,12 +17,12 @@ from reconciler.plan.audience.disclosure import Disclosure, disclosure
 from reconciler.plan.cascades import unmanaged_cascades
 from reconciler.plan.changes import blockages, changes, departures, differing, moved_outside, remarks, unmanaged
 from reconciler.plan.decisions import Draft, Removal
-from reconciler.plan.derived import Derivation, derivations, staying, suffixed, underived
+from reconciler.plan.derived import Derivation, derivations, pending_derivations, staying, suffixed
 from reconciler.plan.drafts.declared import declared
 from reconciler.plan.drafts.undeclared import replaced_objects, undeclared
 from reconciler.plan.matching.identity import identified
 from reconciler.plan.matching.matches import Matches
-from reconciler.plan.matching.renames import called_today
+from reconciler.plan.matching.renames import current_addresses
 from reconciler.plan.names import Names
 from reconciler.plan.passes.contents import contents
 from reconciler.plan.passes.expectations import expectations
@@ -60,7 +60,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     last_admin,  # an organization keeps its admins
     second_run,  # what the service rearranges waits for a second run
     targets,  # the run is limited to what people selected
-    underived,  # nothing is created from a value that is still to change
+    pending_derivations,  # nothing is created from a value that is still to change
     expectations,  # what the service derives must be what the YAML expects
     waits,  # what needs something blocked waits for it
 )
@@ -91,7 +91,7 @@ def plan(
     already. The same inputs give the same plan, to the byte.
     """
     matches = identified(kinds, desired, state, actual) if matches is None else matches
-    desired = replace(desired, removed=called_today(desired.removed, matches.former))
+    desired = replace(desired, removed=current_addresses(desired.removed, matches.former))
     patterns = tuple(Glob.parse(text) for text in allow_replace)
     world = World(kinds, desired, matches.former.state, actual, selection or Selection(), patterns)
     world, decisions = transferred(world, matches, decide)

@@ -55,7 +55,7 @@ class RunEffect:
         return "restored" if self.restored else "created"
 
 
-def past(kinds: Kinds, entries: Iterable[JournalEntry]) -> dict[Address, RunEffect]:
+def run_effects(kinds: Kinds, entries: Iterable[JournalEntry]) -> dict[Address, RunEffect]:
     """What the run of these entries did, by address; what has a kind that is not known any more is left out."""
     changes: dict[Address, RunEffect] = {}
 

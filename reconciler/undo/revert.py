@@ -23,7 +23,7 @@ from reconciler.undo.current import arranged
 from reconciler.undo.dependents import used_by
 from reconciler.undo.effects import Cannot, RunEffect
 from reconciler.undo.result import Inverse
-from reconciler.undo.rows import beside, put_back, standing, uncircled
+from reconciler.undo.rows import beside, put_back, remove_cycles, standing
 from reconciler.undo.snapshot import NOWHERE, ObservedObject, things
 from reconciler.undo.tracking import bound_again, turned_back
 from reconciler.undo.transfers import given_back, to_their_roots, under_former_addresses
@@ -77,7 +77,7 @@ class _Undoing:
                 self._changed(item, known[address])
             elif address not in known and item.deleted is None and not item.cascaded:
                 self._lost_sight_of(item)
-        for address, parent in uncircled(self.places, standing(known)):
+        for address, parent in remove_cycles(self.places, standing(known)):
             self._say(address, f"was in {parent}, which is now inside it; it was not moved")
         self._keep_what_is_used(known)
         for address, thing in restored.items():

@@ -76,7 +76,7 @@ class _ChangingRow:
         self.siblings.insert(address, self._at, after=True)
 
 
-def uncircled(places: dict[Address, SiblingPosition], rows: Mapping[Address, Collection[Address]]) -> Iterator[tuple[Address, Address]]:
+def remove_cycles(places: dict[Address, SiblingPosition], rows: Mapping[Address, Collection[Address]]) -> Iterator[tuple[Address, Address]]:
     """Take out of the places what would then stand within itself; each with the parent it would have had. `rows`: how all stands now."""
     now = {address: parent for parent, row in rows.items() for address in row}
     parents = now | {moved: position.parent for moved, position in places.items()}

@@ -12,7 +12,7 @@ from reconciler.plan import Selection, match, plan
 from reconciler.plan.prove import carried_out
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.state.tables.turns import turned
-from reconciler.undo import inverse, living, past, wants_again
+from reconciler.undo import inverse, living, run_effects, wants_again
 from tests.growth.scenes import NOW, Scene
 
 
@@ -64,7 +64,7 @@ class Undoing:
     def undo(self) -> Plan:
         """All that `undo` works out: what to read, what to want, the plan, and the lines that would repeat the run."""
         project, state, actual = self.project, self.state, self.actual
-        done = past(kinds(), self.entries)
+        done = run_effects(kinds(), self.entries)
         living(kinds(), project, state, done, self.turns)
         found = inverse(kinds(), project, state, actual, done, self.turns, ever=())
         made = plan(kinds(), found.desired, state, actual, selection=Selection(only=found.only))

@@ -224,7 +224,7 @@ class ApplySession:
         """Settle what earlier runs left open; a sentence for each."""
         from reconciler.apply.recover import recover
 
-        if not self.journal.open_intents() and not self.journal.kept():
+        if not self.journal.open_intents() and not self.journal.unsaved_endings():
             return ()
         lasting = self.service.lasting(self.project)
         with self.narration.phase("Resolving requests in doubt"):

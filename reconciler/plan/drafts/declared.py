@@ -12,7 +12,7 @@ from dataclasses import replace
 from reconciler.address import Address
 from reconciler.model import Declared, Desired, waiting
 from reconciler.model.choices import choices
-from reconciler.model.codec import unborn, wanted
+from reconciler.model.codec import unresolved_addresses, wanted
 from reconciler.plan.decisions import Draft
 from reconciler.plan.drafts.existing import compared
 from reconciler.plan.drafts.facts import DraftFacts
@@ -51,7 +51,7 @@ def parents(desired: Desired, declared: Declared) -> Iterator[Address]:
 
 def needed(declared: Declared) -> set[Address]:
     """The addresses that must exist before a resource can be created: its container, its parent, and what it refers to."""
-    addresses = {*unborn(list(declared.values.values())), declared.parent, declared.address.container}
+    addresses = {*unresolved_addresses(list(declared.values.values())), declared.parent, declared.address.container}
     return {address for address in addresses if address is not None and address != declared.address}
 
 
@@ -71,10 +71,10 @@ def _draft(facts: DraftFacts, declared: Declared, drafts: Mapping[Address, Draft
     matches, state, address = facts.matches, facts.world.state, declared.address
     kind = facts.world.kinds[declared.kind]
     binding = None if address in matches.recreated else matches.binding(address)  # what is tracked is another object, and gone
-    hindered = matches.former.hindered(address, parents(facts.world.desired, declared))
+    blocker = matches.former.rename_blocker(address, parents(facts.world.desired, declared))
     draft = Draft(address, kind, declared, wanted(kind, declared, facts.known), binding=binding)
-    if hindered is not None:
-        draft = replace(draft, blocked=replace(hindered, address=address, source=hindered.source or declared.source))
+    if blocker is not None:
+        draft = replace(draft, blocked=replace(blocker, address=address, source=blocker.source or declared.source))
     elif address in matches.blocked:
         draft = replace(draft, blocked=matches.blocked[address])
     elif address in facts.doubtful:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from reconciler.address import bare
 from reconciler.model import Blocked
-from reconciler.model.codec import unborn
+from reconciler.model.codec import unresolved_addresses
 from reconciler.plan.decisions import Adopt, Draft, Keep, Restore, Transfer
 from reconciler.plan.drafts.corrections import Correction, correction_of, explained
 from reconciler.plan.drafts.diff import FieldDifference, differences
@@ -130,7 +130,7 @@ def _without_field(draft: Draft, difference: FieldDifference, reason: str, remed
 def _unread(facts: DraftFacts, draft: Draft, difference: FieldDifference) -> str | None:
     """What could not be read of what a field refers to; None where all was."""
     unknown, field = facts.matches.unknown, difference.field
-    referred = next((address for address in unborn(draft.declared.values.get(field.name)) if address in unknown), None)
+    referred = next((address for address in unresolved_addresses(draft.declared.values.get(field.name)) if address in unknown), None)
     if referred is not None:
         return f"{referred} could not be read: {unknown[referred]}"
     to, within = field.to or "", draft.observed.within.values() if draft.observed is not None else ()

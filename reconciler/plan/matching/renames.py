@@ -58,7 +58,7 @@ class Former:
         root = self.today.get(old.root, self.state.fulfilled.get(old.root, old.root))
         return root if root != address.root else None
 
-    def hindered(self, address: Address, parents: Iterable[Address]) -> Blocked | None:
+    def rename_blocker(self, address: Address, parents: Iterable[Address]) -> Blocked | None:
         """Why nothing is done at an address: it, or one of its parents, has a rename that cannot happen."""
         if not self.refused:
             return None
@@ -145,7 +145,7 @@ def carried(address: Address, moves: Mapping[Address, Address]) -> Address:
     return address
 
 
-def called_today(removed: Mapping[Address, Removed], former: Former) -> dict[Address, Removed]:
+def current_addresses(removed: Mapping[Address, Removed], former: Former) -> dict[Address, Removed]:
     """`removed` under today's addresses: what it names may have been in a container that has another name now."""
     result: dict[Address, Removed] = {}
     for address, removal in removed.items():

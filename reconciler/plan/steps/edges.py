@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reconciler.address import Address
 from reconciler.model import Observed
-from reconciler.model.codec import ids_in, unborn
+from reconciler.model.codec import ids_in, unresolved_addresses
 from reconciler.plan.decisions import Draft, Removal, Transfer
 from reconciler.plan.derived import Derivation, Level, level
 from reconciler.plan.steps.graph import Acyclic, Cycle
@@ -53,10 +53,14 @@ def _graph(whole: Sketches) -> tuple[dict[int, set[int]], dict[int, tuple[int, i
 
 def _needs(whole: Sketches, index: int, sketch: StepSketch, draft: Draft) -> None:
     needed: set[Address] = {part for part in sketch.path if isinstance(part, Address)}
-    needed.update(unborn(sketch.body), unborn(sketch.writes), unborn([draft.declared.values.get(name) for name in sketch.writes]))
+    needed.update(
+        unresolved_addresses(sketch.body),
+        unresolved_addresses(sketch.writes),
+        unresolved_addresses([draft.declared.values.get(name) for name in sketch.writes]),
+    )
     seed = draft.kind.seed
     if seed is not None and sketch.verb.copies == seed.name:
-        needed |= set(unborn(draft.declared.values.get(seed.name)))
+        needed |= set(unresolved_addresses(draft.declared.values.get(seed.name)))
     if index not in (whole.makers.get(draft.address), whole.transfers.get(draft.address)):
         needed.add(draft.address)
     if index == whole.transfers.get(draft.address):

@@ -45,7 +45,7 @@ def parent(kind: Kind, observed: Observed) -> Key | None:
     return (str(kind.inside.to), held) if kind.inside is not None and isinstance(held, str) else None
 
 
-def landed(kinds: Kinds, observed: Observed, container: str, *, top: bool) -> Observed:
+def in_container(kinds: Kinds, observed: Observed, container: str, *, top: bool) -> Observed:
     """An object as its new container shows it; `top`: it is at the top of that."""
     kind = kinds[observed.kind]
     values = {**observed.values, kind.inside.name: None} if kind.inside is not None and top else observed.values
@@ -84,7 +84,7 @@ class _Carrying:
                 observed = self.actual.find(*inner)
                 if observed is None or self._destination(inner) != self.target[key]:
                     continue
-                objects[inner[0]][inner[1]] = landed(self.kinds, observed, self.target[key], top=inner == key)
+                objects[inner[0]][inner[1]] = in_container(self.kinds, observed, self.target[key], top=inner == key)
                 if inner != key and inner in self.address and self._brought(inner):
                     root_of[self.address[inner]] = address
         return Carried(replace(self.actual, objects=objects), roots, root_of)
