@@ -14,9 +14,11 @@ from reconciler.plan.world import Rearrangement
 from reconciler.resource import Kinds
 
 
-def unmanaged_cascades(kinds: Kinds, actual: Actual, gone: Mapping[Address, Removal], changing: Collection[Rearrangement]) -> list[Change]:
+def unmanaged_cascades(
+    kinds: Kinds, actual: Actual, removals: Mapping[Address, Removal], changing: Collection[Rearrangement]
+) -> list[Change]:
     """One delete for each unmanaged object in what is deleted, at whatever depth."""
-    deleted = {(removal.kind.name, removal.id): removal for removal in gone.values() if removal.deletes}
+    deleted = {(removal.kind.name, removal.id): removal for removal in removals.values() if removal.deletes}
     if not deleted:
         return []
     stays = {(rearrangement.kind.name, rearrangement.keeper_id, name) for rearrangement in changing for name in rearrangement.names}

@@ -20,11 +20,15 @@ from reconciler.resource import UNSET, FieldRole, Kinds
 
 
 def changes(
-    desired: Desired, mine: Mapping[Address, Draft], rows: Collection[SiblingRow], names: Names, derived: Mapping[Address, Derivation] = {}
+    desired: Desired,
+    drafts: Mapping[Address, Draft],
+    rows: Collection[SiblingRow],
+    names: Names,
+    derived: Mapping[Address, Derivation] = {},
 ) -> list[Change]:
     moved = {move.item: row for row in rows for move in row.moving()}
     found = []
-    for draft in mine.values():
+    for draft in drafts.values():
         if not draft.active:
             continue
         row = moved.get(draft.address)
@@ -59,9 +63,9 @@ def changes(
     return found
 
 
-def remarks(mine: Mapping[Address, Draft]) -> tuple[str, ...]:
+def remarks(drafts: Mapping[Address, Draft]) -> tuple[str, ...]:
     """What differs and cannot be mended: one sentence each, for the reader; nothing is pending for it."""
-    active = [draft for draft in mine.values() if draft.active]
+    active = [draft for draft in drafts.values() if draft.active]
     return tuple(
         f"{draft.address}: {difference.field.name} {difference.note}"
         for draft in active
@@ -70,11 +74,11 @@ def remarks(mine: Mapping[Address, Draft]) -> tuple[str, ...]:
     )
 
 
-def differing(mine: Mapping[Address, Draft], names: Names) -> dict[Address, tuple[Delta, ...]]:
+def differing(drafts: Mapping[Address, Draft], names: Names) -> dict[Address, tuple[Delta, ...]]:
     """Every field of an existing object that is not as declared, whether a request mends it or not."""
     return {
         draft.address: tuple(_delta(draft, deviation, names) for deviation in draft.deviations)
-        for draft in mine.values()
+        for draft in drafts.values()
         if draft.deviations and not draft.is_restored
     }
 
@@ -159,9 +163,9 @@ def _spots(draft: Draft, row: SiblingRow | None, names: Names) -> tuple[SiblingS
     return SiblingSpot(here, row.behind_now.get(draft.address) if row else None), after
 
 
-def departures(gone: Mapping[Address, Removal]) -> list[Change]:
+def departures(removals: Mapping[Address, Removal]) -> list[Change]:
     found = []
-    for removal in gone.values():
+    for removal in removals.values():
         if not removal.active or removal.replaces is not None:
             continue
         reason = removal.reason
@@ -180,10 +184,10 @@ def departures(gone: Mapping[Address, Removal]) -> list[Change]:
     return sorted(found, key=lambda change: (change.actions, change.address))
 
 
-def blockages(mine: Mapping[Address, Draft], gone: Mapping[Address, Removal]) -> tuple[Blocked, ...]:
-    blocked_resources = [draft.blocked for draft in mine.values() if draft.blocked is not None]
-    blocked_resources += [blocked for draft in mine.values() if draft.blocked is None for _, blocked in draft.partly]
-    blocked_resources += [removal.blocked for removal in gone.values() if removal.blocked is not None]
+def blockages(drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]) -> tuple[Blocked, ...]:
+    blocked_resources = [draft.blocked for draft in drafts.values() if draft.blocked is not None]
+    blocked_resources += [blocked for draft in drafts.values() if draft.blocked is None for _, blocked in draft.partly]
+    blocked_resources += [removal.blocked for removal in removals.values() if removal.blocked is not None]
     return tuple(blocked_resources)
 
 

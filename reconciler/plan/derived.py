@@ -106,15 +106,15 @@ def derived_fields(draft: Draft | Removal) -> list[Field]:
 
 def pending_derivations(world: World, decisions: Decisions) -> Decisions:
     """Create nothing from a value that is still to change and cannot change in this run: what is derived would stay wrong."""
-    mine, _ = decisions.of_this_run()
-    drafts = {**decisions.drafts, **mine}
-    for address in mine:
+    run_drafts, _ = decisions.of_this_run()
+    drafts = {**decisions.drafts, **run_drafts}
+    for address in run_drafts:
         for source in pending_sources(drafts, drafts[address]) if drafts[address].active else ():
-            if source in mine and drafts[source].active:
+            if source in run_drafts and drafts[source].active:
                 continue
             draft = _without_source(drafts[address], drafts[source])
             drafts[address] = draft
-            parent = drafts.get(draft.created_with) if draft.created_with in mine else None
+            parent = drafts.get(draft.created_with) if draft.created_with in run_drafts else None
             if parent is not None and parent.active and draft.blocked is not None:
                 drafts[parent.address] = replace(parent, blocked=waiting(parent.address, draft.blocked, parent.declared.source))
     return replace(decisions, drafts=drafts)
@@ -137,18 +137,18 @@ def derivations(
     actual: Actual,
     ids: Mapping[Address, str],
     drafts: Mapping[Address, Draft],
-    mine: Mapping[Address, Draft],
+    run_drafts: Mapping[Address, Draft],
     removals: Mapping[Address, Removal],
 ) -> dict[Address, Derivation]:
-    """What the created objects get, by address, in the order of their creation. `drafts`: all; `mine` and `removals`: of this run."""
+    """What the created objects get, by address, in the order of their creation. `drafts`: all; `run_drafts` and `removals`: of this run."""
     born: dict[tuple[str, Level], list[Draft]] = defaultdict(list)
-    for draft in mine.values():
+    for draft in run_drafts.values():
         if draft.is_new and draft.active:
             for declared_field in derived_fields(draft):
                 born[declared_field.name, level(draft, now=False)].append(draft)
     if not born:
         return {}
-    everyone = _Everyone(kinds, actual, ids, drafts, mine, removals)
+    everyone = _Everyone(kinds, actual, ids, drafts, run_drafts, removals)
     made: dict[Address, Derivation] = {}
     for (name, where), created in born.items():
         made.update(_level(everyone, where, kinds[where[0]].fields[name], created))
@@ -181,15 +181,15 @@ class _Everyone:
         actual: Actual,
         ids: Mapping[Address, str],
         drafts: Mapping[Address, Draft],
-        mine: Mapping[Address, Draft],
+        run_drafts: Mapping[Address, Draft],
         removals: Mapping[Address, Removal],
     ) -> None:
-        self.kinds, self.actual, self.drafts, self.mine = kinds, actual, drafts, mine
+        self.kinds, self.actual, self.drafts, self.run_drafts = kinds, actual, drafts, run_drafts
         self.leaving = {(removal.kind.name, removal.id): removal for removal in removals.values() if removal.deletes}
         self.holding = {(draft.kind.name, draft.id): draft for draft in drafts.values() if draft.id is not None}
         self.mentioned = {
             text
-            for draft in mine.values()
+            for draft in run_drafts.values()
             if draft.active
             for difference in draft.sendable
             if difference.before is not UNSET
@@ -221,7 +221,7 @@ class _Everyone:
             change = next((difference for difference in draft.sendable if difference.field is one), None) if draft is not None else None
             if removal is not None:
                 leaving.append((value, removal))
-            elif draft is not None and change is not None and draft.active and draft.address in self.mine:
+            elif draft is not None and change is not None and draft.active and draft.address in self.run_drafts:
                 row.freed[value].append(draft.address)
                 row.taken[str(change.after)] = str(draft.address)
             else:
@@ -253,8 +253,8 @@ def _level(everyone: _Everyone, where: Level, one: Field, created: Iterable[Draf
         yield draft.address, Derivation(
             field=one, derived=derived, value=value, source=source if isinstance(source, Address) else None, shown=written is UNSET,
             plain=plain, taken=taken,
-            behind=tuple(at for at in behind if at in everyone.mine), after=tuple(at for at in behind if at not in everyone.mine),
-            refused=refused,
+            behind=tuple(at for at in behind if at in everyone.run_drafts),
+            after=tuple(at for at in behind if at not in everyone.run_drafts), refused=refused,
         )  # fmt: skip
         if plain:
             row.last[plain] = draft.address
@@ -283,7 +283,7 @@ def suffixed(drafts: Mapping[Address, Draft], made: Mapping[Address, Derivation]
     return refused + taken
 
 
-def staying(drafts: Mapping[Address, Draft], mine: Mapping[Address, Draft]) -> list[str]:
+def staying(drafts: Mapping[Address, Draft], run_drafts: Mapping[Address, Draft]) -> list[str]:
     """A sentence for each value that does not follow although this plan changes what it was derived from."""
     notes = []
     for draft in drafts.values():
@@ -294,7 +294,7 @@ def staying(drafts: Mapping[Address, Draft], mine: Mapping[Address, Draft]) -> l
             if draft.wants.get(declared_field.name, UNSET) is not UNSET or not isinstance(now, str) or declared_field.derived is None:
                 continue
             source = source_of(declared_field.derived, draft)
-            other = mine.get(source) if isinstance(source, Address) else None
+            other = run_drafts.get(source) if isinstance(source, Address) else None
             change = (
                 next((difference for difference in other.sendable if difference.field.name == declared_field.derived.field), None)
                 if other and other.active

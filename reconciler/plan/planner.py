@@ -230,14 +230,16 @@ def _deferred(*entries: Draft | Removal) -> dict[Address, str]:
 
 def _outside(world: World, decisions: Decisions, names: Names) -> int:
     """How many addresses that this run leaves alone have something pending, or something that cannot be done."""
-    mine, gone = decisions.of_this_run()
-    drafts = {address: draft for address, draft in decisions.drafts.items() if address not in mine}
-    removals = {address: removal for address, removal in decisions.removals.items() if address not in gone and removal.replaces is None}
+    run_drafts, run_removals = decisions.of_this_run()
+    drafts = {address: draft for address, draft in decisions.drafts.items() if address not in run_drafts}
+    removals = {
+        address: removal for address, removal in decisions.removals.items() if address not in run_removals and removal.replaces is None
+    }
     rows = arrange(decisions.drafts, decisions.drafts)
     pending = {change.address for change in (*changes(world.desired, drafts, rows, names), *departures(removals))}
     stuck: list[Draft | Removal] = [*drafts.values(), *removals.values()]
     pending |= {entry.address for entry in stuck if not entry.active}
-    return len(pending - mine.keys() - gone.keys())
+    return len(pending - run_drafts.keys() - run_removals.keys())
 
 
 def _places(rows: Collection[SiblingRow]) -> dict[Address, SiblingPlace]:

@@ -17,9 +17,9 @@ from reconciler.resource import UNSET, FieldRole
 
 def state_update(
     desired: Desired,
-    found: Matches,
-    mine: Mapping[Address, Draft],
-    gone: Mapping[Address, Removal],
+    matches: Matches,
+    drafts: Mapping[Address, Draft],
+    removals: Mapping[Address, Removal],
     *,
     whole: bool,
     waiting: Collection[Address] = (),
@@ -32,27 +32,27 @@ def state_update(
     bind: dict[Address, Binding] = {}
     carried_later: dict[Address, Binding] = {}
     forget: set[Address] = set()
-    later = {found.former.moves[old] for old in waiting if old in found.former.moves}
-    for draft in mine.values():
+    later = {matches.former.moves[old] for old in waiting if old in matches.former.moves}
+    for draft in drafts.values():
         if draft.blocked is not None or (draft.declared.implied and draft.binding is None):
             continue
         if draft.observed is not None and draft.id is not None:
-            binding = _remembered(desired, draft, Origin.RECOVERED if (draft.kind.name, draft.id) in found.late else Origin.ADOPTED)
+            binding = _remembered(desired, draft, Origin.RECOVERED if (draft.kind.name, draft.id) in matches.late else Origin.ADOPTED)
             if draft.address in later:
                 carried_later[draft.address] = binding
-            elif binding != found.binding(draft.address):
+            elif binding != matches.binding(draft.address):
                 bind[draft.address] = binding
-    for removal in gone.values():
+    for removal in removals.values():
         if removal.replaces is not None and removal.blocked is None and removal.binding is not None:
             forget.add(removal.replaces)
             bind[removal.address] = replace(removal.binding, address=removal.address, protected=False, place=None)
         elif removal.active and not removal.delete:
             forget.add(removal.address)
-    rename = found.former.moves if whole else _touched(desired, found.former, mine, gone)
+    rename = matches.former.moves if whole else _touched(desired, matches.former, drafts, removals)
     rename = {old: new for old, new in rename.items() if old not in waiting} if waiting else rename
-    fulfilled = _fulfilled(found, rename, mine, whole=whole, waiting=waiting)
+    fulfilled = _fulfilled(matches, rename, drafts, whole=whole, waiting=waiting)
     return StateUpdate(
-        bind, frozenset(forget), rename, None if fulfilled == found.former.before.fulfilled else fulfilled, carried=carried_later
+        bind, frozenset(forget), rename, None if fulfilled == matches.former.before.fulfilled else fulfilled, carried=carried_later
     )
 
 
@@ -64,14 +64,14 @@ def remembered(state_update: StateUpdate) -> dict[str, Any]:
 
 
 def _touched(
-    desired: Desired, former: Former, mine: Mapping[Address, Draft], gone: Mapping[Address, Removal]
+    desired: Desired, former: Former, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]
 ) -> dict[Address, Address]:  # fmt: skip
     """The renames that a run needs which is about some addresses only: those of what it is about, with all that changes with them."""
     if not former.moves:
         return {}
-    about = {*mine, *gone}
-    for address in (*mine, *gone):
-        about.update(parents(desired, mine[address].declared) if address in mine else address.containers)
+    about = {*drafts, *removals}
+    for address in (*drafts, *removals):
+        about.update(parents(desired, drafts[address].declared) if address in drafts else address.containers)
     group = {address: address for address in former.moves}
 
     def leader(address: Address) -> Address:
@@ -79,9 +79,9 @@ def _touched(
             address = group[address]
         return address
 
-    def join(one: Address, other: Address | None) -> None:
+    def join(member: Address, other: Address | None) -> None:
         if other in group:
-            group[leader(one)] = leader(other)
+            group[leader(member)] = leader(other)
 
     for old, new in former.moves.items():
         join(old, next((container for container in old.containers if container in former.moves), None))
@@ -91,23 +91,23 @@ def _touched(
 
 
 def _fulfilled(
-    found: Matches, rename: Mapping[Address, Address], mine: Mapping[Address, Draft], *, whole: bool, waiting: Collection[Address]
+    matches: Matches, rename: Mapping[Address, Address], drafts: Mapping[Address, Draft], *, whole: bool, waiting: Collection[Address]
 ) -> Mapping[Address, Address]:  # fmt: skip
     """The renames of the YAML that have had their effect when these are done.
 
     What renamed a resource that is blocked now is kept where its line is gone: with the former files, it must not take effect again.
     """
-    former = found.former
+    former = matches.former
     done = {carried(old, rename): carried(new, rename) for old, new in former.before.fulfilled.items()}
     if whole:
         pending = {former.followed[old] for old in waiting if old in former.followed}
-        blocked = {*found.blocked, *(address for address, draft in mine.items() if draft.blocked is not None)}
+        blocked = {*matches.blocked, *(address for address, draft in drafts.items() if draft.blocked is not None)}
         tracked = former.before.bindings.keys() | former.state.bindings.keys() if blocked and done else ()
         kept = {old: new for old, new in done.items() if not blocked.isdisjoint((old, new)) and new in tracked}
         return {**kept, **{line: new for line, new in former.renames.items() if line not in pending}}
     undone = {line for old, line in former.followed.items() if old in former.moves and old not in rename}
     followed = {line for old, line in former.followed.items() if old in rename}
-    return done | {line: new for line, new in former.renames.items() if line in followed or (new in mine and line not in undone)}
+    return done | {line: new for line, new in former.renames.items() if line in followed or (new in drafts and line not in undone)}
 
 
 def _remembered(desired: Desired, draft: Draft, origin: Origin) -> Binding:

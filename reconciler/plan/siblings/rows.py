@@ -71,11 +71,11 @@ def arrange(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tup
             lists[(draft.declared.parent, draft.declared.section)].append(draft)
     members, rows, turns = frozenset(chosen), [], _turns(drafts)
     for (parent, _), siblings in lists.items():
-        mine = {draft.address for draft in siblings if draft.address in members}
-        if len(mine) == len(siblings):
-            rows.append(_row(parent, siblings, mine, turns))
-        elif mine:
-            rows.append(_partly(parent, siblings, mine, turns))
+        movable = {draft.address for draft in siblings if draft.address in members}
+        if len(movable) == len(siblings):
+            rows.append(_row(parent, siblings, movable, turns))
+        elif movable:
+            rows.append(_partly(parent, siblings, movable, turns))
     return tuple(rows)
 
 
@@ -103,40 +103,40 @@ def _turns(drafts: Mapping[Address, Draft]) -> dict[Address, int]:
     return turns
 
 
-def _partly(parent: Address | None, siblings: Sequence[Draft], mine: Collection[Address], turns: Mapping[Address, int]) -> SiblingRow:
+def _partly(parent: Address | None, siblings: Sequence[Draft], movable: Collection[Address], turns: Mapping[Address, int]) -> SiblingRow:
     """A row of which only some siblings are meant: each of those goes behind the one it follows in the YAML, if it is not there already.
 
     Where that would move one that is not meant (only some kinds can be named as neighbours), they stay, and newcomers go to the end.
     """
-    fixed = [draft for draft in siblings if draft.address not in mine and _is_there(draft)]
+    fixed = [draft for draft in siblings if draft.address not in movable and _is_there(draft)]
     there = {draft.address for draft in fixed}
     behind: dict[Address | None, list[Draft]] = defaultdict(list)
     previous: Address | None = None
     for draft in siblings:
         if draft.address in there:
             previous = draft.address
-        elif draft.address in mine and draft.active:
+        elif draft.address in movable and draft.active:
             behind[previous].append(draft)
     stands = standing(fixed, str(parent or ""))
     order = [*behind[None], *(draft for there_already in stands for draft in (there_already, *behind[there_already.address]))]
-    for forced in (frozenset[Address](), frozenset(mine)):
-        row = _row(parent, order, mine, turns, forced)
-        if {move.item for move in row.moving()} <= set(mine):
+    for forced in (frozenset[Address](), frozenset(movable)):
+        row = _row(parent, order, movable, turns, forced)
+        if {move.item for move in row.moving()} <= set(movable):
             return row
-    shown = [draft for draft in siblings if draft.active or draft.address not in mine]
+    shown = [draft for draft in siblings if draft.active or draft.address not in movable]
     stay = standing([draft for draft in shown if _is_there(draft)], str(parent or ""))
     staying = {draft.address for draft in stay}
-    return _row(parent, [*stay, *(draft for draft in shown if draft.address not in staying and draft.address in mine)], mine, turns)
+    return _row(parent, [*stay, *(draft for draft in shown if draft.address not in staying and draft.address in movable)], movable, turns)
 
 
 def _row(
     parent: Address | None,
     siblings: Sequence[Draft],
-    mine: Collection[Address],
+    movable: Collection[Address],
     turns: Mapping[Address, int],
     forced: Collection[Address] = frozenset(),
 ) -> SiblingRow:
-    """The row with the fewest moves. `mine`: those that this run may move; `forced`: those of them that it moves in any case.
+    """The row with the fewest moves. `movable`: those that this run may move; `forced`: those of them that it moves in any case.
 
     `turns`: the transfers in their sequence.
     """
@@ -152,7 +152,7 @@ def _row(
             arriving.append(draft)
         elif draft.id is not None and not _arrives(draft):
             present.append(draft)
-            if draft.address in forced or (draft.address in mine and _never_placed(draft)):
+            if draft.address in forced or (draft.address in movable and _never_placed(draft)):
                 must.append(draft)
         elif _by_move(draft):
             must.append(draft)

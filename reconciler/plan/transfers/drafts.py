@@ -71,11 +71,11 @@ def _batches(kinds: Kinds, actual: Actual, matches: Matches) -> dict[Address, Ba
     return {address: batch for batch in found for address in batch.moves.values()}
 
 
-def shown_where(world: World, mine: Mapping[Address, Draft], before: Actual) -> frozenset[tuple[str, str]]:
+def shown_where(world: World, drafts: Mapping[Address, Draft], before: Actual) -> frozenset[tuple[str, str]]:
     """The objects of which a reading must tell what shows them, because they are to leave it."""
     sought = {reading.by for kind in world.kinds.values() for reading in kind.findings}
-    roots = {root: inside for root, inside in world.carried.roots.items() if root in mine}
-    going = {key for inside in roots.values() for key in inside} | {(mine[root].kind.name, str(mine[root].id)) for root in roots}
+    roots = {root: inside for root, inside in world.carried.roots.items() if root in drafts}
+    going = {key for inside in roots.values() for key in inside} | {(drafts[root].kind.name, str(drafts[root].id)) for root in roots}
     return frozenset(key for key in going if key[0] in sought and before.find(*key) is not None)
 
 

@@ -19,15 +19,15 @@ from reconciler.resource import UNSET, Kind, Kinds
 ANEW = "it is recreated; the service chooses the URL"
 
 
-def broken(kinds: Kinds, actual: Actual, mine: Mapping[Address, Draft], gone: Mapping[Address, Removal]) -> tuple[BrokenUrl, ...]:
+def broken(kinds: Kinds, actual: Actual, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]) -> tuple[BrokenUrl, ...]:
     """One for each object whose public address breaks; what stands below it goes with it and is not told again."""
     found = []
-    for draft in mine.values():
+    for draft in drafts.values():
         if draft.active and draft.old is not None:
             found += _gone(kinds, actual, draft.address, draft.kind, draft.old, ANEW)
         elif draft.active and draft.differences and draft.observed is not None:
             found += _changed(kinds, actual, draft, draft.observed)
-    for removal in gone.values():
+    for removal in removals.values():
         if removal.deletes and removal.observed is not None and not (removal.covered_by or removal.replaces):
             found += _gone(kinds, actual, removal.address, removal.kind, removal.observed, "it is deleted")
     return tuple(found)

@@ -29,8 +29,8 @@ Called = Callable[[Key], Address]
 def exposures(
     desired: Desired,
     state: State,
-    mine: Mapping[Address, Draft],
-    gone: Mapping[Address, Removal],
+    drafts: Mapping[Address, Draft],
+    removals: Mapping[Address, Removal],
     names: Names,
     *,
     freed: Collection[str],
@@ -40,14 +40,14 @@ def exposures(
     `freed`: kinds that are no longer protected, of which a line of its own tells already.
     """
     found: list[Exposure] = []
-    for draft in mine.values():
+    for draft in drafts.values():
         if draft.active:
             found += _granted(draft, names)
             found += _opened(draft, names)
             found += _local(draft, state)
             if draft.declared.protect is not None or draft.kind.name not in freed:
                 found += _unguarded(desired, draft)
-    for removal in gone.values():
+    for removal in removals.values():
         if removal.deletes and removal.replaces is None and removal.kind.loses:
             consent = consent_to(removal.address, "", canonical(removal.id))
             found.append(
@@ -76,11 +76,11 @@ def _granted(draft: Draft, names: Names) -> Iterator[Exposure]:
 
 
 def audience_lines(
-    kinds: Kinds, openings: Collection[Opening], mine: Mapping[Address, Draft], names: Names, called: Called, before: Objects
+    kinds: Kinds, openings: Collection[Opening], drafts: Mapping[Address, Draft], names: Names, called: Called, before: Objects
 ) -> tuple[Exposure, ...]:
     """The openings as people read them. `before`: the objects before the plan."""
     return tuple(
-        _line(kinds, opening, mine, names, called, tuple(reader_text(before, called, opening.at, access) for access in opening.readers))
+        _line(kinds, opening, drafts, names, called, tuple(reader_text(before, called, opening.at, access) for access in opening.readers))
         for opening in openings
     )
 
@@ -92,9 +92,11 @@ def reader_text(before: Objects, called: Called, key: Key, access: Access) -> st
     return str(access) if own or access.of is None else access.text(str(called(access.of)))
 
 
-def _line(kinds: Kinds, opening: Opening, mine: Mapping[Address, Draft], names: Names, called: Called, texts: tuple[str, ...]) -> Exposure:
+def _line(
+    kinds: Kinds, opening: Opening, drafts: Mapping[Address, Draft], names: Names, called: Called, texts: tuple[str, ...]
+) -> Exposure:
     kind, address = kinds[opening.at[0]], called(opening.at)
-    draft, cause = mine.get(address), mine.get(called(opening.cause))
+    draft, cause = drafts.get(address), drafts.get(called(opening.cause))
     readers = tuple(dict.fromkeys(texts))
     before = after = UNSET
     says = f"it can be read by {'; '.join(readers)}"

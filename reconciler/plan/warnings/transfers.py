@@ -27,14 +27,14 @@ def by_transfers(world: World, opening: Opening) -> bool:
     return owner is not None and opening.field == owner.name
 
 
-def given_away(world: World, mine: Mapping[Address, Draft], disclosed: Disclosure) -> Iterator[Exposure]:
+def given_away(world: World, drafts: Mapping[Address, Draft], disclosed: Disclosure) -> Iterator[Exposure]:
     """One exposure for each request that transfers something, with all that comes along."""
     openings = {opening.at: opening for opening in disclosed.openings if by_transfers(world, opening)}
     brought: dict[Key, list[Key]] = {}
     for key, outer in disclosed.worlds.transferred.items() if disclosed.worlds is not None else ():
         brought.setdefault(outer, []).append(key)
     for root in world.carried.roots:
-        draft = mine.get(root)
+        draft = drafts.get(root)
         if draft is not None and draft.active and isinstance(draft.purpose, Transfer):
             key = (draft.kind.name, str(draft.id))
             included = tuple(sorted(address for address, by in world.carried.root_of.items() if by == root))
