@@ -180,7 +180,7 @@ def _shown(
     drafts, removals, rows, names, derived = requested.drafts, requested.removals, requested.rows, requested.names, requested.derived
     matches, disclosed, access = decisions.matches, reviewed.disclosure, reviewed.access
     cascades = unmanaged_cascades(kinds, actual, removals, decisions.rearrangements)
-    update = state_update(desired, matches, drafts, removals, whole=selection == Selection(), waiting=decisions.unsettled)
+    update = state_update(desired, matches, drafts, removals, is_complete=selection == Selection(), waiting=decisions.unsettled)
     return Plan(
         project=desired.project,
         environment=desired.environment,

@@ -21,13 +21,13 @@ def state_update(
     drafts: Mapping[Address, Draft],
     removals: Mapping[Address, Removal],
     *,
-    whole: bool,
+    is_complete: bool,
     waiting: Collection[Address] = (),
 ) -> StateUpdate:
     """What the state shall hold before the first request: adoptions, renames, protection, and readings that agree.
 
-    `whole`: the run is about everything, so that what the YAML no longer says is forgotten. `waiting`: tracked addresses that change with
-    the outcome of a request, if at all.
+    `is_complete`: the run is about everything, so that what the YAML no longer says is forgotten. `waiting`: tracked addresses that change
+    with the outcome of a request, if at all.
     """
     bind: dict[Address, Binding] = {}
     carried_later: dict[Address, Binding] = {}
@@ -48,9 +48,9 @@ def state_update(
             bind[removal.address] = replace(removal.binding, address=removal.address, protected=False, place=None)
         elif removal.active and not removal.delete:
             forget.add(removal.address)
-    rename = matches.former.moves if whole else _touched(desired, matches.former, drafts, removals)
+    rename = matches.former.moves if is_complete else _touched(desired, matches.former, drafts, removals)
     rename = {old: new for old, new in rename.items() if old not in waiting} if waiting else rename
-    fulfilled = _fulfilled(matches, rename, drafts, whole=whole, waiting=waiting)
+    fulfilled = _fulfilled(matches, rename, drafts, is_complete=is_complete, waiting=waiting)
     return StateUpdate(
         bind, frozenset(forget), rename, None if fulfilled == matches.former.before.fulfilled else fulfilled, carried=carried_later
     )
@@ -91,7 +91,7 @@ def _touched(
 
 
 def _fulfilled(
-    matches: Matches, rename: Mapping[Address, Address], drafts: Mapping[Address, Draft], *, whole: bool, waiting: Collection[Address]
+    matches: Matches, rename: Mapping[Address, Address], drafts: Mapping[Address, Draft], *, is_complete: bool, waiting: Collection[Address]
 ) -> Mapping[Address, Address]:  # fmt: skip
     """The renames of the YAML that have had their effect when these are done.
 
@@ -99,7 +99,7 @@ def _fulfilled(
     """
     former = matches.former
     done = {carried(old, rename): carried(new, rename) for old, new in former.before.fulfilled.items()}
-    if whole:
+    if is_complete:
         pending = {former.followed[old] for old in waiting if old in former.followed}
         blocked = {*matches.blocked, *(address for address, draft in drafts.items() if draft.blocked is not None)}
         tracked = former.before.bindings.keys() | former.state.bindings.keys() if blocked and done else ()

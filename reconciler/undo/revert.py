@@ -41,7 +41,7 @@ def inverse(
 
     `ever`: ids of all objects any run made or changed; a reference to one of them that is gone stays unset.
     """
-    return _Undoing(kinds, project, state, actual, done, turns, set(map(bare, ever))).whole()
+    return _Undoing(kinds, project, state, actual, done, turns, set(map(bare, ever))).inverse()
 
 
 @dataclass
@@ -58,7 +58,7 @@ class _Undoing:
     places: dict[Address, SiblingPosition] = field(default_factory=dict)
     cannot: list[Cannot] = field(default_factory=list)
 
-    def whole(self) -> Inverse:
+    def inverse(self) -> Inverse:
         again, self.cannot = bound_again(self.kinds, self.turns, self.state, self.actual)
         self.back, here, cannot = given_back(self.kinds, self.done, self.turns, self.state, self.actual)
         self.cannot += cannot

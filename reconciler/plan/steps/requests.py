@@ -45,7 +45,7 @@ class Sketches:
 
     `brought`: by a resource that is created and a kind, the child of it that its create makes. `makers`: address to the create, restore or
     transfer that later steps need. `transfers`: to the transfer of its own. `of`: address to all its sketches. `arrivals`: to the join or
-    leave that changes its container. `movers`: to its move. `deletes`: to its delete. Numbers are places in `sketches`.
+    leave that changes its container. `movers`: to its move. `deletes`: to its delete. Numbers are places in `all`.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Sketches:
         self.brought = {
             (draft.created_with, draft.kind.name): address for address, draft in reversed([*drafts.items()]) if draft.created_with
         }
-        self.sketches: list[StepSketch] = []
+        self.all: list[StepSketch] = []
         self.makers: dict[Address, int] = {}
         self.of: dict[Address, list[int]] = defaultdict(list)
         self.arrivals: dict[Address, int] = {}
@@ -72,8 +72,8 @@ class Sketches:
     # -- sketching ---------------------------------------------------------------------------------------------------------------
 
     def add(self, sketch: StepSketch) -> int:
-        self.sketches.append(sketch)
-        index = len(self.sketches) - 1
+        self.all.append(sketch)
+        index = len(self.all) - 1
         self.of[sketch.draft.address].append(index)
         return index
 
@@ -193,13 +193,13 @@ class Sketches:
             for address in row.arrivals:
                 index = self._arrival(address)
                 if index is not None:
-                    self.sketches[index].after |= set(arrived[-1:])
+                    self.all[index].after |= set(arrived[-1:])
                     arrived.append(index)
             previous: set[int] = set(arrived)
             for one in (*row.moves, *row.tail):
                 index = self._move(self.drafts[one.item], one) if isinstance(one, SiblingMove) else self._arrival(one)
                 if index is not None:
-                    self.sketches[index].after |= previous - {index}
+                    self.all[index].after |= previous - {index}
                     previous = {index}
 
     def _arrival(self, address: Address) -> int | None:
@@ -225,14 +225,14 @@ class Sketches:
             raise AssertionError(f"a move of {draft.address} that says nothing")
         index = self.add(StepSketch(draft, verb, self._path(verb, draft), body, writes, target=self._self(draft)))
         if anchor is not None:
-            self.sketches[index].needs |= self._there(anchor)
+            self.all[index].needs |= self._there(anchor)
         self.movers[draft.address] = index
         return index
 
     def _there(self, anchor: Address) -> set[int]:
         """The steps after which an object is among its siblings, where it is not there from the start."""
         steps = {self.makers.get(anchor), self.transfers.get(anchor), self.arrivals.get(anchor)}
-        if anchor in self.movers and self.sketches[self.movers[anchor]].writes:
+        if anchor in self.movers and self.all[self.movers[anchor]].writes:
             steps.add(self.movers[anchor])
         return {step for step in steps if step is not None}
 

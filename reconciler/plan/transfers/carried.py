@@ -36,7 +36,7 @@ def carried(kinds: Kinds, actual: Actual, matches: Matches) -> Carried:
     """What is transferred by what."""
     if not matches.transfers:
         return Carried(actual)
-    return _Carrying(kinds, actual, matches).whole()
+    return _Carrying(kinds, actual, matches).carried()
 
 
 def parent(kind: Kind, observed: Observed) -> Key | None:
@@ -71,7 +71,7 @@ class _Carrying:
                     self.inner[outer].append((kind.name, observed.id))
         self._goes: dict[Key, str | None] = {}
 
-    def whole(self) -> Carried:
+    def carried(self) -> Carried:
         roots: dict[Address, tuple[Key, ...]] = {}
         root_of: dict[Address, Address] = {}
         objects = {name: dict(some) for name, some in self.actual.objects.items()}
