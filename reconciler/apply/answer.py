@@ -174,11 +174,11 @@ class Answers:
     def _observed(self, kind: Kind, address: Address, raw: Mapping[str, Any]) -> Observed:
         return observed(self.kinds, kind, raw, within=path_ids(self.kinds, address.container, self.ids.get))
 
-    def _track(self, binding: Binding, one: Observed) -> None:
+    def _track(self, binding: Binding, observed: Observed) -> None:
         self.bindings[binding.address] = binding
         self.ids[binding.address] = binding.id
         self.addresses[binding.kind, binding.id] = binding.address
-        self.expected.made(one, self.writer.monotonic())
+        self.expected.made(observed, self.writer.monotonic())
 
 
 def managed(desired: Desired, address: Address, writes: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,17 +206,17 @@ def not_transferred(kind: Kind, writes: Mapping[str, Any], raw: Mapping[str, Any
 
 def not_taken(kind: Kind, writes: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, str]:
     """The fields that must come back as they were sent and did not, each with a sentence about it. `seen`: what the answer shows."""
-    found = {}
+    sentences = {}
     for name, sent in writes.items():
         field, value = kind.fields[name], seen[name]
         if not (field.exact and field.readable) or field.role is FieldRole.CHOICE or value == sent:
             continue
         if field.sensitive:
-            found[name] = f"the service did not return {name} as it was sent: not taken"
+            sentences[name] = f"the service did not return {name} as it was sent: not taken"
         else:
             answered = f"answered {name}: {value!r}" if value is not UNSET else f"does not show {name}"
-            found[name] = f"the service {answered} where {sent!r} was sent: not taken"
-    return found
+            sentences[name] = f"the service {answered} where {sent!r} was sent: not taken"
+    return sentences
 
 
 def as_sent(kind: Kind, writes: Mapping[str, Any]) -> dict[str, Any]:
@@ -229,7 +229,7 @@ def shown(kind: Kind, seen: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in seen.items() if value is not UNSET and kind.fields[name].role is not FieldRole.CHOICE}
 
 
-def bound_as(desired: Desired, kind: Kind, address: Address, one: Observed, writes: Mapping[str, Any], origin: Origin) -> Binding:
+def bound_as(desired: Desired, kind: Kind, address: Address, observed: Observed, writes: Mapping[str, Any], origin: Origin) -> Binding:
     """The binding of an object that was just made; *seen* is what its answer shows of the fields that were sent."""
     declared = desired.resources.get(address)
     protect = declared.protect if declared is not None else None
@@ -241,9 +241,9 @@ def bound_as(desired: Desired, kind: Kind, address: Address, one: Observed, writ
     return Binding(
         address=address,
         kind=kind.name,
-        id=one.id,
+        id=observed.id,
         origin=origin,
-        sent=kind.remembered({**local, **managed(desired, address, writes)}, one.id),
-        seen=kind.remembered({name: one.values[name] for name in names if one.values.get(name, UNSET) is not UNSET}, one.id),
+        sent=kind.remembered({**local, **managed(desired, address, writes)}, observed.id),
+        seen=kind.remembered({name: observed.values[name] for name in names if observed.values.get(name, UNSET) is not UNSET}, observed.id),
         protected=protect if protect is not None else kind.name in desired.protect,
     )

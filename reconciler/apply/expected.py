@@ -46,12 +46,12 @@ class Expectations:
 
     # -- what this run does ----------------------------------------------------------------------------------------------------------
 
-    def made(self, one: Observed, at: float) -> None:
+    def made(self, observed: Observed, at: float) -> None:
         """A create was answered, or a child of it was shown."""
-        self.simulation.made(one)
-        self._rearranged(one, self.simulation.gather(self.kinds[one.kind], one.id))
-        self.loose[(one.kind, one.id)] |= {name for name, value in one.values.items() if value is UNSET}
-        self._read[(one.kind, one.id)] = at
+        self.simulation.made(observed)
+        self._rearranged(observed, self.simulation.gather(self.kinds[observed.kind], observed.id))
+        self.loose[(observed.kind, observed.id)] |= {name for name, value in observed.values.items() if value is UNSET}
+        self._read[(observed.kind, observed.id)] = at
 
     def wrote(self, step: Step, kind: Kind, id: str, writes: Mapping[str, Any], seen: Mapping[str, Any], body: Any) -> None:
         """A request on an object that exists was done; `seen`: the written fields as its answer shows them, UNSET where it does not."""
@@ -72,19 +72,19 @@ class Expectations:
         if any(kind.fields[name].role is FieldRole.CHOICE for name in writes):
             self.unsure.add((kind.name, id))
 
-    def _rearranged(self, one: Observed, names: Collection[str]) -> None:
+    def _rearranged(self, observed: Observed, names: Collection[str]) -> None:
         """The service rearranged all objects of some kinds in the container of an object."""
-        self.reshaped |= {(name, one.within.get(str(self.kinds[one.kind].within), "")) for name in names}
+        self.reshaped |= {(name, observed.within.get(str(self.kinds[observed.kind].within), "")) for name in names}
 
     def deleted(self, kind: Kind, id: str) -> None:
         """A delete was done, with what goes along."""
         last = self.find(kind.name, id)
         if last is not None:
             self._rearranged(last, self.simulation.alone(kind, id))
-        for gone in self.simulation.deleted(kind, id):
-            if any(gone.flags.values()):
-                containers = [field for field in self.kinds[gone.kind].fields.values() if field.container]
-                self.unsure |= {*gone.within.items(), *((str(field.to), str(gone.values.get(field.name))) for field in containers)}
+        for removed in self.simulation.deleted(kind, id):
+            if any(removed.flags.values()):
+                containers = [field for field in self.kinds[removed.kind].fields.values() if field.container]
+                self.unsure |= {*removed.within.items(), *((str(field.to), str(removed.values.get(field.name))) for field in containers)}
 
     # -- what a reading shows --------------------------------------------------------------------------------------------------------
 

@@ -124,16 +124,16 @@ class _ObjectSurvey(Survey):
         objects = [observed for outer in emptied for _, observed in simulation.contents(self.kinds[outer.kind], outer.id)]
         return [task for observed in objects for task in self.inside(observed)]
 
-    def _stands(self, kind: Kind, one: Observed) -> str:
+    def _stands(self, kind: Kind, observed: Observed) -> str:
         """The node whose listing shows the object; "" where the container's does, or none."""
         inside = kind.inside
         if kind.listed_by is not None:
-            return str(one.values.get(kind.listed_by.name) or "")
+            return str(observed.values.get(kind.listed_by.name) or "")
         by_node = inside is not None and any(reading.each == inside.to for reading in kind.listings)
-        return str(one.values.get(inside.name) or "") if inside is not None and by_node else ""
+        return str(observed.values.get(inside.name) or "") if inside is not None and by_node else ""
 
-    def _listing(self, kind: Kind, one: Observed) -> Listing | None:
-        names = self._names(kind, one)
+    def _listing(self, kind: Kind, observed: Observed) -> Listing | None:
+        names = self._names(kind, observed)
         fitting = [
             reading
             for reading in kind.listings
@@ -141,14 +141,14 @@ class _ObjectSurvey(Survey):
         ]
         return fitting[0] if fitting else None
 
-    def _names(self, kind: Kind, one: Observed) -> Mapping[str, str]:
+    def _names(self, kind: Kind, observed: Observed) -> Mapping[str, str]:
         """What fills the placeholders of its readings."""
-        stands, inside = self._stands(kind, one), kind.inside
-        keys = {field.name: str(one.values[field.name]) for field in kind.keys if isinstance(one.values.get(field.name), str)}
-        return {**keys, **one.within, **({str(inside.to): stands} if stands and inside is not None else {})}
+        stands, inside = self._stands(kind, observed), kind.inside
+        keys = {field.name: str(observed.values[field.name]) for field in kind.keys if isinstance(observed.values.get(field.name), str)}
+        return {**keys, **observed.within, **({str(inside.to): stands} if stands and inside is not None else {})}
 
-    def _by_itself(self, kind: Kind, one: Observed) -> list[Awaitable[None]]:
-        return self._one(kind, one.id, self._names(kind, one))
+    def _by_itself(self, kind: Kind, observed: Observed) -> list[Awaitable[None]]:
+        return self._one(kind, observed.id, self._names(kind, observed))
 
 
 def _pages_of(number: int) -> int:

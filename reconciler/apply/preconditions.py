@@ -281,7 +281,7 @@ class Preconditions:
         if failed is not None:
             self._unread[key] = f"it could not be read again: {failed.reason}"
             return
-        changed = [spelled(*each) for each in self.expected.chosen(kind, outer.id, shown)]
+        changed = [spelled(*choice) for choice in self.expected.chosen(kind, outer.id, shown)]
         if changed and key not in self._stale:
             self._stale[key] = "; ".join(changed)
 
@@ -322,11 +322,11 @@ class Preconditions:
                     ahead.append(kind)
         return frozenset(inside)
 
-    def _whole(self, actual: Actual, one: Observed) -> bool:
+    def _whole(self, actual: Actual, observed: Observed) -> bool:
         """Whether a reading showed all objects of its kind where this one stands."""
-        kind = self.kinds[one.kind]
-        stands = [one.values.get(field.name) for field in kind.fields.values() if field.container]
-        return any((kind.name, scope) in actual.complete for scope in (one.within.get(kind.within or ""), *stands))
+        kind = self.kinds[observed.kind]
+        stands = [observed.values.get(field.name) for field in kind.fields.values() if field.container]
+        return any((kind.name, scope) in actual.complete for scope in (observed.within.get(kind.within or ""), *stands))
 
     def _verdict(self, step: Step) -> Refusal | None:
         wider = next((self._wider[key] for key in step.gates if key in self._wider), None)

@@ -48,9 +48,9 @@ class Steps:
     async def run(self, step: Step) -> StepResult:
         """Do one step, its guard and its marker included."""
         kind = self.kinds[step.kind]
-        made = step if self.nonce is None else marked(kind, step, self.nonce())
-        result = await self._guarded(made, kind)
-        if made is not step and result.status is StepStatus.DONE:
+        marked_step = step if self.nonce is None else marked(kind, step, self.nonce())
+        result = await self._guarded(marked_step, kind)
+        if marked_step is not step and result.status is StepStatus.DONE:
             result = await self._guarded(naming(self.kinds, kind, step), kind, asks=False)  # what was begun is ended
         return result if result.step is step else replace(result, step=step)
 

@@ -21,11 +21,11 @@ def take_in(kinds: Kinds, journal: Journal) -> tuple[str, ...]:
     notes = []
     for run, ending in endings:
         state = journal.state()
-        intent = next((one for one in state.intents if (one.id, one.run) == (ending.intent, run)), None)
+        intent = next((binding for binding in state.intents if (binding.id, binding.run) == (ending.intent, run)), None)
         bound = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
-        if intent is None or any(bound.get((one.kind, one.id), one.address) != one.address for one in ending.bind):
+        if intent is None or any(bound.get((binding.kind, binding.id), binding.address) != binding.address for binding in ending.bind):
             continue
-        bind = tuple(_whole(kinds, intent, one, state.bindings.get(one.address)) for one in ending.bind)
+        bind = tuple(_whole(kinds, intent, binding, state.bindings.get(binding.address)) for binding in ending.bind)
         journal.settle([replace(ending, bind=bind)])
         notes.append(f"{intent.address}: {intent.verb} {ending.status}, as recorded next to the project by the earlier run")
     journal.discard_unsaved_endings()

@@ -49,11 +49,11 @@ async def verified(task: Task, answers: Answers, results: Mapping[int, StepResul
         return Verification(unverified=unread, notes=(f"what was written could not be read again: {error.message}",))
     read_back = _ReadBack(kinds, answers, state, actual)
     again = make_plan(kinds, replace(desired, access=()), state, actual, selection=selection)
-    edited = [one for address in written for one in read_back.written(address, written[address])]
+    edited = [edit for address in written for edit in read_back.written(address, written[address])]
     unverified = tuple(address for address in written if read_back.unread(address))
     undone = {result.step.address for result in results.values() if result.status is not StepStatus.DONE}
     waiting = undone | set(task.plan.deferred) | {blocked.address for blocked in task.plan.blocked} | set(unverified)
-    reported = {one.address for one in edited}
+    reported = {edit.address for edit in edited}
     leftover: list[Address] = []
     consequences: set[int] = set()  # steps that follow from somebody else's edit
     for step in again.steps:
@@ -85,11 +85,11 @@ def _still_declared(task: Task, results: Mapping[int, StepResult]) -> Desired:
 
 def _written(results: Mapping[int, StepResult]) -> dict[Address, set[str]]:
     """The fields that were written, by address, in the order of the steps; deletes are left out."""
-    found: dict[Address, set[str]] = {}
+    fields: dict[Address, set[str]] = {}
     for _, result in sorted(results.items()):
         if result.status is StepStatus.DONE and result.step.verb != "delete":
-            found.setdefault(result.step.address, set()).update(result.step.writes)
-    return found
+            fields.setdefault(result.step.address, set()).update(result.step.writes)
+    return fields
 
 
 class _ReadBack:
@@ -144,14 +144,14 @@ class _ReadBack:
 
     def learned(self, reported: set[Address]) -> dict[Address, dict[str, Any]]:
         """The fields that no answer showed, as they are now."""
-        found: dict[Address, dict[str, Any]] = {}
+        values_now: dict[Address, dict[str, Any]] = {}
         for address, names in self.answers.unseen.items():
             binding = self.state.bindings.get(address)
             now = self._now(binding) if binding is not None else None
             if now is not None and address not in reported:
                 values = {name: now.values[name] for name in sorted(names) if now.values.get(name, UNSET) is not UNSET}
-                found[address] = self.kinds[now.kind].remembered(values, now.id)
-        return found
+                values_now[address] = self.kinds[now.kind].remembered(values, now.id)
+        return values_now
 
     def _value(self, kind: Kind, now: Observed, field: Field) -> Any:
         if field.role is FieldRole.CHOICE:

@@ -32,13 +32,13 @@ def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mappin
 
 def path_ids(kinds: Kinds, container: Address | None, id: Callable[[Address], str | None]) -> dict[str, str]:
     """The ids by kind that paths are filled with: of a fixed container and of those it stands in, as far as `id` knows them."""
-    found: dict[str, str] = {}
+    ids_by_kind: dict[str, str] = {}
     while container is not None:
         known = id(container)
         if known is not None:
-            found[kinds.of(container).name] = known
+            ids_by_kind[kinds.of(container).name] = known
         container = container.container
-    return found
+    return ids_by_kind
 
 
 def non_sensitive(kind: Kind, values: Mapping[str, Any]) -> dict[str, Any]:

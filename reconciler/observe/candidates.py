@@ -110,13 +110,13 @@ class CreateCandidates:
 
     async def _reaching(self, within: Mapping[str, str]) -> list[str]:
         """Members who may be expected to reach everything, from the listing of the kind that may be referenced undeclared."""
-        found: list[str] = []
+        ids: list[str] = []
         for kind in self.kinds.values():
             for reading in kind.listings if kind.undeclared else ():
                 pages = await self.reader.list(encode(reading.path, {name: within[name] for name in placeholders(reading.path)}))
                 people = [observed(self.kinds, kind, raw, within=within) for raw in pages.items if is_kind(kind, raw)]
-                found += [kind.own_id(person.raw) for person in people if reaches_all(self.kinds, person)]
-        return found
+                ids += [kind.own_id(person.raw) for person in people if reaches_all(self.kinds, person)]
+        return ids
 
     async def _read_once(self, path: str, reading: Listing) -> None:
         if path in self._read:

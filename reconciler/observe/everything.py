@@ -21,11 +21,11 @@ from reconciler.resource import Kind, Kinds, Listing
 
 async def roots(reader: Reader, kinds: Kinds) -> tuple[Mapping[str, Any], ...]:
     """Every root object that the token reaches, as the service shows it. Raises `ServiceError`."""
-    found: list[Mapping[str, Any]] = []
+    objects: list[Mapping[str, Any]] = []
     for kind in kinds.roots:
         for reading in kind.listings:
-            found += (await reader.list(reading.path)).items
-    return tuple(found)
+            objects += (await reader.list(reading.path)).items
+    return tuple(objects)
 
 
 async def read_all(reader: Reader, kinds: Kinds, ids: Sequence[str]) -> Actual:

@@ -25,7 +25,7 @@ def living(kinds: Kinds, project: Desired, state: State, done: Mapping[Address, 
         inside, parent = change.kind.inside, change.position.parent if change.position is not None else None
         if inside is not None and parent in known and inside.to == kinds.of(parent).name:
             former[address] = {inside.name: parent}
-    staying = {address: thing for address, thing in known.items() if address not in done or done[address].made is None}
+    staying = {address: thing for address, thing in known.items() if address not in done or done[address].created is None}
     return arranged(kinds, project, staying, standing(staying), former)  # so that what the run made is looked into before it goes
 
 

@@ -27,8 +27,8 @@ class Cannot:
 class RunEffect:
     """What one run did to one address.
 
-    `id`: of the object it changed. `made`: the id of what it created, or restored where `restored` says so. `deleted`: the id of what it
-    deleted; `cascaded`: without a request of its own, with something else. `replaces`: the id of the object that `made` stands in for.
+    `id`: of the object it changed. `created`: the id of what it created, or restored where `restored` says so. `deleted`: the id of what it
+    deleted; `cascaded`: without a request of its own, with something else. `replaces`: the id of the object that `created` stands in for.
     `fields`: values before it (request form, UNSET where nothing was there), `after`: values seen after it, `position`: before it.
     `doubts`: verbs of which nobody knows what became. `carried`: what a transfer called by other names, former address to the new one, and
     `left`: the id of the container that it took the object from.
@@ -37,7 +37,7 @@ class RunEffect:
     address: Address
     kind: Kind
     id: str | None = None
-    made: str | None = None
+    created: str | None = None
     restored: bool = False
     deleted: str | None = None
     cascaded: bool = False
@@ -74,7 +74,7 @@ def run_effects(kinds: Kinds, entries: Iterable[JournalEntry]) -> dict[Address, 
         _done(change, entry)
         for address, id in entry.bound.items():
             if address != intent.address and not intent.before.renames:  # a transfer makes nothing
-                of(address).made = id
+                of(address).created = id
         for address in entry.forgotten:
             if address != intent.address:
                 of(address).cascaded = True
@@ -89,11 +89,11 @@ def _done(change: RunEffect, entry: JournalEntry) -> None:
     intent = entry.intent
     match intent.verb:
         case "create":
-            change.made, change.replaces = entry.bound.get(intent.address), intent.before.replaces
+            change.created, change.replaces = entry.bound.get(intent.address), intent.before.replaces
         case "restore":
-            change.made, change.restored = intent.target, True
+            change.created, change.restored = intent.target, True
         case "delete":
-            change.deleted, change.made = intent.target, None
+            change.deleted, change.created = intent.target, None
             change.fields, change.position = dict(intent.before.values), intent.before.position
         case _:
             change.id = intent.target
@@ -110,7 +110,7 @@ def also(done: Mapping[Address, RunEffect], turns: Iterable[StateChange]) -> dic
     """What must be looked at besides what is bound: ids of what the run deleted, made, changed or let go of."""
     forgotten = {turn.address: turn.id for turn in turns if turn.what is What.FORGET}
     for address, change in done.items():
-        id = change.deleted or change.made or change.id
+        id = change.deleted or change.created or change.id
         if id is not None:
             forgotten[address] = id
     return forgotten

@@ -73,7 +73,7 @@ class _Undoing:
         self.alive |= {bare(item.id) for item in restored.values()}
         for address, item in self.done.items():
             self._doubts(item)
-            if address in known and item.made is None and item.deleted is None and not item.cascaded:
+            if address in known and item.created is None and item.deleted is None and not item.cascaded:
                 self._changed(item, known[address])
             elif address not in known and item.deleted is None and not item.cascaded:
                 self._lost_sight_of(item)
@@ -90,11 +90,11 @@ class _Undoing:
 
     def _lost_sight_of(self, change: RunEffect) -> None:
         """Name what the run made or changed, and what is not bound now."""
-        now = self.actual.find(change.kind.name, change.made or change.id or "")
+        now = self.actual.find(change.kind.name, change.created or change.id or "")
         alive = now is not None and now.deleted_at is None
         if change.replaces is not None:
             self._say(change.address, "was replaced; the old object no longer exists")
-        elif change.made is not None:
+        elif change.created is not None:
             if alive:
                 self._say(change.address, f"was {change.born}, and is no longer tracked; it was not changed")
         elif change.fields or change.position is not None:
@@ -141,11 +141,11 @@ class _Undoing:
 
     def _removable(self, change: RunEffect, thing: ObservedObject | None) -> bool:
         """Whether it was made by the run and nobody changed it since."""
-        if change.made is None or thing is None or thing.observed is None or thing.observed.deleted_at is not None:
-            return thing is not None and thing.id == change.made  # where it is gone, its binding goes too
+        if change.created is None or thing is None or thing.observed is None or thing.observed.deleted_at is not None:
+            return thing is not None and thing.id == change.created  # where it is gone, its binding goes too
         if change.replaces is not None:
             self._say(change.address, "was replaced; the old object no longer exists")
-        elif thing.id != change.made:
+        elif thing.id != change.created:
             self._say(change.address, f"was {change.born}, and another object replaced it")
         elif "delete" not in change.kind.api and not self._is_deleted_with_another(change):
             self._say(change.address, f"was {change.born}; {NO_DELETE}")
@@ -160,7 +160,7 @@ class _Undoing:
     def _is_deleted_with_another(self, change: RunEffect) -> bool:
         """Whether its container was made by the run too: deleting that deletes what it has only one of."""
         outer = self.done.get(change.address.container) if change.kind.one_per and change.address.container is not None else None
-        return outer is not None and outer.made is not None
+        return outer is not None and outer.created is not None
 
     def _kept(self, thing: ObservedObject) -> bool:
         """Whether it is protected by a line of its own, and not only by its kind."""
@@ -305,8 +305,8 @@ class _Undoing:
         staying = {address: thing for address, thing in {**known, **restored}.items() if address not in self.removed}
         among = beside(self.kinds, self.actual, known, {position.parent for position in self.places.values()})
         rows = standing(known, among)
-        gone = {*self.removed, *self.places}
-        rows = {parent: [address for address in row if address not in gone] for parent, row in rows.items() if parent not in self.removed}
+        moved = {*self.removed, *self.places}
+        rows = {parent: [address for address in row if address not in moved] for parent, row in rows.items() if parent not in self.removed}
         for address, position in self.places.items():
             inside = self.done[address].kind.inside
             if inside is not None:

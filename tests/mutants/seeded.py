@@ -539,7 +539,7 @@ BUGS: Final = (
     ),
     _bug(
         "plan.siblings.rows",
-        "(draft.address in mine and _never_placed(draft))",
+        "(draft.address in movable and _never_placed(draft))",
         "_never_placed(draft)",
         "a run about some siblings moves no others",
         "tests/plan/test_targets.py::test_siblings_whose_place_nobody_knows_stay_where_they_are[a]",
