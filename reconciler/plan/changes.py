@@ -90,21 +90,21 @@ def moved_outside(rows: Collection[SiblingRow]) -> dict[Address, tuple[SiblingSp
     }
 
 
-def _delta(draft: Draft, one: FieldDifference, names: Names) -> Delta:
+def _delta(draft: Draft, difference: FieldDifference, names: Names) -> Delta:
     def shown(value: Any) -> Any:
-        return UNSET if value is UNSET else named(one.field.shown(value), names, draft.address)
+        return UNSET if value is UNSET else named(difference.field.shown(value), names, draft.address)
 
-    hidden = one.field.sensitive
+    hidden = difference.field.sensitive
     return Delta(
-        name=one.field.name,
-        before=UNSET if hidden else shown(one.before),
-        after=UNSET if hidden else shown(one.after),
-        cause=one.cause,
+        name=difference.field.name,
+        before=UNSET if hidden else shown(difference.before),
+        after=UNSET if hidden else shown(difference.after),
+        cause=difference.cause,
         sensitive=hidden,
-        note=one.note,
-        source=draft.declared.positions.get(one.field.name),
-        last=UNSET if hidden or draft.binding is None else shown(draft.binding.seen.get(one.field.name, UNSET)),
-        container=one.field.container,
+        note=difference.note,
+        source=draft.declared.positions.get(difference.field.name),
+        last=UNSET if hidden or draft.binding is None else shown(draft.binding.seen.get(difference.field.name, UNSET)),
+        container=difference.field.container,
     )
 
 

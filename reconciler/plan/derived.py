@@ -149,10 +149,10 @@ def derivations(
     if not born:
         return {}
     everyone = _Everyone(kinds, actual, ids, drafts, run_drafts, removals)
-    made: dict[Address, Derivation] = {}
+    result: dict[Address, Derivation] = {}
     for (name, where), created in born.items():
-        made.update(_level(everyone, where, kinds[where[0]].fields[name], created))
-    return made
+        result.update(_level(everyone, where, kinds[where[0]].fields[name], created))
+    return result
 
 
 @dataclass
@@ -210,15 +210,19 @@ class _Everyone:
                 if observed.deleted_at is None:
                     self.present[kind.name, containers.get(observed.within.get(kind.within or "", "")), node].append(observed)
 
-    def row(self, where: Level, one: Field) -> _Row:
+    def row(self, where: Level, declared_field: Field) -> _Row:
         """What is held on a level before anything is created there."""
         row, leaving = _Row(), []
         for now in self.present.get(where, ()):
-            value = now.values.get(one.name)
+            value = now.values.get(declared_field.name)
             if not isinstance(value, str):
                 continue
             removal, draft = self.leaving.get((now.kind, now.id)), self.holding.get((now.kind, now.id))
-            change = next((difference for difference in draft.sendable if difference.field is one), None) if draft is not None else None
+            change = (
+                next((difference for difference in draft.sendable if difference.field is declared_field), None)
+                if draft is not None
+                else None
+            )
             if removal is not None:
                 leaving.append((value, removal))
             elif draft is not None and change is not None and draft.active and draft.address in self.run_drafts:
@@ -236,23 +240,23 @@ class _Everyone:
         return row
 
 
-def _level(everyone: _Everyone, where: Level, one: Field, created: Iterable[Draft]) -> Iterator[tuple[Address, Derivation]]:
+def _level(everyone: _Everyone, where: Level, declared_field: Field, created: Iterable[Draft]) -> Iterator[tuple[Address, Derivation]]:
     """The values on one level, in the order in which the objects are created."""
-    row, derived = everyone.row(where, one), one.derived
+    row, derived = everyone.row(where, declared_field), declared_field.derived
     assert derived is not None
     for draft in created:
-        written = draft.wants.get(one.name, UNSET)
+        written = draft.wants.get(declared_field.name, UNSET)
         text = _text(everyone.kinds, everyone.actual, everyone.drafts, derived, draft)
         plain = derived.form(text) if isinstance(text, str) else ""
         source = source_of(derived, draft)
-        value = (row.free(plain) if one.unique else plain) if plain else None
+        value = (row.free(plain) if declared_field.unique else plain) if plain else None
         taken = row.taken.get(plain, "") if value != plain else ""
-        waits = not one.unique or not isinstance(written, str) or written in row.going
+        waits = not declared_field.unique or not isinstance(written, str) or written in row.going
         refused = "" if waits else row.taken.get(written, "")
         behind = [*([row.last[plain]] if plain in row.last else []), *row.freed.get(plain, [])] if plain else []
         yield draft.address, Derivation(
-            field=one, derived=derived, value=value, source=source if isinstance(source, Address) else None, shown=written is UNSET,
-            plain=plain, taken=taken,
+            field=declared_field, derived=derived, value=value, source=source if isinstance(source, Address) else None,
+            shown=written is UNSET, plain=plain, taken=taken,
             behind=tuple(at for at in behind if at in everyone.run_drafts),
             after=tuple(at for at in behind if at not in everyone.run_drafts), refused=refused,
         )  # fmt: skip
@@ -268,10 +272,10 @@ def _level(everyone: _Everyone, where: Level, one: Field, created: Iterable[Draf
 # -- what people are told -------------------------------------------------------------------------------------------------------------
 
 
-def suffixed(drafts: Mapping[Address, Draft], made: Mapping[Address, Derivation]) -> list[str]:
+def suffixed(drafts: Mapping[Address, Draft], derivations: Mapping[Address, Derivation]) -> list[str]:
     """A sentence for each created object that does not get the plain value, or whose written one somebody has by then."""
     refused, taken = [], []
-    for address, derivation in made.items():
+    for address, derivation in derivations.items():
         name = derivation.field.name
         if derivation.refused:
             written = drafts[address].wants[name]

@@ -135,7 +135,7 @@ class _Cause:
         for index in range(len(self.path) - 1, -1, -1):
             key = self.path[index]
             exists = self.before.objects.get(key[0], {}).get(key[1]) is not None
-            if not exists or any(one.includes(access) or _same(one, access) for one in gained(self.before, self.after, key)):
+            if not exists or any(gain.includes(access) or _same(gain, access) for gain in gained(self.before, self.after, key)):
                 return index
         return 0
 
@@ -173,8 +173,8 @@ class _Cause:
         return [*(needed or gates), *(name for name in names if name in kind.audience.inherits)] or names
 
 
-def _same(one: Access, other: Access) -> bool:
-    return (one.who, one.via, one.of) == (other.who, other.via, other.of)
+def _same(access: Access, other_access: Access) -> bool:
+    return (access.who, access.via, access.of) == (other_access.who, other_access.via, other_access.of)
 
 
 def _container(kinds: Kinds, key: Key) -> str:

@@ -169,23 +169,23 @@ class _Check:
             if kind.name not in moved:
                 yield from self.contents.cascade(kind.name, removal.kind.name, removal.id)
 
-    def _leaves(self, one: Observed) -> bool:
-        if (one.kind, one.id) in self.leaving:
+    def _leaves(self, observed: Observed) -> bool:
+        if (observed.kind, observed.id) in self.leaving:
             return True
-        draft = self.holders.get((one.kind, one.id))
+        draft = self.holders.get((observed.kind, observed.id))
         return draft is not None and draft.active and any(diff.field.container for diff in draft.sendable)
 
-    def _is_kept(self, one: Observed) -> bool:
+    def _is_kept(self, observed: Observed) -> bool:
         """Whether it is managed, and neither leaves nor is made anew elsewhere."""
-        key = (one.kind, one.id)
+        key = (observed.kind, observed.id)
         return (key in self.holders or key in self.tracked) and key not in self.leaving
 
-    def _is_strange(self, removal: Removal, one: Observed) -> bool:
+    def _is_strange(self, removal: Removal, observed: Observed) -> bool:
         """Whether nobody declared it and nobody agreed to its end: not with `delete-all`, nor with `prune: all` of its kind."""
         removed = self.desired.removed.get(removal.address)
         agreed = removal.binding is None or (removed is not None and removed.action == "delete-all")
-        pruned = self.desired.prune.get(one.kind) == "all" and one.kind not in self.desired.protect
-        return not agreed and not pruned and (one.kind, one.id) not in self.leaving
+        pruned = self.desired.prune.get(observed.kind) == "all" and observed.kind not in self.desired.protect
+        return not agreed and not pruned and (observed.kind, observed.id) not in self.leaving
 
     def _unread(self, removal: Removal) -> str | None:
         """The objects in it that were not read completely; None where all were."""

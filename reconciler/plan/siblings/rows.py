@@ -41,7 +41,7 @@ class SiblingRow:
 
     def moving(self) -> tuple[SiblingMove[Address], ...]:
         """Every move of the row."""
-        return (*self.moves, *(one for one in self.tail if isinstance(one, SiblingMove)))
+        return (*self.moves, *(move for move in self.tail if isinstance(move, SiblingMove)))
 
     @cached_property
     def present(self) -> frozenset[Address]:

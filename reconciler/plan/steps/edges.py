@@ -160,12 +160,12 @@ def _chosen_first(sketches: Sketches, waits: Acyclic) -> None:
     for (address, name), children in among.items():
         parent = sketches.drafts[address]
         is_declared = any(parent.wants.get(field.name, UNSET) is not UNSET for field in _choices(parent.kind, name))
-        if is_declared or any(one.observed is not None for one in children):
+        if is_declared or any(child.observed is not None for child in children):
             continue
-        made = [sketches.makers[child.address] for child in children if child.is_new and child.address in sketches.makers]
-        for index in made[1:]:
-            if waits.add(index, made[0]):
-                sketches.all[index].after.add(made[0])
+        creates = [sketches.makers[child.address] for child in children if child.is_new and child.address in sketches.makers]
+        for index in creates[1:]:
+            if waits.add(index, creates[0]):
+                sketches.all[index].after.add(creates[0])
 
 
 def _named_first(sketches: Sketches, waits: Acyclic) -> None:

@@ -130,9 +130,9 @@ class Sketches:
         for draft in self.drafts.values():
             if not (draft.differences and draft.active):
                 continue
-            made = draft.is_new and draft.created_with is None
+            is_created = draft.is_new and draft.created_with is None
             open_fields = {difference.field.name for difference in draft.sendable}
-            if made:
+            if is_created:
                 open_fields -= {declared_field.name for declared_field in draft.kind.carried("create")}
             elif draft.created_with is not None:
                 open_fields -= _brought_fields(draft)
@@ -333,12 +333,12 @@ def _is_recorded(sketch: StepSketch, difference: FieldDifference) -> bool:
     return difference.field.name in sketch.writes and not difference.field.sensitive
 
 
-def _as_sent(draft: Draft, one: FieldDifference) -> Any:
+def _as_sent(draft: Draft, difference: FieldDifference) -> Any:
     """The value before, in the form in which it would be sent again: what was sent, where that is what is seen of it."""
     binding = draft.binding
-    if binding is not None and one.before is not UNSET and binding.seen.get(one.field.name, UNSET) == one.before:
-        return binding.sent.get(one.field.name, one.before)
-    return one.before
+    if binding is not None and difference.before is not UNSET and binding.seen.get(difference.field.name, UNSET) == difference.before:
+        return binding.sent.get(difference.field.name, difference.before)
+    return difference.before
 
 
 def _left(kind: Kind, transfer: Transfer) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def positions_before_transfer(world: World, decisions: Decisions, before: Actual
     staying = [draft for draft in decisions.drafts.values() if draft.address not in former]
     everyone: list[Sibling] = [*staying, *decisions.removals.values(), *former.values()]
     places = current_positions(everyone, strangers(world.kinds, before, names), names)
-    return {address: places[one.address] for address, one in former.items() if one.address in places}
+    return {address: places[sibling.address] for address, sibling in former.items() if sibling.address in places}
 
 
 def _address(world: World, draft: Draft) -> Address:

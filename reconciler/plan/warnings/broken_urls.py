@@ -84,8 +84,8 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _closes(one: FieldDifference) -> bool:
-    return one.before in one.field.opens and one.after not in one.field.opens
+def _closes(difference: FieldDifference) -> bool:
+    return difference.before in difference.field.opens and difference.after not in difference.field.opens
 
 
 def _with(url: str | None, old: Any, new: Any) -> str | None:

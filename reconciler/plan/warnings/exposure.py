@@ -102,7 +102,7 @@ def _line(
     says = f"it can be read by {'; '.join(readers)}"
     if opening.field:
         field = kind.fields[opening.field]
-        difference = next((one for one in draft.sendable if one.field is field), None) if draft is not None else None
+        difference = next((other for other in draft.sendable if other.field is field), None) if draft is not None else None
         if difference is not None:
             before, after = _shown(field, difference.before, names, address), _shown(field, difference.after, names, address)
         else:
