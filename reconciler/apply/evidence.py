@@ -78,8 +78,8 @@ def remembered(kind: Kind, old: Binding, intent: Intent, now: Observed) -> Bindi
 
 def parts(raw: Mapping[str, Any], at: str) -> list[Any]:
     """The objects that stand in another one under a key; none where there is no list."""
-    found = raw.get(at)
-    return found if isinstance(found, list) else []
+    items = raw.get(at)
+    return items if isinstance(items, list) else []
 
 
 def outline(tree: Any) -> Any:

@@ -138,7 +138,7 @@ class _ReadBack:
         names = [name for name in kind.fields if name in step.writes]
         model = self.answers.expected
         changed = [*model.differences(kind, binding.id, now, names), *model.chosen(kind, binding.id, self.simulation)]
-        yield from (_edit(step.address, *each) for each in changed if each[0].name in step.writes)
+        yield from (_edit(step.address, *change) for change in changed if change[0].name in step.writes)
         if not changed and step.verb == "move" and (kind.name, now.id) in self.moved_outside:
             yield Edited(step.address, None, says=STRAYED)
 

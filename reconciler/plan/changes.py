@@ -27,7 +27,7 @@ def changes(
     derived: Mapping[Address, Derivation] = {},
 ) -> list[Change]:
     moved = {move.item: row for row in rows for move in row.moving()}
-    found = []
+    result = []
     for draft in drafts.values():
         if not draft.active:
             continue
@@ -45,7 +45,7 @@ def changes(
         if not words:
             continue
         before, after = _spots(draft, row, names) if Action.MOVE in words else (None, None)
-        found.append(
+        result.append(
             Change(
                 address=draft.address,
                 kind=draft.kind.name,
@@ -60,7 +60,7 @@ def changes(
                 title=title(draft.observed) if draft.observed is not None else None,
             )
         )
-    return found
+    return result
 
 
 def remarks(drafts: Mapping[Address, Draft]) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ def _dropped(draft: Draft) -> list[str]:
 
 def _state_deltas(desired: Desired, draft: Draft, names: Names) -> list[Delta]:
     """Changes of what we remember that need no request."""
-    found = []
+    deltas = []
     for name in _dropped(draft):
         field = draft.kind.fields[name]
         if field.role in (FieldRole.SEED, FieldRole.LOCAL, FieldRole.FIRST) or draft.observed is None:
@@ -142,13 +142,13 @@ def _state_deltas(desired: Desired, draft: Draft, names: Names) -> list[Delta]:
         now = memory.get(name, UNSET)
         shown = UNSET if field.sensitive or now is UNSET else named(field.shown(now), names, draft.address)
         if field.flag is None:
-            found.append(Delta(name, shown, shown, Cause.YOURS, field.sensitive, "no longer managed; it is left unchanged"))
+            deltas.append(Delta(name, shown, shown, Cause.YOURS, field.sensitive, "no longer managed; it is left unchanged"))
         else:
             note = f"no longer managed, because no {field.to} has {field.flag}: true; it is left unchanged"
-            found.append(Delta(field.flag, shown, shown, Cause.YOURS, note=note))
+            deltas.append(Delta(field.flag, shown, shown, Cause.YOURS, note=note))
     if draft.binding is not None and draft.observed is not None and draft.binding.protected != is_protected(desired, draft):
-        found.append(Delta("protect", draft.binding.protected, is_protected(desired, draft), Cause.YOURS, False, "stored in the state"))
-    return found
+        deltas.append(Delta("protect", draft.binding.protected, is_protected(desired, draft), Cause.YOURS, False, "stored in the state"))
+    return deltas
 
 
 def _spots(draft: Draft, row: SiblingRow | None, names: Names) -> tuple[SiblingSpot | None, SiblingSpot | None]:
@@ -164,14 +164,14 @@ def _spots(draft: Draft, row: SiblingRow | None, names: Names) -> tuple[SiblingS
 
 
 def departures(removals: Mapping[Address, Removal]) -> list[Change]:
-    found = []
+    result = []
     for removal in removals.values():
         if not removal.active or removal.replaces is not None:
             continue
         reason = removal.reason
         if removal.covered_by is not None:
             reason = f"deleted with {removal.covered_by}"
-        found.append(
+        result.append(
             Change(
                 address=removal.address,
                 kind=removal.kind.name,
@@ -181,7 +181,7 @@ def departures(removals: Mapping[Address, Removal]) -> list[Change]:
                 title=title(removal.observed) if removal.observed is not None else None,
             )
         )
-    return sorted(found, key=lambda change: (change.actions, change.address))
+    return sorted(result, key=lambda change: (change.actions, change.address))
 
 
 def blockages(drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]) -> tuple[Blocked, ...]:
@@ -191,8 +191,8 @@ def blockages(drafts: Mapping[Address, Draft], removals: Mapping[Address, Remova
     return tuple(blocked_resources)
 
 
-def unmanaged(kinds: Kinds, desired: Desired, state: State, actual: Actual, found: Matches) -> tuple[Unmanaged, ...]:
-    held = {(desired.resources[address].kind, id) for address, id in found.ids.items()}
+def unmanaged(kinds: Kinds, desired: Desired, state: State, actual: Actual, matches: Matches) -> tuple[Unmanaged, ...]:
+    held = {(desired.resources[address].kind, id) for address, id in matches.ids.items()}
     held |= {(binding.kind, binding.id) for binding in state.bindings.values()} | state.foreign | results(kinds, actual.objects)
     return tuple(
         Unmanaged(name, observed.id, title(observed))

@@ -36,9 +36,9 @@ def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
     raise Refused(wrong, id="RC-delete-limit", hint=f"if this is intended: --allow-delete {len(changes)}")
 
 
-def refuse(found: Sequence[Violation], what: str) -> None:
+def refuse(violations: Sequence[Violation], what: str) -> None:
     """Raise `Refused` where a rule of the project is violated that is more than a warning. `what`: what violates it."""
-    violations = [violation for violation in found if violation.level is Severity.ERROR]
+    violations = [violation for violation in violations if violation.level is Severity.ERROR]
     if not violations:
         return
     alike: dict[tuple[str, str], list[Violation]] = {}

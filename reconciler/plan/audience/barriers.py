@@ -177,38 +177,38 @@ def way(worlds: Worlds, *keys: Key) -> set[Key]:
     return result
 
 
-def pairs(worlds: Worlds, found: Effects) -> tuple[list[Pair], list[Pair]]:
+def pairs(worlds: Worlds, effects: Effects) -> tuple[list[Pair], list[Pair]]:
     """Every narrowing step with each widening one on the same way: that of an object which the one touches leads through the other.
 
     The second list has those whose steps both narrow and widen, so that each should come before the other; the first has the opposite.
     """
-    if not found.narrows:
+    if not effects.narrows:
         return [], []
     narrowing: dict[Key, set[int]] = defaultdict(set)  # steps that narrow the object
     beyond: dict[Key, set[int]] = defaultdict(set)  # steps that narrow something that the object leads to
     ways: dict[Key, set[Key]] = {}
-    for keys in (*found.narrows.values(), *found.widens.values()):
+    for keys in (*effects.narrows.values(), *effects.widens.values()):
         for key in keys:
             if key not in ways:
                 ways[key] = way(worlds, key)
-    for id, keys in found.narrows.items():
+    for id, keys in effects.narrows.items():
         for key in keys:
             narrowing[key].add(id)
             for other in ways[key] - {key}:
                 beyond[other].add(id)
     result: set[Pair] = set()
     opposed: set[Pair] = set()
-    for id, keys in found.widens.items():
+    for id, keys in effects.widens.items():
         before = {other for key in keys for at in ways[key] for other in narrowing.get(at, ())}
         before |= {other for key in keys for other in beyond.get(key, ())}
         for narrow in before - {id}:
-            (opposed if _mutual(found, narrow, id) else result).add((narrow, id))
+            (opposed if _mutual(effects, narrow, id) else result).add((narrow, id))
     return sorted(result), sorted(opposed)
 
 
-def _mutual(found: Effects, step: int, other: int) -> bool:
+def _mutual(effects: Effects, step: int, other: int) -> bool:
     """Of two steps that both narrow and widen, the earlier goes first; a step that only narrows goes before one that does both."""
-    both = step in found.widens and other in found.narrows
+    both = step in effects.widens and other in effects.narrows
     return both and step > other
 
 

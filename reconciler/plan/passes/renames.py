@@ -34,8 +34,8 @@ def probable_renames(world: World, decisions: Decisions) -> Decisions:
     blocked: list[Draft | Removal] = []
     same: dict[Address, str] = {}
     while pairs := _pairs(vanished, fresh, same):
-        for gone, come in pairs:
-            old, new = vanished.pop(gone), fresh.pop(come)
+        for removal, draft in pairs:
+            old, new = vanished.pop(removal), fresh.pop(draft)
             same[new.address] = old.id
             name = title(old.observed) if old.observed is not None else old.id
             blocked += _blocked(

@@ -206,13 +206,13 @@ def _moved_outside(present: Sequence[Draft], parent: str) -> tuple[tuple[Address
     for draft in present:
         if draft.observed is not None and draft.observed.rank is not None and placed(draft, parent) is not None:
             alike[draft.kind.name].append(draft)
-    found = []
+    moved = []
     for some in alike.values():
         now = [draft.address for draft in sorted(some, key=lambda draft: (draft.observed and draft.observed.rank) or 0)]
         then = [draft.address for draft in sorted(some, key=lambda draft: placed(draft, parent) or 0)]
         behind_now, behind_then = (dict(zip(row, (None, *row), strict=False)) for row in (now, then))
-        found += [(move.item, behind_then[move.item], behind_now[move.item]) for move in moves(now, then)]
-    return tuple(found)
+        moved += [(move.item, behind_then[move.item], behind_now[move.item]) for move in moves(now, then)]
+    return tuple(moved)
 
 
 def _never_placed(draft: Draft) -> bool:

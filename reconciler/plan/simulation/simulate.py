@@ -218,15 +218,15 @@ class Simulation:
 
         The last of its kind takes along nothing that the service rearranges then.
         """
-        gone: dict[Key, Observed] = {}
+        removed: dict[Key, Observed] = {}
         stays = self.alone(kind, id)
         ahead = [(kind, id)]
         while ahead:
             outer, at = ahead.pop()
             observed = self.objects[outer.name].get(at)
-            if observed is None or (outer.name, at) in gone:
+            if observed is None or (outer.name, at) in removed:
                 continue
-            gone[outer.name, at] = observed
+            removed[outer.name, at] = observed
             for other in self._holds[outer.name]:
                 for inner in [*self.inside(other.name, outer.name, at)]:
                     if (outer.name, at) in deleted_with(other, inner) and not (outer is kind and other.name in stays):
@@ -234,12 +234,12 @@ class Simulation:
                     elif inner.deleted_at is None:
                         self.learned(other.name, inner.id, {field.name: None for field in containers(other) if field.to == outer.name})
                         self.place(other, inner.id)
-        for key, observed in gone.items():
+        for key, observed in removed.items():
             self._drop(key, observed)
-        self.removed |= {id, *(inner for _, inner in gone)}
-        for observed in gone.values():
+        self.removed |= {id, *(inner for _, inner in removed)}
+        for observed in removed.values():
             self._hand_over(observed)
-        return [*gone.values()]
+        return [*removed.values()]
 
     def choose(self, kind: Kind, id: str, field: Field, child: Any) -> None:
         """A parent chooses one of its children."""
@@ -283,14 +283,14 @@ class Simulation:
         observed = self.objects[kind][id]
         self._put(replace(observed, flags={**observed.flags, flag: value}))
 
-    def _hand_over(self, gone: Observed) -> None:
+    def _hand_over(self, removed: Observed) -> None:
         """Where the chosen child goes, the service chooses the first that remains."""
-        kind = self.kinds[gone.kind]
+        kind = self.kinds[removed.kind]
         for flag in self._flags[kind.name]:
-            chooser = self._index.chooser(kind, flag, gone) if gone.flags.get(flag) else None
+            chooser = self._index.chooser(kind, flag, removed) if removed.flags.get(flag) else None
             if chooser is None or self._index.count(chooser) or self.find(*chooser[1:3]) is None:
                 continue
-            siblings = iter(self.order.rows[row_of(kind, gone)])
+            siblings = iter(self.order.rows[row_of(kind, removed)])
             others = (other.id for other in self.inside(kind.name, *chooser[1:3]) if self._index.chooser(kind, flag, other) == chooser)
             heir = next(siblings, None) or next(others, None)
             if heir is not None:

@@ -187,8 +187,8 @@ def _chooser(sketches: Sketches, draft: Draft) -> Draft | None:
     """What chooses among this one and its like."""
     addresses = (draft.declared.parent, draft.address.container)
     outer = [(sketches.drafts[at].kind.name, sketches.drafts[at]) for at in addresses if at is not None and at in sketches.drafts]
-    found = (sketches.kinds.chooser(draft.kind.name, flag, outer) for flag in sketches.kinds.flags(draft.kind.name))
-    return next((chooser[0] for chooser in found if chooser is not None), None)
+    choosers = (sketches.kinds.chooser(draft.kind.name, flag, outer) for flag in sketches.kinds.flags(draft.kind.name))
+    return next((chooser[0] for chooser in choosers if chooser is not None), None)
 
 
 def _choices(kind: Kind, of: str) -> list[Field]:
@@ -309,8 +309,8 @@ def _creates_before_deletes(sketches: Sketches, first: Collection[Address]) -> l
             deleted[sketches.removals[address].kind.name, address.container].append(index)
     others: list[tuple[int, int, frozenset[int]]] = []
     for beside, indices in deleted.items():
-        gone = set(indices)
-        leader = min(indices, key=lambda index: (not gone.isdisjoint(sketches.all[index].needs), index))
+        competing = set(indices)
+        leader = min(indices, key=lambda index: (not competing.isdisjoint(sketches.all[index].needs), index))
         creates = frozenset(created[beside])
         sketches.all[leader].needs |= creates
         others += [(index, leader, creates) for index in indices if index != leader]

@@ -60,15 +60,15 @@ def batches(
             join(old, old.container)
         root = root_of.get(new)
         join(old, former.get(root) if root is not None else None)
-    found: dict[Address, list[Address]] = {}
+    result: dict[Address, list[Address]] = {}
     for root in roots:
         if root in former:
-            found.setdefault(leader(former[root]), []).append(root)
-    members: dict[Address, dict[Address, Address]] = {at: {} for at in found}
+            result.setdefault(leader(former[root]), []).append(root)
+    members: dict[Address, dict[Address, Address]] = {at: {} for at in result}
     for old, new in moves.items():
         if (at := leader(old)) in members:
             members[at][old] = new
-    return tuple(Batch(tuple(_inner_first(some, inner)), members[at]) for at, some in found.items())
+    return tuple(Batch(tuple(_inner_first(some, inner)), members[at]) for at, some in result.items())
 
 
 def each_once(by_address: Mapping[Address, Batch]) -> Iterable[Batch]:

@@ -48,8 +48,8 @@ def _waiting(world: World, matches: Matches) -> frozenset[Address]:
     """The tracked addresses that do not change before a transfer has succeeded: also where it is not known yet whether one is needed."""
     former = matches.former
     stuck = [new for new in former.today.values() if (new in matches.blocked or new in matches.unknown) and former.origin(new) is not None]
-    found = [*each_once(_batches(world.kinds, world.actual, matches)), *batches(former.today, stuck, {}, {})]
-    return frozenset(old for batch in found for old in batch.moves)
+    stuck_batches = [*each_once(_batches(world.kinds, world.actual, matches)), *batches(former.today, stuck, {}, {})]
+    return frozenset(old for batch in stuck_batches for old in batch.moves)
 
 
 def _without(matches: Matches, held: Mapping[Address, Blocked]) -> Matches:
@@ -67,8 +67,8 @@ def _batches(kinds: Kinds, actual: Actual, matches: Matches) -> dict[Address, Ba
     coming = carried(kinds, actual, matches)
     roots = {(kinds.of(root).name, matches.ids[root]): root for root in coming.roots}
     inner = {root: {roots[key] for key in inside if key in roots} for root, inside in coming.roots.items()}
-    found = batches(matches.former.today, list(coming.roots), coming.root_of, inner)
-    return {address: batch for batch in found for address in batch.moves.values()}
+    result = batches(matches.former.today, list(coming.roots), coming.root_of, inner)
+    return {address: batch for batch in result for address in batch.moves.values()}
 
 
 def shown_where(world: World, drafts: Mapping[Address, Draft], before: Actual) -> frozenset[tuple[str, str]]:

@@ -206,7 +206,7 @@ class _Obstacles:
 
     def _referring(self) -> Mapping[str, list[Observed]]:
         """By id of what is transferred: the objects that name it."""
-        found: dict[str, list[Observed]] = defaultdict(list)
+        referring: dict[str, list[Observed]] = defaultdict(list)
         for kind in self.kinds.values():
             names = [name for name, field in kind.kept if not field.container]
             for observed in self.actual.objects.get(kind.name, {}).values() if names else ():
@@ -214,8 +214,8 @@ class _Obstacles:
                     value = observed.values.get(name, UNSET)
                     for id in ids_in(value) if value is not UNSET else ():
                         if id in self.going:
-                            found[id].append(observed)
-        return found
+                            referring[id].append(observed)
+        return referring
 
     def _shown(self, root: Address, going: set[Key], behind: set[Address]) -> Blocked | None:
         """Why something must stop showing an object first, or what stops it, which is added to `behind`."""

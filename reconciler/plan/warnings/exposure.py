@@ -39,18 +39,18 @@ def exposures(
 
     `freed`: kinds that are no longer protected, of which a line of its own tells already.
     """
-    found: list[Exposure] = []
+    lines: list[Exposure] = []
     for draft in drafts.values():
         if draft.active:
-            found += _granted(draft, names)
-            found += _opened(draft, names)
-            found += _local(draft, state)
+            lines += _granted(draft, names)
+            lines += _opened(draft, names)
+            lines += _local(draft, state)
             if draft.declared.protect is not None or draft.kind.name not in freed:
-                found += _unguarded(desired, draft)
+                lines += _unguarded(desired, draft)
     for removal in removals.values():
         if removal.deletes and removal.replaces is None and removal.kind.loses:
             consent = consent_to(removal.address, "", canonical(removal.id))
-            found.append(
+            lines.append(
                 Exposure(
                     removal.address,
                     removal.kind.name,
@@ -62,7 +62,7 @@ def exposures(
                     consents=(consent,),
                 )
             )
-    return tuple(found)
+    return tuple(lines)
 
 
 def _granted(draft: Draft, names: Names) -> Iterator[Exposure]:
@@ -172,7 +172,7 @@ def who_reads(reach: Collection[tuple[Key, Access, Key]], called: Called) -> Ite
 
 def _opened(draft: Draft, names: Names) -> list[Exposure]:
     """The fields that open something else than what can be read."""
-    found = []
+    lines = []
     audience = draft.kind.audience
     modelled = {*audience.gates, *audience.inherits} if audience is not None else set()
     for difference in draft.sendable:
@@ -187,7 +187,7 @@ def _opened(draft: Draft, names: Names) -> list[Exposure]:
             )
             source = draft.declared.positions.get(difference.field.name, draft.declared.source)
             consents = (consent_to(draft.address, difference.field.name, consent_value(draft, difference, names)),)
-            found.append(
+            lines.append(
                 Exposure(
                     draft.address,
                     draft.kind.name,
@@ -200,7 +200,7 @@ def _opened(draft: Draft, names: Names) -> list[Exposure]:
                     consents=consents,
                 )
             )
-    return found
+    return lines
 
 
 def _local(draft: Draft, state: State) -> Iterator[Exposure]:
