@@ -489,7 +489,7 @@ BUGS: Final = (
     ),
     _bug(
         "plan.matching.absence",
-        "if address.container not in found.gone}",
+        "if address.container not in matches.gone}",
         "if address}",
         "what went with its container counts once",
         f"{GONE}test_a_deleted_site_counts_once_however_much_went_with_it",
