@@ -48,14 +48,14 @@ class Answers:
 
     def answered(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
         if step.verb == "create":
-            return self._created(step, kind, intent, writes, answer)
+            return self._on_create(step, kind, intent, writes, answer)
         if step.verb == "delete":
             self.bindings.pop(step.address, None)
             self.expected.deleted(kind, str(intent.target))
             self.group.settle(IntentEnding(intent.id, "done", None, forget=(step.address, *step.takes)))
             return StepResult(step, StepStatus.DONE)
         if step.verb == "transfer":
-            return self._transferred(step, kind, intent, writes, answer)
+            return self._on_transfer(step, kind, intent, writes, answer)
         other = next(
             (field.to for field in kind.fields.values() if field.role is FieldRole.MEMBER and step.verb in ("join", "leave")), None
         )
@@ -66,9 +66,9 @@ class Answers:
             self.group.settle(IntentEnding(intent.id, "failed", message))
             return StepResult(step, StepStatus.FAILED, message, id="RC-response-unusable")
         raw = answer.body if shown is kind and isinstance(answer.body, Mapping) else {}
-        return self._taken(step, kind, intent, writes, raw)
+        return self._on_update(step, kind, intent, writes, raw)
 
-    def _transferred(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
+    def _on_transfer(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
         """The object has another container, and everything that came along another address."""
         raw = answer.body if isinstance(answer.body, Mapping) and answer.body else None
         if raw is not None and not is_kind(kind, raw):
@@ -100,7 +100,7 @@ class Answers:
         known = [place.index for place in there if place is not None and place.parent == root]
         return SiblingPlace(root, max(known, default=-1) + 1 + self.turns[address])
 
-    def _taken(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], raw: Mapping[str, Any]) -> StepResult:
+    def _on_update(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], raw: Mapping[str, Any]) -> StepResult:
         old, id = self.bindings[step.address], str(intent.target)
         seen = {name: kind.fields[name].seen(raw) if raw else UNSET for name in writes}
         refused = not_taken(kind, writes, seen) if raw else {}
@@ -129,7 +129,7 @@ class Answers:
         if unseen := {name for name in names if kind.fields[name].readable and kind.fields[name].compared}:
             self.unseen.setdefault(address, set()).update(unseen)
 
-    def _created(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
+    def _on_create(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
         raw = answer.body
         if not is_kind(kind, raw):
             wrong = f"the service answered {answer.status} with something that is not {a(kind.name)}"

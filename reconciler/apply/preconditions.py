@@ -233,7 +233,9 @@ class Preconditions:
             self._stale[key] = "it was deleted in the meantime"
         elif observed.deleted_at is None and old.deleted_at is not None:
             self._stale[key] = "it was restored in the meantime"
-        changed = [spelled(*difference) for difference in self.expected.differences(kind, key[1], observed, self._names(kind, address))]
+        changed = [
+            difference_text(*difference) for difference in self.expected.differences(kind, key[1], observed, self._names(kind, address))
+        ]
         if changed and key not in self._stale:
             self._stale[key] = "; ".join(changed)
         if address in self._moved and key not in self._stale and moved_outside:
@@ -261,7 +263,7 @@ class Preconditions:
         names = [name for name in kind.audience.gates if name not in self.expected.loose[key]]
         if opens(kind, expected.values, {**expected.values, **{name: observed.values.get(name, UNSET) for name in names}}):
             changed = [name for name in names if observed.values.get(name, UNSET) != expected.values.get(name, UNSET)]
-            said = "; ".join(spelled(kind.fields[name], expected.values.get(name), observed.values.get(name)) for name in changed)
+            said = "; ".join(difference_text(kind.fields[name], expected.values.get(name), observed.values.get(name)) for name in changed)
             self._wider[key] = f"more people can read {kind.name} {title(observed)!r} than the plan showed: {said}"
         if key not in self._addresses:
             self.expected.looked(key, at)
@@ -281,7 +283,7 @@ class Preconditions:
         if failed is not None:
             self._unread[key] = f"it could not be read again: {failed.reason}"
             return
-        changed = [spelled(*choice) for choice in self.expected.chosen(kind, outer.id, shown)]
+        changed = [difference_text(*choice) for choice in self.expected.chosen(kind, outer.id, shown)]
         if changed and key not in self._stale:
             self._stale[key] = "; ".join(changed)
 
@@ -298,18 +300,18 @@ class Preconditions:
         said = [
             f"{key[0]} {title(observed)!r} was added"
             for key, observed in after.items()
-            if key not in before and self._whole(self.actual, observed)
+            if key not in before and self._is_completely_listed(self.actual, observed)
         ]
         said += [
             f"{key[0]} {title(observed)!r} was removed"
             for key, observed in before.items()
-            if key not in after and self._whole(now, observed)
+            if key not in after and self._is_completely_listed(now, observed)
         ]
         for key, observed in after.items():
             if key in before:
                 inner = self.kinds[key[0]]
                 changed = self.expected.differences(inner, key[1], observed, list(inner.fields))
-                said += [f"in {key[0]} {title(observed)!r} {spelled(*difference)}" for difference in changed]
+                said += [f"in {key[0]} {title(observed)!r} {difference_text(*difference)}" for difference in changed]
         return (StepStatus.STALE, f"its contents changed in the meantime: {'; '.join(said[:5])}") if said else None
 
     def _inside(self, outer: Kind) -> frozenset[str]:
@@ -322,7 +324,7 @@ class Preconditions:
                     ahead.append(kind)
         return frozenset(inside)
 
-    def _whole(self, actual: Actual, observed: Observed) -> bool:
+    def _is_completely_listed(self, actual: Actual, observed: Observed) -> bool:
         """Whether a reading showed all objects of its kind where this one stands."""
         kind = self.kinds[observed.kind]
         stands = [observed.values.get(field.name) for field in kind.fields.values() if field.container]
@@ -345,7 +347,7 @@ class Preconditions:
         return self._emptied.get(step.id)
 
 
-def spelled(field: Field, expected: Any, now: Any) -> str:
+def difference_text(field: Field, expected: Any, now: Any) -> str:
     """What is different, in words; nothing of a sensitive value."""
     if field.sensitive:
         return f"{field.name} was changed in the meantime"

@@ -121,7 +121,7 @@ class _Recovery:
         what = "was not created" if intent.verb == "create" else f"{intent.verb} is planned again"
         self.end(intent, "not-sent", f"{intent.address}: {what}")
 
-    def _bound(self) -> frozenset[tuple[str, str]]:
+    def _tracked_objects(self) -> frozenset[tuple[str, str]]:
         return frozenset((binding.kind, binding.id) for binding in self.bindings.values())
 
     def _doubt(self, intents: Sequence[Intent], objects: Sequence[Observed]) -> bool:
@@ -134,7 +134,7 @@ class _Recovery:
 
     async def _create(self, kind: Kind, intent: Intent, final: bool) -> bool:
         """One object that is new since the intent and matches it is ours; none, and it was not created; several stop."""
-        objects = made_by(kind, intent, await self._listed(kind, [intent]), self._bound())
+        objects = made_by(kind, intent, await self._listed(kind, [intent]), self._tracked_objects())
         if len(objects) > 1:
             return self._doubt([intent], objects)
         if objects:
@@ -163,7 +163,7 @@ class _Recovery:
 
     async def _copies(self, kind: Kind, intents: Sequence[Intent], final: bool) -> bool:
         """Copies of one source are interchangeable: as many as are found are bound, the rest was not created; more than asked for stops."""
-        objects = could_be(kind, intents, await self._listed(kind, intents), self._bound())
+        objects = could_be(kind, intents, await self._listed(kind, intents), self._tracked_objects())
         same = [await self._same_content(kind, intents[0], item) for item in objects]
         mine = await self._own(kind, intents[0], [item for item, is_same in zip(objects, same, strict=True) if is_same])
         if len(mine) > len(intents):

@@ -62,11 +62,11 @@ class Steps:
         async with self.preconditions.passing(step) as refusal:
             if refusal is not None:
                 return StepResult(step, *refusal)
-            if asks and (held := await self._held(step)) is not None:
+            if asks and (held := await self._hold_reason(step)) is not None:
                 return StepResult(step, StepStatus.SKIPPED, f"not sent: {held}", id="RC-apply-held")
             return await self._sent(step, kind, known, date, lookup)
 
-    async def _held(self, step: Step) -> str | None:
+    async def _hold_reason(self, step: Step) -> str | None:
         """Why a step that opens something or cannot be taken back must not be sent now; nothing new is started then."""
         what = self.serious.get(step.id)
         if self.clearance is None or what is None:
@@ -123,7 +123,7 @@ class Steps:
             except ServiceError as error:
                 if not waited or isinstance(error, Ambiguous) or self.candidates.left(intent) <= 0:
                     raise
-            if (held := await self._held(step)) is not None:
+            if (held := await self._hold_reason(step)) is not None:
                 raise Held(held)
 
     def _id(self, part: str | Address) -> str:

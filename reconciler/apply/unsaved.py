@@ -25,14 +25,14 @@ def take_in(kinds: Kinds, journal: Journal) -> tuple[str, ...]:
         bound = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
         if intent is None or any(bound.get((binding.kind, binding.id), binding.address) != binding.address for binding in ending.bind):
             continue
-        bind = tuple(_whole(kinds, intent, binding, state.bindings.get(binding.address)) for binding in ending.bind)
+        bind = tuple(_binding_with_values(kinds, intent, binding, state.bindings.get(binding.address)) for binding in ending.bind)
         journal.settle([replace(ending, bind=bind)])
         notes.append(f"{intent.address}: {intent.verb} {ending.status}, as recorded next to the project by the earlier run")
     journal.discard_unsaved_endings()
     return tuple(notes)
 
 
-def _whole(kinds: Kinds, intent: Intent, kept: Binding, old: Binding | None) -> Binding:
+def _binding_with_values(kinds: Kinds, intent: Intent, kept: Binding, old: Binding | None) -> Binding:
     """The binding with the values that the intent has; those that were seen are read again by the plan."""
     if kept.address != intent.address:
         return kept if old is None or old.id != kept.id else old

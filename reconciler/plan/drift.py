@@ -232,14 +232,14 @@ def silence(drift: Drift, baseline: Sequence[KnownDrift], today: date) -> Drift:
             left.append(replace(resource, fields=tuple(fields), place=None if known is not None else resource.place))
     used = {id(entry.known) for entry in silenced}
     notes = [
-        f"known, and ignored by the baseline: {_spelled(entry)} ({entry.known.reason}, until {entry.known.until})" for entry in silenced
+        f"known, and ignored by the baseline: {_field_text(entry)} ({entry.known.reason}, until {entry.known.until})" for entry in silenced
     ]
     notes += [f"the baseline's entry for {known} expired on {known.until}: {known.reason}" for known in expired]
     notes += [f"the baseline's entry for {known} matches nothing: remove it" for known in valid if id(known) not in used]
     return replace(drift, resources=tuple(left), silenced=tuple(silenced), notes=(*drift.notes, *notes))
 
 
-def _spelled(silenced: Silenced) -> str:
+def _field_text(silenced: Silenced) -> str:
     return f"{silenced.address}.{silenced.field}" if silenced.field else f"{silenced.address}"
 
 

@@ -73,7 +73,7 @@ def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, simula
             written.setdefault(step.address, {}).update(kept)
             for _, _, address in step.brings:
                 written.setdefault(address, {})
-    bindings |= {address: _bound(desired, simulation, bindings.get(address), address) for address in written}
+    bindings |= {address: _written_binding(desired, simulation, bindings.get(address), address) for address in written}
     placed = {
         address: replace(
             binding,
@@ -88,7 +88,7 @@ def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, simula
     return replace(state, bindings={**bindings, **placed}, fulfilled=fulfilled)
 
 
-def _bound(desired: Desired, simulation: Simulation, binding: Binding | None, address: Address) -> Binding:
+def _written_binding(desired: Desired, simulation: Simulation, binding: Binding | None, address: Address) -> Binding:
     """The binding of an address that is written: a new one where its object is new."""
     id, declared = simulation.ids[address], desired.resources[address]
     if binding is not None and binding.id == id:

@@ -149,7 +149,7 @@ class _Undoing:
             self._say(change.address, f"was {change.born}, and another object replaced it")
         elif "delete" not in change.kind.api and not self._is_deleted_with_another(change):
             self._say(change.address, f"was {change.born}; {NO_DELETE}")
-        elif self._kept(thing):
+        elif self._has_own_protection(thing):
             self._say(change.address, f"was {change.born}, and is protected; it was not deleted")
         elif changed := [name for name in change.after if self._differs(change, name, thing)]:
             self._say(change.address, f"was {change.born}, and {_listed(changed)} changed since; it was not deleted")
@@ -162,7 +162,7 @@ class _Undoing:
         outer = self.done.get(change.address.container) if change.kind.one_per and change.address.container is not None else None
         return outer is not None and outer.created is not None
 
-    def _kept(self, thing: ObservedObject) -> bool:
+    def _has_own_protection(self, thing: ObservedObject) -> bool:
         """Whether it is protected by a line of its own, and not only by its kind."""
         declared = self.project.resources.get(thing.address)
         if declared is not None and declared.protect is not None:

@@ -144,10 +144,10 @@ class Compiled:
     def over(self, context: Mapping[str, Any]) -> Callable[[], Any]:
         """What evaluates it as often as it is called, each time with the values that are in the context then."""
         run = self.run(context)
-        return lambda: _said(run)
+        return lambda: _value_of(run)
 
 
-def _said(run: Callable[[], Any]) -> Any:
+def _value_of(run: Callable[[], Any]) -> Any:
     """The value; whatever goes wrong as an `ExpressionError`."""
     try:
         return run()

@@ -204,7 +204,7 @@ class _Run:
             await self._read(root, secrets, exclude=drifted)
             result.plan = replace(self._plan, since=since)
         if result.waits is None:
-            result.waits = await asyncio.to_thread(self._held)
+            result.waits = await asyncio.to_thread(self._hold_reason)
         if result.waits is not None:
             return
         result.began = True
@@ -229,7 +229,7 @@ class _Run:
             self.result.approvers = holds.approvers(connection, self.begun.project_id, self.project, self._plan)
             audit.write(connection, end.line(self.begun, "begin-apply", self.result))
 
-    def _held(self) -> str | None:
+    def _hold_reason(self) -> str | None:
         """Why nothing may be applied now."""
         try:
             self.result.plan = self._by_authors()

@@ -270,9 +270,9 @@ class _Following:
             movers = [address for address in claimants if address in lines]
             holder = next((address for address in claimants if address not in lines), None)
             for address in movers:
-                stay(address, self._taken(plain[address], new, holder, [plain[mover] for mover in movers]))
+                stay(address, self._address_conflict(plain[address], new, holder, [plain[mover] for mover in movers]))
 
-    def _taken(self, old: Address, new: Address, holder: Address | None, movers: list[Address]) -> Stuck:
+    def _address_conflict(self, old: Address, new: Address, holder: Address | None, movers: list[Address]) -> Stuck:
         """Why something cannot get an address: it has an object that keeps it, or several would get it."""
         if holder is None:
             names = " and ".join(str(mover) for mover in sorted(movers))

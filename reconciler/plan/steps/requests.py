@@ -149,7 +149,7 @@ class Sketches:
                     ]
                 writes = {declared_field.name: draft.wants[declared_field.name] for declared_field in carried}
                 body = body_of(draft.kind, {k: v for k, v in writes.items() if not draft.kind.fields[k].one_way})
-                body = {**_kept(draft, verb), **body, **self._container(draft, verb)}
+                body = {**_unmanaged_values(draft, verb), **body, **self._container(draft, verb)}
                 self.add(StepSketch(draft, verb, self._path(verb, draft), body or None, writes, target=self._self(draft)))
             self._membership(draft)
 
@@ -259,14 +259,16 @@ class Sketches:
         """What undoing the request needs: the values and the place it changes, as they are now."""
         position = None if sketch.verb in sketch.draft.kind.carriers else self.positions.get(sketch.draft.address)
         if isinstance(sketch.draft, Removal):
-            return Before(_held(sketch.draft), position)
+            return Before(_values_deleted(sketch.draft), position)
         if sketch.draft.is_new:
             made_anew = sketch.draft.old if sketch.verb.name == "create" else None
             return Before(replaces=made_anew.id if made_anew is not None else None)
         if sketch.verb.name == "restore":
             return Before()
         if isinstance(sketch.draft.purpose, Transfer) and sketch.verb.name == "transfer":
-            return Before(_left(sketch.draft.kind, sketch.draft.purpose), self.positions.get(sketch.draft.address), renames=sketch.renames)
+            return Before(
+                _container_left(sketch.draft.kind, sketch.draft.purpose), self.positions.get(sketch.draft.address), renames=sketch.renames
+            )
         return Before(
             {
                 difference.field.name: _as_sent(sketch.draft, difference)
@@ -315,7 +317,7 @@ def body_of(kind: Kind, writes: Mapping[str, Any]) -> dict[str, Any]:
     return {kind.fields[name].wire: value for name, value in writes.items()}
 
 
-def _kept(draft: Draft, verb: Verb) -> dict[str, Any]:
+def _unmanaged_values(draft: Draft, verb: Verb) -> dict[str, Any]:
     """What a request that replaces the whole object says of the fields that nobody manages: the values that they have."""
     if not verb.whole or draft.observed is None:
         return {}
@@ -341,13 +343,13 @@ def _as_sent(draft: Draft, difference: FieldDifference) -> Any:
     return difference.before
 
 
-def _left(kind: Kind, transfer: Transfer) -> dict[str, Any]:
+def _container_left(kind: Kind, transfer: Transfer) -> dict[str, Any]:
     """What a transferred object leaves: its container and the node it is in."""
     left: dict[str, Any] = {kind.transferable.name: transfer.source_id} if kind.transferable is not None else {}
     return left | ({kind.inside.name: transfer.left} if kind.inside is not None and transfer.left is not None else {})
 
 
-def _held(removal: Removal) -> dict[str, Any]:
+def _values_deleted(removal: Removal) -> dict[str, Any]:
     """The managed values of what is about to go, and what it stands in."""
     if removal.observed is None:
         return {}
