@@ -51,7 +51,7 @@ class Answers:
             return self._on_create(step, kind, intent, writes, answer)
         if step.verb == "delete":
             self.bindings.pop(step.address, None)
-            self.expected.deleted(kind, str(intent.target))
+            self.expected.note_deleted(kind, str(intent.target))
             self.group.settle(IntentEnding(intent.id, "done", None, forget=(step.address, *step.takes)))
             return StepResult(step, StepStatus.DONE)
         if step.verb == "transfer":
@@ -76,10 +76,10 @@ class Answers:
             return StepResult(step, StepStatus.IN_DOUBT, wrong, id="RC-response-unusable")
         refused = not_transferred(kind, writes, raw) if raw is not None else None
         if refused is not None:
-            self.expected.doubted(kind, str(intent.target), {})
+            self.expected.note_in_doubt(kind, str(intent.target), {})
             self.group.settle(IntentEnding(intent.id, "failed", refused))
             return StepResult(step, StepStatus.FAILED, refused, id="RC-value-not-taken")
-        self.expected.wrote(step, kind, str(intent.target), writes, {}, None)
+        self.expected.note_written(step, kind, str(intent.target), writes, {}, None)
         leaving = {new: self.bindings.pop(old) for old, new in step.renames.items() if old in self.bindings}
         for new, old in leaving.items():
             self.bindings[new] = self.carried.get(new) or renamed(old, step.renames)
@@ -105,11 +105,11 @@ class Answers:
         seen = {name: kind.fields[name].seen(raw) if raw else UNSET for name in writes}
         refused = not_taken(kind, writes, seen) if raw else {}
         if refused:
-            self.expected.doubted(kind, id, writes)
+            self.expected.note_in_doubt(kind, id, writes)
             message = "; ".join(refused.values())
             self.group.settle(IntentEnding(intent.id, "failed", message))
             return StepResult(step, StepStatus.FAILED, message, id="RC-value-not-taken")
-        self.expected.wrote(step, kind, id, writes, seen, substitute(step.body, self.ids))
+        self.expected.note_written(step, kind, id, writes, seen, substitute(step.body, self.ids))
         kept = {**as_sent(kind, writes), **shown(kind, seen)}
         self._unseen(step.address, kind, set(writes) - set(kept))
         for name, value in kept.items():
@@ -178,7 +178,7 @@ class Answers:
         self.bindings[binding.address] = binding
         self.ids[binding.address] = binding.id
         self.addresses[binding.kind, binding.id] = binding.address
-        self.expected.made(observed, self.writer.monotonic())
+        self.expected.note_created(observed, self.writer.monotonic())
 
 
 def managed(desired: Desired, address: Address, writes: Mapping[str, Any]) -> dict[str, Any]:

@@ -224,7 +224,7 @@ class Preconditions:
             else:
                 self._gone.add(key)
             return
-        self.expected.looked(key, at)
+        self.expected.note_read(key, at)
         old = self.expected.find(*key)
         assert old is not None
         if kind.transferable is not None and observed.within != old.within:
@@ -266,7 +266,7 @@ class Preconditions:
             said = "; ".join(difference_text(kind.fields[name], expected.values.get(name), observed.values.get(name)) for name in changed)
             self._wider[key] = f"more people can read {kind.name} {title(observed)!r} than the plan showed: {said}"
         if key not in self._addresses:
-            self.expected.looked(key, at)
+            self.expected.note_read(key, at)
 
     def _names(self, kind: Kind, address: Address) -> list[str]:
         """The fields that matter: what is declared or written, and where it stands; of what is not declared, all."""

@@ -81,7 +81,7 @@ class Steps:
         writes = {name: kind.fields[name].body(substitute(value, self.ids)) for name, value in step.writes.items()}
         intent = await self.group.intend(self._intent(step, path, writes, known, date, lookup))
         retry = RetryClass.CREATE if step.create_like or step.verb == "transfer" else RetryClass.IDEMPOTENT
-        left = self.candidates.left(intent)
+        left = self.candidates.seconds_left(intent)
         if left <= 0:
             message = "not sent: its deadline passed while this run was paused"
             self.group.settle(IntentEnding(intent.id, "not-sent", message))
@@ -96,7 +96,7 @@ class Steps:
             says = "interrupted while the request was under way; the next apply finds out what happened to it"
             return StepResult(step, StepStatus.IN_DOUBT, says, id="RC-interrupted")
         except Ambiguous as error:
-            self.answers.expected.doubted(kind, str(intent.target), writes)
+            self.answers.expected.note_in_doubt(kind, str(intent.target), writes)
             return StepResult(step, StepStatus.IN_DOUBT, error.message, id=error.id)
         except ServiceError as error:
             if isinstance(error, NotFound) and step.method == "DELETE":  # gone already: what was wanted
@@ -115,13 +115,13 @@ class Steps:
             def in_time(asked: float = asked, limited: bool = limited) -> bool:
                 nonlocal waited
                 waited = limited and self.writer.clock.monotonic() - asked > CLEARED_SECONDS
-                return not waited and self.candidates.left(intent) > 0
+                return not waited and self.candidates.seconds_left(intent) > 0
 
-            deadline = min(self.candidates.left(intent), self.timeout)
+            deadline = min(self.candidates.seconds_left(intent), self.timeout)
             try:
                 return await self.writer.send(step.method, path, body, retry=retry, deadline=deadline, in_time=in_time)
             except ServiceError as error:
-                if not waited or isinstance(error, Ambiguous) or self.candidates.left(intent) <= 0:
+                if not waited or isinstance(error, Ambiguous) or self.candidates.seconds_left(intent) <= 0:
                     raise
             if (held := await self._hold_reason(step)) is not None:
                 raise Held(held)

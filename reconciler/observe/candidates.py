@@ -35,7 +35,7 @@ class CreateCandidates:
         skew = self.reader.skew
         return datetime.now(UTC) + (timedelta(seconds=skew + DATE_STEP) if skew is not None else timedelta(0))
 
-    def left(self, intent: Intent) -> float:
+    def seconds_left(self, intent: Intent) -> float:
         """Seconds until an intent's deadline; by a clock that goes on while the process is stopped."""
         return (intent.deadline - self.now()).total_seconds() if intent.deadline is not None else 0.0
 

@@ -357,7 +357,7 @@ BUGS: Final = (
     ),
     _bug(
         "apply.step",
-        "            self.answers.expected.doubted(kind, str(intent.target), writes)\n",
+        "            self.answers.expected.note_in_doubt(kind, str(intent.target), writes)\n",
         '            self.group.settle(IntentEnding(intent.id, "failed", error.message))\n',
         "what is ambiguous stays open until it is read",
         f"{RECOVER}test_a_create_without_an_answer_is_sent_once",

@@ -236,7 +236,7 @@ class _Run:
         except git.SourceError as error:
             return f"nobody knows who wrote the commits: {error.message}"
         with self.place.database.transaction() as connection:
-            held = holds.held(connection, self.project.name, self._plan)
+            held = holds.hold_reason(connection, self.project.name, self._plan)
             return held or holds.wave_held(connection, self.project, self.commit.id)
 
     def _held_meanwhile(self, what: str) -> str | None:
@@ -244,7 +244,7 @@ class _Run:
         with self.place.database.transaction() as connection:
             if not holds.is_running(connection, self.begun.id):
                 return "another worker took over"
-            return holds.held(connection, self.project.name, self._plan)
+            return holds.hold_reason(connection, self.project.name, self._plan)
 
     def _by_authors(self) -> StoredPlan:
         """The plan with the authors of all its commits, where they matter: where two others must approve it."""

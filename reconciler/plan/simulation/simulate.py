@@ -120,9 +120,9 @@ class Simulation:
         id = self.ids[step.target] if isinstance(step.target, Address) else step.target
         assert id is not None
         if step.verb == "delete":
-            self.deleted(kind, id)
+            self.delete(kind, id)
         else:
-            self.wrote(step, kind, id, self.writes(step), substitute(step.body, self.ids))
+            self.write(step, kind, id, self.writes(step), substitute(step.body, self.ids))
 
     def _create(self, step: Step, kind: Kind) -> None:
         writes = self.writes(step)
@@ -147,7 +147,7 @@ class Simulation:
         observed = Observed(kind.name, id, {**blank, **values}, within, {"id": id})
         self.ids[address] = id
         flags = {flag: self._is_first(kind, flag, observed) for flag in self._flags[kind.name]}
-        self.made(replace(observed, flags=flags))
+        self.add_created(replace(observed, flags=flags))
 
     def _is_first(self, kind: Kind, flag: str, observed: Observed) -> bool:
         """Whether the service chooses what was just created, because nothing else is chosen."""
@@ -156,7 +156,7 @@ class Simulation:
 
     # -- what a request did ----------------------------------------------------------------------------------------------------------
 
-    def made(self, observed: Observed) -> None:
+    def add_created(self, observed: Observed) -> None:
         """A create, or a child that it brought."""
         self.born.add((observed.kind, observed.id))
         self._put(observed)
@@ -186,7 +186,7 @@ class Simulation:
         old = self.objects[kind][id]
         self._put(replace(old, values={**old.values, **values}))
 
-    def wrote(self, step: Step, kind: Kind, id: str, writes: Mapping[str, Any], body: Any = None) -> None:
+    def write(self, step: Step, kind: Kind, id: str, writes: Mapping[str, Any], body: Any = None) -> None:
         """A request on an object that exists; `writes` and `body` with ids."""
         if step.verb == "transfer" and kind.transferable is not None:
             self._transferred(kind, id, writes[kind.transferable.name])
@@ -213,7 +213,7 @@ class Simulation:
         self._put(replace(observed, within={**observed.within, str(kind.within): container}, values=values))
         self.place(kind, id)
 
-    def deleted(self, kind: Kind, id: str) -> list[Observed]:
+    def delete(self, kind: Kind, id: str) -> list[Observed]:
         """A delete with all that goes along, which is returned. What else the object contained is at the root then.
 
         The last of its kind takes along nothing that the service rearranges then.
