@@ -23,7 +23,7 @@ from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 
 GONE = "was deleted: it existed when it was last read"
 DELETED = "was deleted; it can be restored"
-STRAYED = "was reordered among its siblings"
+MOVED_OUTSIDE = "was reordered among its siblings"
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class _ReadBack:
         changed = [*model.differences(kind, binding.id, now, names), *model.chosen(kind, binding.id, self.simulation)]
         yield from (_edit(step.address, *change) for change in changed if change[0].name in step.writes)
         if not changed and step.verb == "move" and (kind.name, now.id) in self.moved_outside:
-            yield Edited(step.address, None, says=STRAYED)
+            yield Edited(step.address, None, says=MOVED_OUTSIDE)
 
     def learned(self, reported: set[Address]) -> dict[Address, dict[str, Any]]:
         """The fields that no answer showed, as they are now."""
