@@ -36,7 +36,7 @@ class Verification:
     notes: tuple[str, ...] = ()
 
 
-async def verified(task: Task, answers: Answers, results: Mapping[int, StepResult]) -> Verification:
+async def verify_writes(task: Task, answers: Answers, results: Mapping[int, StepResult]) -> Verification:
     """Read again and compare; what no answer showed is remembered as it is seen here."""
     kinds, selection, state = task.kinds, task.options.selection, task.journal.state()
     desired = _still_declared(task, results)

@@ -163,7 +163,7 @@ def _spots(draft: Draft, row: SiblingRow | None, names: Names) -> tuple[SiblingS
     return SiblingSpot(here, row.behind_now.get(draft.address) if row else None), after
 
 
-def departures(removals: Mapping[Address, Removal]) -> list[Change]:
+def removal_changes(removals: Mapping[Address, Removal]) -> list[Change]:
     result = []
     for removal in removals.values():
         if not removal.active or removal.replaces is not None:

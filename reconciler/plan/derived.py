@@ -272,7 +272,7 @@ def _level(everyone: _Everyone, where: Level, declared_field: Field, created: It
 # -- what people are told -------------------------------------------------------------------------------------------------------------
 
 
-def suffixed(drafts: Mapping[Address, Draft], derivations: Mapping[Address, Derivation]) -> list[str]:
+def suffix_notes(drafts: Mapping[Address, Draft], derivations: Mapping[Address, Derivation]) -> list[str]:
     """A sentence for each created object that does not get the plain value, or whose written one somebody has by then."""
     refused, taken = [], []
     for address, derivation in derivations.items():
@@ -287,7 +287,7 @@ def suffixed(drafts: Mapping[Address, Draft], derivations: Mapping[Address, Deri
     return refused + taken
 
 
-def staying(drafts: Mapping[Address, Draft], run_drafts: Mapping[Address, Draft]) -> list[str]:
+def unchanged_notes(drafts: Mapping[Address, Draft], run_drafts: Mapping[Address, Draft]) -> list[str]:
     """A sentence for each value that does not follow although this plan changes what it was derived from."""
     notes = []
     for draft in drafts.values():

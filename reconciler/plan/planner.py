@@ -12,15 +12,15 @@ from typing import Final
 from reconciler.address import Address, Glob
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, Exposure, Plan, Rules, SiblingPlace, State, Step
-from reconciler.plan.access.tests import Tested, tested
+from reconciler.plan.access.tests import AccessTestResults, run_access_tests
 from reconciler.plan.audience.disclosure import Disclosure, disclosure
 from reconciler.plan.cascades import unmanaged_cascades
-from reconciler.plan.changes import blockages, changes, departures, differing, moved_outside, remarks, unmanaged
+from reconciler.plan.changes import blockages, changes, differing, moved_outside, remarks, removal_changes, unmanaged
 from reconciler.plan.decisions import Draft, Removal
-from reconciler.plan.derived import Derivation, derivations, pending_derivations, staying, suffixed
+from reconciler.plan.derived import Derivation, derivations, pending_derivations, suffix_notes, unchanged_notes
 from reconciler.plan.drafts.declared import declared
 from reconciler.plan.drafts.undeclared import replaced_objects, undeclared
-from reconciler.plan.matching.identity import identified
+from reconciler.plan.matching.identity import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.renames import current_addresses
 from reconciler.plan.names import Names
@@ -36,14 +36,14 @@ from reconciler.plan.siblings.positions import current_positions, strangers
 from reconciler.plan.siblings.rows import SiblingRow, arrange
 from reconciler.plan.state_updates import state_update
 from reconciler.plan.steps.schedule import requests
-from reconciler.plan.transfers.drafts import positions_before_transfer, shown_where, transferred
-from reconciler.plan.transfers.obstacles import brought_unmanaged
-from reconciler.plan.warnings.broken_urls import broken
-from reconciler.plan.warnings.consents import asked, consents
+from reconciler.plan.transfers.drafts import decide_with_transfers, positions_before_transfer, shown_where
+from reconciler.plan.transfers.obstacles import unmanaged_in_transfers
+from reconciler.plan.warnings.broken_urls import broken_urls
+from reconciler.plan.warnings.consents import consents, with_consent_needed
 from reconciler.plan.warnings.exposure import audience_lines, exposures, who_reads, windows
-from reconciler.plan.warnings.loosened_rules import changed, freed, loosened
-from reconciler.plan.warnings.permissions import forbidden
-from reconciler.plan.warnings.transfers import by_transfers, given_away
+from reconciler.plan.warnings.loosened_rules import changed_rules, loosened_rules, unprotected_kinds
+from reconciler.plan.warnings.permissions import forbidden_requests
+from reconciler.plan.warnings.transfers import by_transfers, transfer_exposures
 from reconciler.plan.warnings.twins import twins
 from reconciler.plan.warnings.unshown import unshown
 from reconciler.plan.world import Decisions, Pass, World
@@ -87,14 +87,14 @@ def plan(
 ) -> Plan:
     """What has to happen so that Actual becomes Desired.
 
-    `allow_replace`: patterns over the addresses that may be deleted and created again. `matches`: what is `identified`, where that is known
+    `allow_replace`: patterns over the addresses that may be deleted and created again. `matches`: what is `identify`, where that is known
     already. The same inputs give the same plan, to the byte.
     """
-    matches = identified(kinds, desired, state, actual) if matches is None else matches
+    matches = identify(kinds, desired, state, actual) if matches is None else matches
     desired = replace(desired, removed=current_addresses(desired.removed, matches.former))
     patterns = tuple(Glob.parse(text) for text in allow_replace)
     world = World(kinds, desired, matches.former.state, actual, selection or Selection(), patterns)
-    world, decisions = transferred(world, matches, decide)
+    world, decisions = decide_with_transfers(world, matches, decide)
     return _planned(world, decisions, actual)
 
 
@@ -142,7 +142,7 @@ class ReviewedChanges:
     """
 
     disclosure: Disclosure
-    access: Tested
+    access: AccessTestResults
     exposures: tuple[Exposure, ...]
     rules: Rules | None
 
@@ -153,23 +153,23 @@ def _reviewed(world: World, decisions: Decisions, requested: RequestedChanges, b
     drafts, removals, names = requested.drafts, requested.removals, requested.names
     matches = decisions.matches
     about_rules = selection.only is None  # else it is a run about other runs, not about the project
-    rules = changed(desired, matches.former.before) if about_rules else None
+    rules = changed_rules(desired, matches.former.before) if about_rules else None
     pruned = {removal.kind.name for removal in removals.values() if removal.pruned and removal.active}
     deleted = {address for address, removal in removals.items() if removal.active and removal.deletes}
-    looser = loosened(desired, state, pruned, deleted) if about_rules else ()
+    looser = loosened_rules(desired, state, pruned, deleted) if about_rules else ()
     disclosed = disclosure(kinds, desired, before, matches.ids, requested.steps, requested.derived)
     partial = selection != Selection() or bool(_deferred(*drafts.values(), *removals.values()))
     waiting = bool(blockages(drafts, removals))
-    access = tested(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=waiting)
+    access = run_access_tests(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=waiting)
     openings = [opening for opening in disclosed.openings if not by_transfers(world, opening)]
     exposed = (
         *looser,
         *audience_lines(kinds, openings, drafts, names, disclosed.called, before.objects),
         *windows(disclosed.windows, kinds, disclosed.called, before.objects),
-        *exposures(desired, state, drafts, removals, names, freed=freed(desired, state) if about_rules else ()),
-        *given_away(world, drafts, disclosed),
+        *exposures(desired, state, drafts, removals, names, freed=unprotected_kinds(desired, state) if about_rules else ()),
+        *transfer_exposures(world, drafts, disclosed),
     )
-    return ReviewedChanges(disclosed, access, asked(exposed, state), rules)
+    return ReviewedChanges(disclosed, access, with_consent_needed(exposed, state), rules)
 
 
 def _shown(
@@ -184,7 +184,7 @@ def _shown(
     return Plan(
         project=desired.project,
         environment=desired.environment,
-        changes=(*changes(desired, drafts, rows, names, derived), *departures(removals), *cascades),
+        changes=(*changes(desired, drafts, rows, names, derived), *removal_changes(removals), *cascades),
         steps=disclosed.steps,
         questions=disclosed.questions | access.questions | shown_where(world, drafts, before),
         lists=access.lists | disclosed.lists,
@@ -197,17 +197,17 @@ def _shown(
         state_update=replace(update, rules=reviewed.rules),
         exposures=reviewed.exposures,
         consents=consents(reviewed.exposures, who_reads(disclosed.reach, disclosed.called), drafts, names),
-        broken=broken(kinds, actual, drafts, removals),
-        forbidden=forbidden(kinds, actual, requested.steps, matches.ids),
+        broken=broken_urls(kinds, actual, drafts, removals),
+        forbidden=forbidden_requests(kinds, actual, requested.steps, matches.ids),
         notes=(
             *(f"{address} is included: a target requires it" for address in decisions.required),
             *remarks(drafts),
             *unshown(drafts),
             *decisions.notes,
-            *brought_unmanaged(world, decisions),
+            *unmanaged_in_transfers(world, decisions),
             *twins(decisions.drafts, drafts),
-            *suffixed(drafts, derived),
-            *staying(decisions.drafts, drafts),
+            *suffix_notes(drafts, derived),
+            *unchanged_notes(decisions.drafts, drafts),
             *access.notes,
         ),
         violations=access.violations,
@@ -236,7 +236,7 @@ def _outside(world: World, decisions: Decisions, names: Names) -> int:
         address: removal for address, removal in decisions.removals.items() if address not in run_removals and removal.replaces is None
     }
     rows = arrange(decisions.drafts, decisions.drafts)
-    pending = {change.address for change in (*changes(world.desired, drafts, rows, names), *departures(removals))}
+    pending = {change.address for change in (*changes(world.desired, drafts, rows, names), *removal_changes(removals))}
     stuck: list[Draft | Removal] = [*drafts.values(), *removals.values()]
     pending |= {entry.address for entry in stuck if not entry.active}
     return len(pending - run_drafts.keys() - run_removals.keys())

@@ -90,12 +90,12 @@ async def make_plan(
     from reconciler.observe import planned
     from reconciler.plan import plan
     from reconciler.plan.forecast import forecast
-    from reconciler.plan.matching.identity import identified
+    from reconciler.plan.matching.identity import identify
     from reconciler.plan.prove import prove
 
     stage(PLANNING)
 
-    matches = identified(kinds, desired, state, actual)
+    matches = identify(kinds, desired, state, actual)
 
     def make(seen: Actual) -> Plan:
         known = matches if seen is actual else None  # with the lists of readers there may be more

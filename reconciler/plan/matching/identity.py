@@ -19,7 +19,7 @@ from reconciler.resource import Kind, Kinds
 from reconciler.text.suggest import a
 
 
-def identified(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Matches:
+def identify(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Matches:
     """Every object that can be matched, once the renames are refused that its natural key does not allow."""
     impossible: dict[Address, Stuck] = {}
     order = tuple(by_reference(kinds, desired))

@@ -25,7 +25,7 @@ from reconciler.resource import Kind, Kinds
 Decide = Callable[[World, Matches], Decisions]
 
 
-def transferred(world: World, matches: Matches, decide: Decide) -> tuple[World, Decisions]:
+def decide_with_transfers(world: World, matches: Matches, decide: Decide) -> tuple[World, Decisions]:
     """The world after the transfers that can be made, and what is decided in it."""
     waiting = _waiting(world, matches)
     if not matches.transfers:

@@ -38,7 +38,7 @@ def transfer_obstacles(world: World, decisions: Decisions, actual: Actual) -> Tr
     return _Obstacles(world, decisions, actual).of_each_root() if world.carried.roots else TransferObstacles()
 
 
-def brought_unmanaged(world: World, decisions: Decisions) -> Iterator[str]:
+def unmanaged_in_transfers(world: World, decisions: Decisions) -> Iterator[str]:
     """One sentence for each transfer that takes along what nobody manages."""
     drafts, _ = decisions.of_this_run()
     tracked = {(binding.kind, binding.id) for binding in world.state.bindings.values()}

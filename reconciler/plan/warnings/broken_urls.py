@@ -19,7 +19,9 @@ from reconciler.resource import UNSET, Kind, Kinds
 ANEW = "it is recreated; the service chooses the URL"
 
 
-def broken(kinds: Kinds, actual: Actual, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]) -> tuple[BrokenUrl, ...]:
+def broken_urls(
+    kinds: Kinds, actual: Actual, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]
+) -> tuple[BrokenUrl, ...]:
     """One for each object whose public address breaks; what stands below it goes with it and is not told again."""
     urls = []
     for draft in drafts.values():

@@ -12,7 +12,7 @@ from reconciler.model import Actual, ForbiddenRequest, Observed, Step
 from reconciler.resource import Kind, Kinds, Permission
 
 
-def forbidden(kinds: Kinds, actual: Actual, steps: Sequence[Step], ids: Mapping[Address, str]) -> tuple[ForbiddenRequest, ...]:
+def forbidden_requests(kinds: Kinds, actual: Actual, steps: Sequence[Step], ids: Mapping[Address, str]) -> tuple[ForbiddenRequest, ...]:
     """One for each step whose kind names a permission that the token lacks."""
     requests = []
     for step in steps:

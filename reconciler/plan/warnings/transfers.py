@@ -22,12 +22,12 @@ ADMINS = "admins"
 
 
 def by_transfers(world: World, opening: Opening) -> bool:
-    """Whether an opening is one that `given_away` reports."""
+    """Whether an opening is one that `transfer_exposures` reports."""
     owner = world.kinds[opening.at[0]].transferable
     return owner is not None and opening.field == owner.name
 
 
-def given_away(world: World, drafts: Mapping[Address, Draft], disclosed: Disclosure) -> Iterator[Exposure]:
+def transfer_exposures(world: World, drafts: Mapping[Address, Draft], disclosed: Disclosure) -> Iterator[Exposure]:
     """One exposure for each request that transfers something, with all that comes along."""
     openings = {opening.at: opening for opening in disclosed.openings if by_transfers(world, opening)}
     brought: dict[Key, list[Key]] = {}
