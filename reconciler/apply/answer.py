@@ -46,7 +46,7 @@ class Answers:
         self.unseen: dict[Address, set[str]] = {}
         self.notes: list[str] = []
 
-    def answered(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
+    def handle(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
         if step.verb == "create":
             return self._on_create(step, kind, intent, writes, answer)
         if step.verb == "delete":

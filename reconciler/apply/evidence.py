@@ -70,7 +70,7 @@ def effect(kind: Kind, intent: Intent, now: Observed | None) -> bool:
     return bool(intent.writes) and all(now.values.get(name, UNSET) == value for name, value in intent.writes.items())
 
 
-def remembered(kind: Kind, old: Binding, intent: Intent, now: Observed) -> Binding:
+def updated_binding(kind: Kind, old: Binding, intent: Intent, now: Observed) -> Binding:
     """The binding once the write is known to have been done."""
     seen = {name: now.values[name] for name in intent.writes if now.values.get(name, UNSET) is not UNSET}
     return replace(old, sent={**old.sent, **kind.remembered(intent.writes, old.id)}, seen={**old.seen, **kind.remembered(seen, old.id)})

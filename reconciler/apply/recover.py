@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.apply import bound_as
-from reconciler.apply.evidence import Sight, could_be, effect, made_by, outline, parts, remembered, source_of
+from reconciler.apply.evidence import Sight, could_be, effect, made_by, outline, parts, source_of, updated_binding
 from reconciler.apply.unsaved import take_in
 from reconciler.client import Reader, encode
 from reconciler.errors import NotFound, ServiceError
@@ -223,7 +223,9 @@ class _Recovery:
         if now is not None and effect(kind, intent, now.observed):
             old = self.bindings.get(intent.address)
             bind = (
-                () if now.observed is None or old is None or old.id != now.observed.id else (remembered(kind, old, intent, now.observed),)
+                ()
+                if now.observed is None or old is None or old.id != now.observed.id
+                else (updated_binding(kind, old, intent, now.observed),)
             )
             after = {} if now.observed is None else {intent.address: non_sensitive(kind, now.observed.values)}
             forget = intent.before.takes if intent.verb == "delete" and now.observed is None else ()

@@ -18,7 +18,7 @@ from reconciler.apply.verify import Verification, verify_writes
 from reconciler.client import Writer
 from reconciler.errors import StateError
 from reconciler.model import Actual, Desired, Outcome, Plan, Step, StepResult, StepStatus
-from reconciler.plan.state_updates import remembered
+from reconciler.plan.state_updates import journal_changes
 from reconciler.plan.steps.graph import Edges, Schedule
 from reconciler.resource import Kinds
 from reconciler.state import Journal, grouped
@@ -35,7 +35,7 @@ async def apply(
     Raises `StateError` where the journal cannot be written: no request without an intent.
     """
     journal.consented(plan.consents)
-    journal.remember(**remembered(plan.state_update))
+    journal.remember(**journal_changes(plan.state_update))
     if not plan.steps:
         options.listener.planned(0)
         journal.remember(places=plan.places)

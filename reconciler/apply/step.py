@@ -101,10 +101,10 @@ class Steps:
         except ServiceError as error:
             if isinstance(error, NotFound) and step.method == "DELETE":  # gone already: what was wanted
                 self.answers.notes.append(f"{step.address}: did not exist any more when its {step.verb} was sent")
-                return self.answers.answered(step, kind, intent, writes, Answer(404, None, None))
+                return self.answers.handle(step, kind, intent, writes, Answer(404, None, None))
             self.group.settle(IntentEnding(intent.id, "failed", error.message))
             return StepResult(step, StepStatus.FAILED, error.message, id=error.id)
-        return self.answers.answered(step, kind, intent, writes, answer)
+        return self.answers.handle(step, kind, intent, writes, answer)
 
     async def _answer(self, step: Step, path: str, body: Any, retry: RetryClass, intent: Intent) -> Answer:
         """Send a step's request. A step that was asked about is asked about again where its request waited for its turn. Raises `Held`."""

@@ -95,14 +95,14 @@ def plan(
     patterns = tuple(Glob.parse(text) for text in allow_replace)
     world = World(kinds, desired, matches.former.state, actual, selection or Selection(), patterns)
     world, decisions = decide_with_transfers(world, matches, decide)
-    return _planned(world, decisions, actual)
+    return _plan_of(world, decisions, actual)
 
 
-def _planned(world: World, decisions: Decisions, before: Actual) -> Plan:
+def _plan_of(world: World, decisions: Decisions, before: Actual) -> Plan:
     """The plan that the decisions make. `before`: what was read."""
-    requested = _requested(world, decisions, before)
-    reviewed = _reviewed(world, decisions, requested, before)
-    return _shown(world, decisions, requested, reviewed, before)
+    requested = _request_changes(world, decisions, before)
+    reviewed = _review_changes(world, decisions, requested, before)
+    return _assemble_plan(world, decisions, requested, reviewed, before)
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class RequestedChanges:
     steps: tuple[Step, ...]
 
 
-def _requested(world: World, decisions: Decisions, before: Actual) -> RequestedChanges:
+def _request_changes(world: World, decisions: Decisions, before: Actual) -> RequestedChanges:
     """Siblings are put in order first; what the service derives depends on that, and the requests on both."""
     kinds, desired, matches = world.kinds, world.desired, decisions.matches
     drafts, removals = decisions.of_this_run()
@@ -147,7 +147,7 @@ class ReviewedChanges:
     rules: Rules | None
 
 
-def _reviewed(world: World, decisions: Decisions, requested: RequestedChanges, before: Actual) -> ReviewedChanges:
+def _review_changes(world: World, decisions: Decisions, requested: RequestedChanges, before: Actual) -> ReviewedChanges:
     """Who can read what before and after the requests; from that follow the access tests and what needs consent."""
     kinds, desired, state, selection = world.kinds, world.desired, world.state, world.selection
     drafts, removals, names = requested.drafts, requested.removals, requested.names
@@ -172,7 +172,7 @@ def _reviewed(world: World, decisions: Decisions, requested: RequestedChanges, b
     return ReviewedChanges(disclosed, access, with_consent_needed(exposed, state), rules)
 
 
-def _shown(
+def _assemble_plan(
     world: World, decisions: Decisions, requested: RequestedChanges, reviewed: ReviewedChanges, before: Actual
 ) -> Plan:  # fmt: skip
     """Everything that people and later runs read of it."""

@@ -11,7 +11,7 @@ from reconciler.model import Binding, Desired, Origin, StateUpdate
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.drafts.declared import parents
 from reconciler.plan.matching.matches import Matches
-from reconciler.plan.matching.renames import Former, carried
+from reconciler.plan.matching.renames import Former, address_after_moves
 from reconciler.resource import UNSET, FieldRole
 
 
@@ -37,7 +37,7 @@ def state_update(
         if draft.blocked is not None or (draft.declared.implied and draft.binding is None):
             continue
         if draft.observed is not None and draft.id is not None:
-            binding = _remembered(desired, draft, Origin.RECOVERED if (draft.kind.name, draft.id) in matches.late else Origin.ADOPTED)
+            binding = _updated_binding(desired, draft, Origin.RECOVERED if (draft.kind.name, draft.id) in matches.late else Origin.ADOPTED)
             if draft.address in later:
                 carried_later[draft.address] = binding
             elif binding != matches.binding(draft.address):
@@ -56,7 +56,7 @@ def state_update(
     )
 
 
-def remembered(state_update: StateUpdate) -> dict[str, Any]:
+def journal_changes(state_update: StateUpdate) -> dict[str, Any]:
     """What a journal is told of it. A journal forgets before it renames, so that it needs the old addresses of what is forgotten."""
     before = {new: old for old, new in state_update.rename.items()}
     forget = [before.get(address, address) for address in state_update.forget if address in before or address not in state_update.rename]
@@ -98,7 +98,7 @@ def _fulfilled(
     What renamed a resource that is blocked now is kept where its line is gone: with the former files, it must not take effect again.
     """
     former = matches.former
-    done = {carried(old, rename): carried(new, rename) for old, new in former.before.fulfilled.items()}
+    done = {address_after_moves(old, rename): address_after_moves(new, rename) for old, new in former.before.fulfilled.items()}
     if is_complete:
         pending = {former.followed[old] for old in waiting if old in former.followed}
         blocked = {*matches.blocked, *(address for address, draft in drafts.items() if draft.blocked is not None)}
@@ -110,7 +110,7 @@ def _fulfilled(
     return done | {line: new for line, new in former.renames.items() if line in followed or (new in drafts and line not in undone)}
 
 
-def _remembered(desired: Desired, draft: Draft, origin: Origin) -> Binding:
+def _updated_binding(desired: Desired, draft: Draft, origin: Origin) -> Binding:
     """The binding of an object that exists: *sent* and *seen* where now agrees with the YAML, else what they were."""
     assert draft.observed is not None
     assert draft.id is not None

@@ -232,7 +232,7 @@ def _adopt(
     from reconciler.cli.wiring.connect import accounted, open_store, who
     from reconciler.plan import plan
     from reconciler.plan.prove import prove
-    from reconciler.plan.state_updates import remembered
+    from reconciler.plan.state_updates import journal_changes
 
     with (
         open_store(screen, options, project, service, create=True) as store,
@@ -241,7 +241,7 @@ def _adopt(
     ):
         state, kinds = journal.state(), kinds.sealed(store.digest_key())
         new_plan = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
-        journal.remember(**remembered(new_plan.state_update))
+        journal.remember(**journal_changes(new_plan.state_update))
         journal.remember(places=new_plan.places)
         code = _tell(screen, options.project, new_plan, found)
         journal.finish(exit_code=code, summary={})

@@ -14,9 +14,9 @@ from reconciler.model import Declared, Desired, waiting
 from reconciler.model.choices import choices
 from reconciler.model.codec import unresolved_addresses, wanted
 from reconciler.plan.decisions import Draft
-from reconciler.plan.drafts.existing import compared
+from reconciler.plan.drafts.existing import draft_existing
 from reconciler.plan.drafts.facts import DraftFacts
-from reconciler.plan.drafts.new import created, replaced
+from reconciler.plan.drafts.new import draft_create, draft_replacement
 from reconciler.plan.drafts.references import refuse_ambiguous, refuse_outsiders
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.world import Decisions, World
@@ -82,11 +82,11 @@ def _draft(facts: DraftFacts, declared: Declared, drafts: Mapping[Address, Draft
     elif address in matches.unknown:
         draft = _unknown(matches, draft, drafts)
     elif address in matches.replaced:
-        draft = replaced(draft, facts.world.actual, matches.replaced[address])
+        draft = draft_replacement(draft, facts.world.actual, matches.replaced[address])
     elif address in matches.ids:
-        draft = compared(facts, draft)
+        draft = draft_existing(facts, draft)
     else:
-        draft = created(draft, gone=address in matches.gone, may_replace=facts.world.may_replace(address))
+        draft = draft_create(draft, gone=address in matches.gone, may_replace=facts.world.may_replace(address))
     if draft.is_new and (kind.name, address.container) in state.held:
         draft = draft.block(f"another {kind.name} is in doubt there, and its list could not be read", AGAIN, id="RC-in-doubt-beside")
     return refuse_ambiguous(refuse_outsiders(facts, draft), matches.former)

@@ -13,12 +13,12 @@ from reconciler.plan.drafts.corrections import Correction, correction_of, explai
 from reconciler.plan.drafts.diff import FieldDifference, differences
 from reconciler.plan.drafts.facts import DraftFacts
 from reconciler.plan.drafts.left_behind import pruned_later
-from reconciler.plan.drafts.new import created, replaced, without
+from reconciler.plan.drafts.new import draft_create, draft_replacement, without
 from reconciler.plan.matching.identity import is_other, other
 from reconciler.plan.matching.restoration import last_moment, left_over, span, window
 
 
-def compared(facts: DraftFacts, draft: Draft) -> Draft:
+def draft_existing(facts: DraftFacts, draft: Draft) -> Draft:
     """The draft of an address whose object is known."""
     kind, address, actual = draft.kind, draft.address, facts.world.actual
     id = facts.matches.ids[address]
@@ -31,7 +31,7 @@ def compared(facts: DraftFacts, draft: Draft) -> Draft:
     if now.deleted_at is not None:
         ago, left = window(kind, now.deleted_at, actual)
         if left <= timedelta(0):
-            return created(replace(draft, id=None, observed=None), gone=True, may_replace=facts.world.may_replace(address))
+            return draft_create(replace(draft, id=None, observed=None), gone=True, may_replace=facts.world.may_replace(address))
         reason = f"deleted {span(ago)} ago, {left_over(left)} left"
         draft = replace(draft, purpose=Restore(), reason=reason, until=last_moment(kind, now.deleted_at))
     if draft.declared.implied:
@@ -109,7 +109,9 @@ def _corrected(facts: DraftFacts, draft: Draft) -> Draft:
             kept.append(difference)
         elif correction is Correction.REPLACE and facts.world.may_replace(draft.address):
             lost = pruned_later(facts.world, facts.matches, kind, now)
-            return draft.block(*lost, id="RC-result-would-be-pruned") if lost is not None else replaced(draft, facts.world.actual, id)
+            return (
+                draft.block(*lost, id="RC-result-would-be-pruned") if lost is not None else draft_replacement(draft, facts.world.actual, id)
+            )
         elif correction is Correction.REPLACE:
             reason = f"{difference.field.name} cannot be changed on an existing {kind.name}; it would be replaced"
             return draft.block(reason, f"to delete and recreate it: --allow-replace {draft.address}", id="RC-replacement-needs-consent")

@@ -13,7 +13,7 @@ from reconciler.resource import UNSET, FieldRole, Verb
 from reconciler.text.suggest import a
 
 
-def created(draft: Draft, *, gone: bool, may_replace: bool) -> Draft:
+def draft_create(draft: Draft, *, gone: bool, may_replace: bool) -> Draft:
     """The draft of what has no object, or why it cannot be created. `gone`: it had one, which was deleted outside Reconciler."""
     kind, address, first = draft.kind, draft.address, draft.kind.first
     if "create" not in kind.api:
@@ -46,7 +46,7 @@ def without(draft: Draft, verb: Verb) -> tuple[str, str] | None:
     return f"cannot be sent without {' and '.join(names)}: {lost}", f"write {' and '.join(names)}"
 
 
-def replaced(draft: Draft, actual: Actual, id: str) -> Draft:
+def draft_replacement(draft: Draft, actual: Actual, id: str) -> Draft:
     """The draft of what takes the place of the object `id`, with the values that the YAML does not manage."""
     old = actual.find(draft.kind.name, id)
     assert old is not None

@@ -137,7 +137,7 @@ def stands_in(bindings: Mapping[Address, Binding], address: Address) -> list[Add
     return [*above[1:], *address.containers]
 
 
-def carried(address: Address, moves: Mapping[Address, Address]) -> Address:
+def address_after_moves(address: Address, moves: Mapping[Address, Address]) -> Address:
     """The address below the new name of the nearest renamed container."""
     for container in address.containers:
         if container in moves:
@@ -191,7 +191,7 @@ class _Following:
             fulfilled[len(old.parts)][old] = new
         carried_out: dict[Address, Address] = {}
         for depth in sorted({*levels, *fulfilled}):
-            done = {carried(old, self.final): carried(new, self.final) for old, new in fulfilled[depth].items()}
+            done = {address_after_moves(old, self.final): address_after_moves(new, self.final) for old, new in fulfilled[depth].items()}
             carried_out |= done
             self._level(sorted(levels[depth]), done)
         moves = {address: self.final[address] for address in self.state.bindings if self.final[address] != address}
@@ -315,7 +315,7 @@ class _Following:
         names = {str(old): str(new) for old, new in moves.items()}
 
         def called(address: Address) -> Address:
-            return self.final[address] if address in self.final else carried(address, self.final)
+            return self.final[address] if address in self.final else address_after_moves(address, self.final)
 
         def tracked(binding: Binding) -> Binding:
             place = binding.place
