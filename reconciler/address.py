@@ -65,10 +65,10 @@ class Address:
             return known
         _check(parts)
         outer = parts[: len(parts) - (2 if len(parts) % 2 else 1)]
-        return cls._made(parts, Address(outer) if outer else None)
+        return cls._of_checked_parts(parts, Address(outer) if outer else None)
 
     @classmethod
-    def _made(cls, parts: tuple[str, ...], container: Address | None) -> Address:
+    def _of_checked_parts(cls, parts: tuple[str, ...], container: Address | None) -> Address:
         """The address of segments that were checked."""
         address = object.__new__(cls)
         object.__setattr__(address, "parts", parts)
@@ -129,7 +129,7 @@ class Address:
             return known
         if _KIND.fullmatch(kind) is None or (key is not None and _KEY.fullmatch(key) is None):
             _check(parts)  # says what is wrong; the other segments were checked when this address was made
-        return Address._made(parts, self)
+        return Address._of_checked_parts(parts, self)
 
     def is_within(self, other: Address) -> bool:
         """Whether this address lies below `other`, at any depth; nothing lies within itself."""

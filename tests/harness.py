@@ -223,8 +223,8 @@ class Org:
                         journal,
                         ApplyOptions(deadline=self.deadline, fresh=self.fresh, nonce=self.nonce, verify=self.verify),
                     )
-                    if outcome.went_through and made.memory.rules is not None:
-                        journal.remember_rules(made.memory.rules)
+                    if outcome.went_through and made.state_update.rules is not None:
+                        journal.remember_rules(made.state_update.rules)
                     whole = outcome.went_through and not (outcome.leftover or made.blocked or made.deferred or made.in_doubt)
                     journal.finish(exit_code=0 if whole else 5, summary={})
                     return outcome

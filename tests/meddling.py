@@ -89,7 +89,7 @@ class Meddled(Org):
         return await self._call(method, path.format(**self.ids), body)
 
 
-def told(org: Org, outcome: Outcome, address: str) -> bool:
+def is_reported(org: Org, outcome: Outcome, address: str) -> bool:
     """Whether the run's report, or the plan after it, has something to say of an address."""
     said = [str(result.step.address) for result in outcome.results if result.status is StepStatus.STALE]
     said += [str(one.address) for one in outcome.edited]

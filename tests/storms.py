@@ -25,7 +25,7 @@ from reconciler.observe import observe
 from reconciler.plan import plan
 from reconciler.plan.drift import Drift, drift
 from reconciler.plan.matching.absence import believable
-from reconciler.plan.matching.identity import identified
+from reconciler.plan.matching.identity import identify
 from reconciler.plan.prove import prove
 from tests.harness import BASE, TOKEN, Org, Still
 
@@ -139,7 +139,7 @@ def planned(
             return await observe(reader, kinds(), desired, state)
 
     actual = asyncio.run(look())
-    believable(identified(kinds(), desired, state, actual), desired, accept=accept)
+    believable(identify(kinds(), desired, state, actual), desired, accept=accept)
     made = prove(kinds(), desired, state, actual, plan(kinds(), desired, state, actual))
     return made, drift(kinds(), desired, state, actual, made)
 

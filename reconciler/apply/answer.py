@@ -16,7 +16,7 @@ from reconciler.apply.expected import Expectations
 from reconciler.apply.task import Task
 from reconciler.client import Answer
 from reconciler.model import Binding, Desired, Intent, Observed, Origin, SiblingPlace, Step, StepResult, StepStatus
-from reconciler.model.codec import is_kind, observed, path_ids, substitute, told
+from reconciler.model.codec import is_kind, non_sensitive, observed, path_ids, substitute
 from reconciler.plan import match
 from reconciler.plan.simulation.order import Key
 from reconciler.resource import UNSET, FieldRole, Kind
@@ -34,8 +34,8 @@ class Answers:
         self.writer, self.kinds, self.desired, self.group = task.writer, task.kinds, task.desired, task.group
         kinds, desired, plan, actual = task.kinds, task.desired, task.plan, task.actual
         state = task.journal.state()
-        self.bindings: dict[Address, Binding] = {**state.bindings, **plan.memory.bind}
-        self.carried = plan.memory.carried
+        self.bindings: dict[Address, Binding] = {**state.bindings, **plan.state_update.bind}
+        self.carried = plan.state_update.carried
         self.turns = {step.address: turn for turn, step in enumerate(step for step in plan.steps if step.verb == "transfer")}
         self.ids = dict(match(kinds, desired, state, actual).ids)
         for change in (step.address for step in plan.steps if step.create_like or step.verb == "create"):
@@ -46,16 +46,16 @@ class Answers:
         self.unseen: dict[Address, set[str]] = {}
         self.notes: list[str] = []
 
-    def answered(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
+    def handle(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
         if step.verb == "create":
-            return self._created(step, kind, intent, writes, answer)
+            return self._on_create(step, kind, intent, writes, answer)
         if step.verb == "delete":
             self.bindings.pop(step.address, None)
-            self.expected.deleted(kind, str(intent.target))
+            self.expected.note_deleted(kind, str(intent.target))
             self.group.settle(IntentEnding(intent.id, "done", None, forget=(step.address, *step.takes)))
             return StepResult(step, StepStatus.DONE)
         if step.verb == "transfer":
-            return self._transferred(step, kind, intent, writes, answer)
+            return self._on_transfer(step, kind, intent, writes, answer)
         other = next(
             (field.to for field in kind.fields.values() if field.role is FieldRole.MEMBER and step.verb in ("join", "leave")), None
         )
@@ -66,9 +66,9 @@ class Answers:
             self.group.settle(IntentEnding(intent.id, "failed", message))
             return StepResult(step, StepStatus.FAILED, message, id="RC-response-unusable")
         raw = answer.body if shown is kind and isinstance(answer.body, Mapping) else {}
-        return self._taken(step, kind, intent, writes, raw)
+        return self._on_update(step, kind, intent, writes, raw)
 
-    def _transferred(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
+    def _on_transfer(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
         """The object has another container, and everything that came along another address."""
         raw = answer.body if isinstance(answer.body, Mapping) and answer.body else None
         if raw is not None and not is_kind(kind, raw):
@@ -76,10 +76,10 @@ class Answers:
             return StepResult(step, StepStatus.IN_DOUBT, wrong, id="RC-response-unusable")
         refused = not_transferred(kind, writes, raw) if raw is not None else None
         if refused is not None:
-            self.expected.doubted(kind, str(intent.target), {})
+            self.expected.note_in_doubt(kind, str(intent.target), {})
             self.group.settle(IntentEnding(intent.id, "failed", refused))
             return StepResult(step, StepStatus.FAILED, refused, id="RC-value-not-taken")
-        self.expected.wrote(step, kind, str(intent.target), writes, {}, None)
+        self.expected.note_written(step, kind, str(intent.target), writes, {}, None)
         leaving = {new: self.bindings.pop(old) for old, new in step.renames.items() if old in self.bindings}
         for new, old in leaving.items():
             self.bindings[new] = self.carried.get(new) or renamed(old, step.renames)
@@ -100,16 +100,16 @@ class Answers:
         known = [place.index for place in there if place is not None and place.parent == root]
         return SiblingPlace(root, max(known, default=-1) + 1 + self.turns[address])
 
-    def _taken(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], raw: Mapping[str, Any]) -> StepResult:
+    def _on_update(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], raw: Mapping[str, Any]) -> StepResult:
         old, id = self.bindings[step.address], str(intent.target)
         seen = {name: kind.fields[name].seen(raw) if raw else UNSET for name in writes}
         refused = not_taken(kind, writes, seen) if raw else {}
         if refused:
-            self.expected.doubted(kind, id, writes)
+            self.expected.note_in_doubt(kind, id, writes)
             message = "; ".join(refused.values())
             self.group.settle(IntentEnding(intent.id, "failed", message))
             return StepResult(step, StepStatus.FAILED, message, id="RC-value-not-taken")
-        self.expected.wrote(step, kind, id, writes, seen, substitute(step.body, self.ids))
+        self.expected.note_written(step, kind, id, writes, seen, substitute(step.body, self.ids))
         kept = {**as_sent(kind, writes), **shown(kind, seen)}
         self._unseen(step.address, kind, set(writes) - set(kept))
         for name, value in kept.items():
@@ -120,7 +120,7 @@ class Answers:
         declared = managed(self.desired, step.address, writes)
         binding = replace(old, sent={**old.sent, **kind.remembered(declared, id)}, seen={**before, **kind.remembered(kept, id)})
         self.bindings[step.address] = binding
-        after = {**told(kind, writes), **(told(kind, self._observed(kind, step.address, raw).values) if raw else {})}
+        after = {**non_sensitive(kind, writes), **(non_sensitive(kind, self._observed(kind, step.address, raw).values) if raw else {})}
         self.group.settle(IntentEnding(intent.id, "done", None, bind=(binding,), after={step.address: after}))
         return StepResult(step, StepStatus.DONE)
 
@@ -129,7 +129,7 @@ class Answers:
         if unseen := {name for name in names if kind.fields[name].readable and kind.fields[name].compared}:
             self.unseen.setdefault(address, set()).update(unseen)
 
-    def _created(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
+    def _on_create(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
         raw = answer.body
         if not is_kind(kind, raw):
             wrong = f"the service answered {answer.status} with something that is not {a(kind.name)}"
@@ -143,14 +143,14 @@ class Answers:
         binding = bound_as(self.desired, kind, step.address, item, taken, Origin.CREATED)
         self._unseen(step.address, kind, set(taken) - set(binding.seen))
         bind = [binding]
-        after = {step.address: told(kind, item.values)}
+        after = {step.address: non_sensitive(kind, item.values)}
         self._track(binding, item)
         for name, at, child in step.brings:
             for part in parts(raw, at)[:1]:
                 if is_kind(self.kinds[name], part):
                     inner = self._observed(self.kinds[name], child, part)
                     bind.append(bound_as(self.desired, self.kinds[name], child, inner, {}, Origin.CREATED))
-                    after[child] = told(self.kinds[name], inner.values)
+                    after[child] = non_sensitive(self.kinds[name], inner.values)
                     self._track(bind[-1], inner)
         self.group.settle(IntentEnding(intent.id, "done", None, bind=tuple(bind), after=after))
         if refused:
@@ -174,11 +174,11 @@ class Answers:
     def _observed(self, kind: Kind, address: Address, raw: Mapping[str, Any]) -> Observed:
         return observed(self.kinds, kind, raw, within=path_ids(self.kinds, address.container, self.ids.get))
 
-    def _track(self, binding: Binding, one: Observed) -> None:
+    def _track(self, binding: Binding, observed: Observed) -> None:
         self.bindings[binding.address] = binding
         self.ids[binding.address] = binding.id
         self.addresses[binding.kind, binding.id] = binding.address
-        self.expected.made(one, self.writer.monotonic())
+        self.expected.note_created(observed, self.writer.monotonic())
 
 
 def managed(desired: Desired, address: Address, writes: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,17 +206,17 @@ def not_transferred(kind: Kind, writes: Mapping[str, Any], raw: Mapping[str, Any
 
 def not_taken(kind: Kind, writes: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, str]:
     """The fields that must come back as they were sent and did not, each with a sentence about it. `seen`: what the answer shows."""
-    found = {}
+    sentences = {}
     for name, sent in writes.items():
         field, value = kind.fields[name], seen[name]
         if not (field.exact and field.readable) or field.role is FieldRole.CHOICE or value == sent:
             continue
         if field.sensitive:
-            found[name] = f"the service did not return {name} as it was sent: not taken"
+            sentences[name] = f"the service did not return {name} as it was sent: not taken"
         else:
             answered = f"answered {name}: {value!r}" if value is not UNSET else f"does not show {name}"
-            found[name] = f"the service {answered} where {sent!r} was sent: not taken"
-    return found
+            sentences[name] = f"the service {answered} where {sent!r} was sent: not taken"
+    return sentences
 
 
 def as_sent(kind: Kind, writes: Mapping[str, Any]) -> dict[str, Any]:
@@ -229,7 +229,7 @@ def shown(kind: Kind, seen: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in seen.items() if value is not UNSET and kind.fields[name].role is not FieldRole.CHOICE}
 
 
-def bound_as(desired: Desired, kind: Kind, address: Address, one: Observed, writes: Mapping[str, Any], origin: Origin) -> Binding:
+def bound_as(desired: Desired, kind: Kind, address: Address, observed: Observed, writes: Mapping[str, Any], origin: Origin) -> Binding:
     """The binding of an object that was just made; *seen* is what its answer shows of the fields that were sent."""
     declared = desired.resources.get(address)
     protect = declared.protect if declared is not None else None
@@ -241,9 +241,9 @@ def bound_as(desired: Desired, kind: Kind, address: Address, one: Observed, writ
     return Binding(
         address=address,
         kind=kind.name,
-        id=one.id,
+        id=observed.id,
         origin=origin,
-        sent=kind.remembered({**local, **managed(desired, address, writes)}, one.id),
-        seen=kind.remembered({name: one.values[name] for name in names if one.values.get(name, UNSET) is not UNSET}, one.id),
+        sent=kind.remembered({**local, **managed(desired, address, writes)}, observed.id),
+        seen=kind.remembered({name: observed.values[name] for name in names if observed.values.get(name, UNSET) is not UNSET}, observed.id),
         protected=protect if protect is not None else kind.name in desired.protect,
     )

@@ -22,7 +22,7 @@ COPY_SLACK: Final = timedelta(seconds=60)  # clocks differ; a copy may seem olde
 class Sight:
     """What a reading that did not fail showed of one object; None where it is not there."""
 
-    one: Observed | None
+    observed: Observed | None
 
 
 def made_by(kind: Kind, intent: Intent, objects: Sequence[Observed], bound: frozenset[tuple[str, str]]) -> list[Observed]:
@@ -42,19 +42,19 @@ def could_be(kind: Kind, intents: Sequence[Intent], objects: Sequence[Observed],
     known = frozenset[str]().union(*(intent.known for intent in intents))
     dates = [intent.date for intent in intents if intent.date is not None]
     earliest = min(dates) - COPY_SLACK if dates else None
-    found = []
+    candidates = []
     for observed in objects:
-        made = moment(observed.raw.get("createdAt"))
-        recent = earliest is None or made is None or made >= earliest
+        created_at = moment(observed.raw.get("createdAt"))
+        recent = earliest is None or created_at is None or created_at >= earliest
         if observed.id not in known and (kind.name, observed.id) not in bound and recent and observed.deleted_at is None:
-            found.append(observed)
-    return sorted(found, key=lambda observed: (str(observed.raw.get("createdAt", "")), observed.id))
+            candidates.append(observed)
+    return sorted(candidates, key=lambda observed: (str(observed.raw.get("createdAt", "")), observed.id))
 
 
 def source_of(copy: str, titles: Mapping[str, str]) -> str | None:
     """The source, by its id, whose title a copy's title holds, the longest of several; None where that tells nothing."""
-    held = sorted((source for source, text in titles.items() if text and text in copy), key=lambda source: len(titles[source]))
-    return None if not held or [titles[one] for one in held].count(titles[held[-1]]) > 1 else held[-1]
+    matching = sorted((source for source, text in titles.items() if text and text in copy), key=lambda source: len(titles[source]))
+    return None if not matching or [titles[source] for source in matching].count(titles[matching[-1]]) > 1 else matching[-1]
 
 
 def effect(kind: Kind, intent: Intent, now: Observed | None) -> bool:
@@ -70,7 +70,7 @@ def effect(kind: Kind, intent: Intent, now: Observed | None) -> bool:
     return bool(intent.writes) and all(now.values.get(name, UNSET) == value for name, value in intent.writes.items())
 
 
-def remembered(kind: Kind, old: Binding, intent: Intent, now: Observed) -> Binding:
+def updated_binding(kind: Kind, old: Binding, intent: Intent, now: Observed) -> Binding:
     """The binding once the write is known to have been done."""
     seen = {name: now.values[name] for name in intent.writes if now.values.get(name, UNSET) is not UNSET}
     return replace(old, sent={**old.sent, **kind.remembered(intent.writes, old.id)}, seen={**old.seen, **kind.remembered(seen, old.id)})
@@ -78,8 +78,8 @@ def remembered(kind: Kind, old: Binding, intent: Intent, now: Observed) -> Bindi
 
 def parts(raw: Mapping[str, Any], at: str) -> list[Any]:
     """The objects that stand in another one under a key; none where there is no list."""
-    found = raw.get(at)
-    return found if isinstance(found, list) else []
+    items = raw.get(at)
+    return items if isinstance(items, list) else []
 
 
 def outline(tree: Any) -> Any:

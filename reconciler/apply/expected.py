@@ -46,14 +46,14 @@ class Expectations:
 
     # -- what this run does ----------------------------------------------------------------------------------------------------------
 
-    def made(self, one: Observed, at: float) -> None:
+    def note_created(self, observed: Observed, at: float) -> None:
         """A create was answered, or a child of it was shown."""
-        self.simulation.made(one)
-        self._rearranged(one, self.simulation.gather(self.kinds[one.kind], one.id))
-        self.loose[(one.kind, one.id)] |= {name for name, value in one.values.items() if value is UNSET}
-        self._read[(one.kind, one.id)] = at
+        self.simulation.add_created(observed)
+        self._rearranged(observed, self.simulation.gather(self.kinds[observed.kind], observed.id))
+        self.loose[(observed.kind, observed.id)] |= {name for name, value in observed.values.items() if value is UNSET}
+        self._read[(observed.kind, observed.id)] = at
 
-    def wrote(self, step: Step, kind: Kind, id: str, writes: Mapping[str, Any], seen: Mapping[str, Any], body: Any) -> None:
+    def note_written(self, step: Step, kind: Kind, id: str, writes: Mapping[str, Any], seen: Mapping[str, Any], body: Any) -> None:
         """A request on an object that exists was done; `seen`: the written fields as its answer shows them, UNSET where it does not."""
         if self.find(kind.name, id) is None:
             return
@@ -62,9 +62,9 @@ class Expectations:
         self.loose[(kind.name, id)] |= {name for name in writes if kind.fields[name].lossy and name not in choices and name not in shown}
         if choices:
             self.unsure.discard((kind.name, id))
-        self.simulation.wrote(step, kind, id, {**writes, **shown}, body)
+        self.simulation.write(step, kind, id, {**writes, **shown}, body)
 
-    def doubted(self, kind: Kind, id: str, writes: Mapping[str, Any]) -> None:
+    def note_in_doubt(self, kind: Kind, id: str, writes: Mapping[str, Any]) -> None:
         """A request on the object was sent, and its end is not known."""
         self.doubts = True
         self.loose[(kind.name, id)] |= set(writes)
@@ -72,19 +72,19 @@ class Expectations:
         if any(kind.fields[name].role is FieldRole.CHOICE for name in writes):
             self.unsure.add((kind.name, id))
 
-    def _rearranged(self, one: Observed, names: Collection[str]) -> None:
+    def _rearranged(self, observed: Observed, names: Collection[str]) -> None:
         """The service rearranged all objects of some kinds in the container of an object."""
-        self.reshaped |= {(name, one.within.get(str(self.kinds[one.kind].within), "")) for name in names}
+        self.reshaped |= {(name, observed.within.get(str(self.kinds[observed.kind].within), "")) for name in names}
 
-    def deleted(self, kind: Kind, id: str) -> None:
+    def note_deleted(self, kind: Kind, id: str) -> None:
         """A delete was done, with what goes along."""
         last = self.find(kind.name, id)
         if last is not None:
             self._rearranged(last, self.simulation.alone(kind, id))
-        for gone in self.simulation.deleted(kind, id):
-            if any(gone.flags.values()):
-                containers = [field for field in self.kinds[gone.kind].fields.values() if field.container]
-                self.unsure |= {*gone.within.items(), *((str(field.to), str(gone.values.get(field.name))) for field in containers)}
+        for removed in self.simulation.delete(kind, id):
+            if any(removed.flags.values()):
+                containers = [field for field in self.kinds[removed.kind].fields.values() if field.container]
+                self.unsure |= {*removed.within.items(), *((str(field.to), str(removed.values.get(field.name))) for field in containers)}
 
     # -- what a reading shows --------------------------------------------------------------------------------------------------------
 
@@ -124,15 +124,15 @@ class Expectations:
                 if old != new and not (old is None and (str(field.to), str(new)) in self.simulation.born):
                     yield field, old, new
 
-    def strayed(self, now: Simulation) -> frozenset[Key]:
+    def moved_outside(self, now: Simulation) -> frozenset[Key]:
         """The objects that no longer stand where they should among those siblings whose order is known."""
-        strayed: set[Key] = set()
+        moved: set[Key] = set()
         for row, siblings in now.order.rows.items():
             known = self.simulation.order.rows.get(row)
-            strayed |= {(row[0], id) for id in _elsewhere(siblings, known)} if known is not None else set()
-        return frozenset(strayed)
+            moved |= {(row[0], id) for id in _elsewhere(siblings, known)} if known is not None else set()
+        return frozenset(moved)
 
-    def looked(self, key: Key, at: float) -> None:
+    def note_read(self, key: Key, at: float) -> None:
         """The object was read again."""
         self._read[key] = at
 

@@ -36,15 +36,15 @@ async def look(
     old. `ordered`: objects whose place among their siblings counts too. `emptied`: objects that are read with all their contents.
     Raises `ServiceError` where the service refuses the token.
     """
-    one = _Look(reader, kinds, simulation, soon)
-    wave = [*one.some(objects, frozenset(ordered)), *(task for observed in emptied for task in one.inside(observed))]
+    survey = _ObjectSurvey(reader, kinds, simulation, soon)
+    wave = [*survey.some(objects, frozenset(ordered)), *(task for observed in emptied for task in survey.inside(observed))]
     while wave:
         await asyncio.gather(*wave)
-        wave = [*one.unseen(objects), *one.deeper(emptied)]
-    return one.actual()
+        wave = [*survey.unseen(objects), *survey.deeper(emptied)]
+    return survey.actual()
 
 
-class _Look(Survey):
+class _ObjectSurvey(Survey):
     """A survey that is told which objects to read."""
 
     def __init__(self, reader: Reader, kinds: Kinds, simulation: Simulation, soon: int) -> None:
@@ -124,16 +124,16 @@ class _Look(Survey):
         objects = [observed for outer in emptied for _, observed in simulation.contents(self.kinds[outer.kind], outer.id)]
         return [task for observed in objects for task in self.inside(observed)]
 
-    def _stands(self, kind: Kind, one: Observed) -> str:
+    def _stands(self, kind: Kind, observed: Observed) -> str:
         """The node whose listing shows the object; "" where the container's does, or none."""
         inside = kind.inside
         if kind.listed_by is not None:
-            return str(one.values.get(kind.listed_by.name) or "")
+            return str(observed.values.get(kind.listed_by.name) or "")
         by_node = inside is not None and any(reading.each == inside.to for reading in kind.listings)
-        return str(one.values.get(inside.name) or "") if inside is not None and by_node else ""
+        return str(observed.values.get(inside.name) or "") if inside is not None and by_node else ""
 
-    def _listing(self, kind: Kind, one: Observed) -> Listing | None:
-        names = self._names(kind, one)
+    def _listing(self, kind: Kind, observed: Observed) -> Listing | None:
+        names = self._names(kind, observed)
         fitting = [
             reading
             for reading in kind.listings
@@ -141,14 +141,14 @@ class _Look(Survey):
         ]
         return fitting[0] if fitting else None
 
-    def _names(self, kind: Kind, one: Observed) -> Mapping[str, str]:
+    def _names(self, kind: Kind, observed: Observed) -> Mapping[str, str]:
         """What fills the placeholders of its readings."""
-        stands, inside = self._stands(kind, one), kind.inside
-        keys = {field.name: str(one.values[field.name]) for field in kind.keys if isinstance(one.values.get(field.name), str)}
-        return {**keys, **one.within, **({str(inside.to): stands} if stands and inside is not None else {})}
+        stands, inside = self._stands(kind, observed), kind.inside
+        keys = {field.name: str(observed.values[field.name]) for field in kind.keys if isinstance(observed.values.get(field.name), str)}
+        return {**keys, **observed.within, **({str(inside.to): stands} if stands and inside is not None else {})}
 
-    def _by_itself(self, kind: Kind, one: Observed) -> list[Awaitable[None]]:
-        return self._one(kind, one.id, self._names(kind, one))
+    def _by_itself(self, kind: Kind, observed: Observed) -> list[Awaitable[None]]:
+        return self._one(kind, observed.id, self._names(kind, observed))
 
 
 def _pages_of(number: int) -> int:

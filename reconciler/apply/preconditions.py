@@ -172,11 +172,11 @@ class Preconditions:
             now = replace(Actual(), unknown=tuple(Unknown(name, None, error.message) for name in self.kinds))
         addresses = {**dict(self._shown(now)), **{keys[id]: coming[id].address for id in targets if keys[id] in old}}
         shown = Simulation(self.kinds, now, guess=False)
-        strayed = self.expected.strayed(shown)
+        moved_outside = self.expected.moved_outside(shown)
         for key, gate in gates.items():
             self._judge_gate(key, gate, now, at)
         for key, address in addresses.items():
-            self._judge(key, address, now, at, key in strayed)
+            self._judge(key, address, now, at, key in moved_outside)
         for id, some in ends.items():
             self._judge_ends(keys[id], some, now)
         for outer, _ in choosing.values():
@@ -212,7 +212,7 @@ class Preconditions:
 
     # -- judging ---------------------------------------------------------------------------------------------------------------------
 
-    def _judge(self, key: Key, address: Address, now: Actual, at: float, strayed: bool) -> None:
+    def _judge(self, key: Key, address: Address, now: Actual, at: float, moved_outside: bool) -> None:
         kind, observed = self.kinds[key[0]], now.find(*key)
         self._unread.pop(key, None)
         if observed is None:
@@ -224,7 +224,7 @@ class Preconditions:
             else:
                 self._gone.add(key)
             return
-        self.expected.looked(key, at)
+        self.expected.note_read(key, at)
         old = self.expected.find(*key)
         assert old is not None
         if kind.transferable is not None and observed.within != old.within:
@@ -233,10 +233,12 @@ class Preconditions:
             self._stale[key] = "it was deleted in the meantime"
         elif observed.deleted_at is None and old.deleted_at is not None:
             self._stale[key] = "it was restored in the meantime"
-        changed = [spelled(*difference) for difference in self.expected.differences(kind, key[1], observed, self._names(kind, address))]
+        changed = [
+            difference_text(*difference) for difference in self.expected.differences(kind, key[1], observed, self._names(kind, address))
+        ]
         if changed and key not in self._stale:
             self._stale[key] = "; ".join(changed)
-        if address in self._moved and key not in self._stale and strayed:
+        if address in self._moved and key not in self._stale and moved_outside:
             self._stale[key] = "it was reordered in the meantime"
 
     def _judge_ends(self, key: Key, ends: list[Observed], now: Actual) -> None:
@@ -261,10 +263,10 @@ class Preconditions:
         names = [name for name in kind.audience.gates if name not in self.expected.loose[key]]
         if opens(kind, expected.values, {**expected.values, **{name: observed.values.get(name, UNSET) for name in names}}):
             changed = [name for name in names if observed.values.get(name, UNSET) != expected.values.get(name, UNSET)]
-            said = "; ".join(spelled(kind.fields[name], expected.values.get(name), observed.values.get(name)) for name in changed)
+            said = "; ".join(difference_text(kind.fields[name], expected.values.get(name), observed.values.get(name)) for name in changed)
             self._wider[key] = f"more people can read {kind.name} {title(observed)!r} than the plan showed: {said}"
         if key not in self._addresses:
-            self.expected.looked(key, at)
+            self.expected.note_read(key, at)
 
     def _names(self, kind: Kind, address: Address) -> list[str]:
         """The fields that matter: what is declared or written, and where it stands; of what is not declared, all."""
@@ -281,7 +283,7 @@ class Preconditions:
         if failed is not None:
             self._unread[key] = f"it could not be read again: {failed.reason}"
             return
-        changed = [spelled(*each) for each in self.expected.chosen(kind, outer.id, shown)]
+        changed = [difference_text(*choice) for choice in self.expected.chosen(kind, outer.id, shown)]
         if changed and key not in self._stale:
             self._stale[key] = "; ".join(changed)
 
@@ -298,18 +300,18 @@ class Preconditions:
         said = [
             f"{key[0]} {title(observed)!r} was added"
             for key, observed in after.items()
-            if key not in before and self._whole(self.actual, observed)
+            if key not in before and self._is_completely_listed(self.actual, observed)
         ]
         said += [
             f"{key[0]} {title(observed)!r} was removed"
             for key, observed in before.items()
-            if key not in after and self._whole(now, observed)
+            if key not in after and self._is_completely_listed(now, observed)
         ]
         for key, observed in after.items():
             if key in before:
                 inner = self.kinds[key[0]]
                 changed = self.expected.differences(inner, key[1], observed, list(inner.fields))
-                said += [f"in {key[0]} {title(observed)!r} {spelled(*difference)}" for difference in changed]
+                said += [f"in {key[0]} {title(observed)!r} {difference_text(*difference)}" for difference in changed]
         return (StepStatus.STALE, f"its contents changed in the meantime: {'; '.join(said[:5])}") if said else None
 
     def _inside(self, outer: Kind) -> frozenset[str]:
@@ -322,11 +324,11 @@ class Preconditions:
                     ahead.append(kind)
         return frozenset(inside)
 
-    def _whole(self, actual: Actual, one: Observed) -> bool:
+    def _is_completely_listed(self, actual: Actual, observed: Observed) -> bool:
         """Whether a reading showed all objects of its kind where this one stands."""
-        kind = self.kinds[one.kind]
-        stands = [one.values.get(field.name) for field in kind.fields.values() if field.container]
-        return any((kind.name, scope) in actual.complete for scope in (one.within.get(kind.within or ""), *stands))
+        kind = self.kinds[observed.kind]
+        stands = [observed.values.get(field.name) for field in kind.fields.values() if field.container]
+        return any((kind.name, scope) in actual.complete for scope in (observed.within.get(kind.within or ""), *stands))
 
     def _verdict(self, step: Step) -> Refusal | None:
         wider = next((self._wider[key] for key in step.gates if key in self._wider), None)
@@ -345,7 +347,7 @@ class Preconditions:
         return self._emptied.get(step.id)
 
 
-def spelled(field: Field, expected: Any, now: Any) -> str:
+def difference_text(field: Field, expected: Any, now: Any) -> str:
     """What is different, in words; nothing of a sensitive value."""
     if field.sensitive:
         return f"{field.name} was changed in the meantime"

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.apply import bound_as
-from reconciler.apply.evidence import Sight, could_be, effect, made_by, outline, parts, remembered, source_of
+from reconciler.apply.evidence import Sight, could_be, effect, made_by, outline, parts, source_of, updated_binding
 from reconciler.apply.unsaved import take_in
 from reconciler.client import Reader, encode
 from reconciler.errors import NotFound, ServiceError
 from reconciler.model import Binding, Desired, Intent, Observed, Origin
-from reconciler.model.codec import is_kind, observed, path_ids, title, told
+from reconciler.model.codec import is_kind, non_sensitive, observed, path_ids, title
 from reconciler.observe.readings import owner_elsewhere, pages_of
 from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders
 from reconciler.state import IntentEnding, Journal
@@ -121,11 +121,11 @@ class _Recovery:
         what = "was not created" if intent.verb == "create" else f"{intent.verb} is planned again"
         self.end(intent, "not-sent", f"{intent.address}: {what}")
 
-    def _bound(self) -> frozenset[tuple[str, str]]:
+    def _tracked_objects(self) -> frozenset[tuple[str, str]]:
         return frozenset((binding.kind, binding.id) for binding in self.bindings.values())
 
-    def _doubt(self, intents: Sequence[Intent], found: Sequence[Observed]) -> bool:
-        listing = ", ".join(item.id for item in found)
+    def _doubt(self, intents: Sequence[Intent], objects: Sequence[Observed]) -> bool:
+        listing = ", ".join(item.id for item in objects)
         for intent in intents:
             self.notes.append(f"{intent.address}: still in doubt, {listing} match; reconciler adopt {intent.address} ID")
         return True
@@ -134,7 +134,7 @@ class _Recovery:
 
     async def _create(self, kind: Kind, intent: Intent, final: bool) -> bool:
         """One object that is new since the intent and matches it is ours; none, and it was not created; several stop."""
-        objects = made_by(kind, intent, await self._listed(kind, [intent]), self._bound())
+        objects = made_by(kind, intent, await self._listed(kind, [intent]), self._tracked_objects())
         if len(objects) > 1:
             return self._doubt([intent], objects)
         if objects:
@@ -143,27 +143,27 @@ class _Recovery:
             self._close(intent)
         return bool(objects) or final
 
-    def _bind(self, kind: Kind, intent: Intent, found: Observed) -> None:
+    def _bind(self, kind: Kind, intent: Intent, objects: Observed) -> None:
         writes = {name: value for name, value in intent.writes.items() if name in kind.fields and "create" in kind.fields[name].on}
-        agreed = {name: value for name, value in writes.items() if found.values.get(name, UNSET) == value}
-        bind = [bound_as(self.desired, kind, intent.address, found, agreed, Origin.RECOVERED)]
-        after = {intent.address: told(kind, found.values)}
+        agreed = {name: value for name, value in writes.items() if objects.values.get(name, UNSET) == value}
+        bind = [bound_as(self.desired, kind, intent.address, objects, agreed, Origin.RECOVERED)]
+        after = {intent.address: non_sensitive(kind, objects.values)}
         by_place = {at: name for name, at in kind.api["create"].brings.items()}
         for at, text in intent.brings.items():
             child = self.kinds[by_place[at]]
-            for part in parts(found.raw, at)[:1]:
+            for part in parts(objects.raw, at)[:1]:
                 if is_kind(child, part):
                     address = Address.parse(text)
                     item = observed(self.kinds, child, part, within=self._within(address))
                     bind.append(bound_as(self.desired, child, address, item, {}, Origin.RECOVERED))
-                    after[address] = told(child, item.values)
-        self.end(intent, "recovered", f"{intent.address}: was created by an earlier run ({found.id})", bind, after)
+                    after[address] = non_sensitive(child, item.values)
+        self.end(intent, "recovered", f"{intent.address}: was created by an earlier run ({objects.id})", bind, after)
 
     # -- copies, told by being new ---------------------------------------------------------------------------------------------------
 
     async def _copies(self, kind: Kind, intents: Sequence[Intent], final: bool) -> bool:
         """Copies of one source are interchangeable: as many as are found are bound, the rest was not created; more than asked for stops."""
-        objects = could_be(kind, intents, await self._listed(kind, intents), self._bound())
+        objects = could_be(kind, intents, await self._listed(kind, intents), self._tracked_objects())
         same = [await self._same_content(kind, intents[0], item) for item in objects]
         mine = await self._own(kind, intents[0], [item for item, is_same in zip(objects, same, strict=True) if is_same])
         if len(mine) > len(intents):
@@ -179,29 +179,29 @@ class _Recovery:
             self.notes.append(f"{others}: new, but not a copy of the source, so considered somebody else's")
         return True
 
-    async def _own(self, kind: Kind, intent: Intent, found: Sequence[Observed]) -> list[Observed]:
+    async def _own(self, kind: Kind, intent: Intent, copies: Sequence[Observed]) -> list[Observed]:
         """Those that are copies of this source, where other sources with the same pages are in doubt as well."""
-        others = {one.target for one in self.journal.open_intents() if one.kind == kind.name and one.verb == "create"} - {
+        others = {other.target for other in self.journal.open_intents() if other.kind == kind.name and other.verb == "create"} - {
             None,
             intent.target,
         }
-        mine = await self._outline(kind, str(intent.target)) if others and found else None
-        alike = [str(other) for other in others if mine is not None and await self._outline(kind, str(other)) == mine]
+        outline = await self._outline(kind, str(intent.target)) if others and copies else None
+        alike = [str(other) for other in others if outline is not None and await self._outline(kind, str(other)) == outline]
         if not alike:
-            return list(found)
+            return list(copies)
         titles = {id: await self._title(kind, id) for id in (str(intent.target), *alike)}
-        whose = [source_of(title(item), titles) for item in found]
+        whose = [source_of(title(item), titles) for item in copies]
         if None in whose:
             wrong = f"a new {kind.name} may be a copy of any of {', '.join(sorted(titles))}, which have the same pages"
             raise ServiceError(wrong, id="RC-copy-not-recognized")
-        return [item for item, source in zip(found, whose, strict=True) if source == intent.target]
+        return [item for item, source in zip(copies, whose, strict=True) if source == intent.target]
 
-    async def _same_content(self, kind: Kind, intent: Intent, one: Observed) -> bool:
+    async def _same_content(self, kind: Kind, intent: Intent, other: Observed) -> bool:
         if kind.api["create"].fingerprint is None or intent.target is None:
             return True
         source = await self._outline(kind, intent.target)
         try:
-            return bool(source == await self._outline(kind, one.id))
+            return bool(source == await self._outline(kind, other.id))
         except NotFound:
             return False
 
@@ -220,11 +220,15 @@ class _Recovery:
     async def _write(self, kind: Kind, intent: Intent, final: bool) -> bool:
         """What is there as it was sent was done; what is not is planned again, once it can no longer come."""
         now = await self._target(kind, intent) if intent.lookup and intent.target is not None else None
-        if now is not None and effect(kind, intent, now.one):
+        if now is not None and effect(kind, intent, now.observed):
             old = self.bindings.get(intent.address)
-            bind = () if now.one is None or old is None or old.id != now.one.id else (remembered(kind, old, intent, now.one),)
-            after = {} if now.one is None else {intent.address: told(kind, now.one.values)}
-            forget = intent.before.takes if intent.verb == "delete" and now.one is None else ()
+            bind = (
+                ()
+                if now.observed is None or old is None or old.id != now.observed.id
+                else (updated_binding(kind, old, intent, now.observed),)
+            )
+            after = {} if now.observed is None else {intent.address: non_sensitive(kind, now.observed.values)}
+            forget = intent.before.takes if intent.verb == "delete" and now.observed is None else ()
             if intent.verb == "transfer":
                 bind, after = (), {}
             rename = self._renamed(intent.before.renames)

@@ -14,11 +14,11 @@ from reconciler.address import Address
 from reconciler.apply.answer import Answers
 from reconciler.apply.step import Steps
 from reconciler.apply.task import ApplyOptions, Halt, Task
-from reconciler.apply.verify import Verification, verified
+from reconciler.apply.verify import Verification, verify_writes
 from reconciler.client import Writer
 from reconciler.errors import StateError
 from reconciler.model import Actual, Desired, Outcome, Plan, Step, StepResult, StepStatus
-from reconciler.plan.memory import remembered
+from reconciler.plan.state_updates import journal_changes
 from reconciler.plan.steps.graph import Edges, Schedule
 from reconciler.resource import Kinds
 from reconciler.state import Journal, grouped
@@ -35,7 +35,7 @@ async def apply(
     Raises `StateError` where the journal cannot be written: no request without an intent.
     """
     journal.consented(plan.consents)
-    journal.remember(**remembered(plan.memory))
+    journal.remember(**journal_changes(plan.state_update))
     if not plan.steps:
         options.listener.planned(0)
         journal.remember(places=plan.places)
@@ -48,7 +48,7 @@ async def apply(
     verification, interrupted = Verification(), options.stop.is_set()
     if run.steps.sent and not interrupted:
         options.listener.looking()
-        verification = await verified(task, run.answers, run.results)
+        verification = await verify_writes(task, run.answers, run.results)
     results = tuple(run.results[step.id] for step in plan.steps)
     notes = (*run.answers.notes, *verification.notes)
     stopped = "interrupted" if interrupted else f"stopped: {run.halt.refused}" if run.halt.refused is not None else None

@@ -19,9 +19,9 @@ from reconciler.apply.task import Halt, Task
 from reconciler.client import Answer, RetryClass, joined
 from reconciler.errors import Ambiguous, NotFound, ServiceError
 from reconciler.model import Intent, Step, StepResult, StepStatus
-from reconciler.model.codec import substitute, told
+from reconciler.model.codec import non_sensitive, substitute
 from reconciler.model.marker import marked, naming
-from reconciler.observe.candidates import Landing
+from reconciler.observe.candidates import CreateCandidates
 from reconciler.resource import Kind
 from reconciler.state import SEND_SECONDS_MAX, IntentEnding
 
@@ -40,7 +40,7 @@ class Steps:
         self.timeout, self.nonce = min(task.options.deadline, SEND_SECONDS_MAX), task.options.nonce
         self.sent = 0
         self.ids = answers.ids
-        self.landing = Landing(task.writer, task.kinds, task.desired, task.actual, answers.ids)
+        self.candidates = CreateCandidates(task.writer, task.kinds, task.desired, task.actual, answers.ids)
         self.preconditions, self.halt = Preconditions(task, answers, halt), halt
         self.clearance = installed()
         self.serious = serious(task.kinds, task.plan) if self.clearance is not None else {}
@@ -48,9 +48,9 @@ class Steps:
     async def run(self, step: Step) -> StepResult:
         """Do one step, its guard and its marker included."""
         kind = self.kinds[step.kind]
-        made = step if self.nonce is None else marked(kind, step, self.nonce())
-        result = await self._guarded(made, kind)
-        if made is not step and result.status is StepStatus.DONE:
+        marked_step = step if self.nonce is None else marked(kind, step, self.nonce())
+        result = await self._guarded(marked_step, kind)
+        if marked_step is not step and result.status is StepStatus.DONE:
             result = await self._guarded(naming(self.kinds, kind, step), kind, asks=False)  # what was begun is ended
         return result if result.step is step else replace(result, step=step)
 
@@ -62,11 +62,11 @@ class Steps:
         async with self.preconditions.passing(step) as refusal:
             if refusal is not None:
                 return StepResult(step, *refusal)
-            if asks and (held := await self._held(step)) is not None:
+            if asks and (held := await self._hold_reason(step)) is not None:
                 return StepResult(step, StepStatus.SKIPPED, f"not sent: {held}", id="RC-apply-held")
             return await self._sent(step, kind, known, date, lookup)
 
-    async def _held(self, step: Step) -> str | None:
+    async def _hold_reason(self, step: Step) -> str | None:
         """Why a step that opens something or cannot be taken back must not be sent now; nothing new is started then."""
         what = self.serious.get(step.id)
         if self.clearance is None or what is None:
@@ -81,7 +81,7 @@ class Steps:
         writes = {name: kind.fields[name].body(substitute(value, self.ids)) for name, value in step.writes.items()}
         intent = await self.group.intend(self._intent(step, path, writes, known, date, lookup))
         retry = RetryClass.CREATE if step.create_like or step.verb == "transfer" else RetryClass.IDEMPOTENT
-        left = self.landing.left(intent)
+        left = self.candidates.seconds_left(intent)
         if left <= 0:
             message = "not sent: its deadline passed while this run was paused"
             self.group.settle(IntentEnding(intent.id, "not-sent", message))
@@ -96,15 +96,15 @@ class Steps:
             says = "interrupted while the request was under way; the next apply finds out what happened to it"
             return StepResult(step, StepStatus.IN_DOUBT, says, id="RC-interrupted")
         except Ambiguous as error:
-            self.answers.expected.doubted(kind, str(intent.target), writes)
+            self.answers.expected.note_in_doubt(kind, str(intent.target), writes)
             return StepResult(step, StepStatus.IN_DOUBT, error.message, id=error.id)
         except ServiceError as error:
             if isinstance(error, NotFound) and step.method == "DELETE":  # gone already: what was wanted
                 self.answers.notes.append(f"{step.address}: did not exist any more when its {step.verb} was sent")
-                return self.answers.answered(step, kind, intent, writes, Answer(404, None, None))
+                return self.answers.handle(step, kind, intent, writes, Answer(404, None, None))
             self.group.settle(IntentEnding(intent.id, "failed", error.message))
             return StepResult(step, StepStatus.FAILED, error.message, id=error.id)
-        return self.answers.answered(step, kind, intent, writes, answer)
+        return self.answers.handle(step, kind, intent, writes, answer)
 
     async def _answer(self, step: Step, path: str, body: Any, retry: RetryClass, intent: Intent) -> Answer:
         """Send a step's request. A step that was asked about is asked about again where its request waited for its turn. Raises `Held`."""
@@ -115,15 +115,15 @@ class Steps:
             def in_time(asked: float = asked, limited: bool = limited) -> bool:
                 nonlocal waited
                 waited = limited and self.writer.clock.monotonic() - asked > CLEARED_SECONDS
-                return not waited and self.landing.left(intent) > 0
+                return not waited and self.candidates.seconds_left(intent) > 0
 
-            deadline = min(self.landing.left(intent), self.timeout)
+            deadline = min(self.candidates.seconds_left(intent), self.timeout)
             try:
                 return await self.writer.send(step.method, path, body, retry=retry, deadline=deadline, in_time=in_time)
             except ServiceError as error:
-                if not waited or isinstance(error, Ambiguous) or self.landing.left(intent) <= 0:
+                if not waited or isinstance(error, Ambiguous) or self.candidates.seconds_left(intent) <= 0:
                     raise
-            if (held := await self._held(step)) is not None:
+            if (held := await self._hold_reason(step)) is not None:
                 raise Held(held)
 
     def _id(self, part: str | Address) -> str:
@@ -135,11 +135,11 @@ class Steps:
         What this run made until then is not among the ids: the journal has that.
         """
         if step.source is not None:
-            return await self.landing.snapshot(kind, self._id(step.source))
+            return await self.candidates.snapshot(kind, self._id(step.source))
         if step.verb != "create":
-            lookup = self.landing.readings(kind, step.address, self.ids, self._id(step.target)) if step.target is not None else ()
+            lookup = self.candidates.readings(kind, step.address, self.ids, self._id(step.target)) if step.target is not None else ()
             return frozenset(), self.actual.date, lookup
-        return self.answers.known[kind.name], self.actual.date, self.landing.listings(kind, step.address, self.ids)
+        return self.answers.known[kind.name], self.actual.date, self.candidates.listings(kind, step.address, self.ids)
 
     def _intent(
         self,
@@ -162,10 +162,10 @@ class Steps:
             method=step.method,
             path=path,
             target=self._id(target) if target is not None else None,
-            writes=told(self.kinds[step.kind], {**identity, **writes}) if step.source is None else {},
+            writes=non_sensitive(self.kinds[step.kind], {**identity, **writes}) if step.source is None else {},
             known=known,
             date=date,
-            deadline=self.landing.now() + timedelta(seconds=self.timeout),
+            deadline=self.candidates.now() + timedelta(seconds=self.timeout),
             brings={at: str(child) for _, at, child in step.brings},
             lookup=lookup,
             before=replace(step.before, takes=step.takes) if step.takes else step.before,

@@ -15,24 +15,24 @@ from reconciler.state import Journal
 
 def take_in(kinds: Kinds, journal: Journal) -> tuple[str, ...]:
     """Write down what an earlier run kept, then remove it. May be interrupted: what was written down already is passed over."""
-    kept = journal.kept()
-    if not kept:
+    endings = journal.unsaved_endings()
+    if not endings:
         return ()
     notes = []
-    for run, ending in kept:
+    for run, ending in endings:
         state = journal.state()
-        intent = next((one for one in state.intents if (one.id, one.run) == (ending.intent, run)), None)
+        intent = next((binding for binding in state.intents if (binding.id, binding.run) == (ending.intent, run)), None)
         bound = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
-        if intent is None or any(bound.get((one.kind, one.id), one.address) != one.address for one in ending.bind):
+        if intent is None or any(bound.get((binding.kind, binding.id), binding.address) != binding.address for binding in ending.bind):
             continue
-        bind = tuple(_whole(kinds, intent, one, state.bindings.get(one.address)) for one in ending.bind)
+        bind = tuple(_binding_with_values(kinds, intent, binding, state.bindings.get(binding.address)) for binding in ending.bind)
         journal.settle([replace(ending, bind=bind)])
         notes.append(f"{intent.address}: {intent.verb} {ending.status}, as recorded next to the project by the earlier run")
-    journal.discard_kept()
+    journal.discard_unsaved_endings()
     return tuple(notes)
 
 
-def _whole(kinds: Kinds, intent: Intent, kept: Binding, old: Binding | None) -> Binding:
+def _binding_with_values(kinds: Kinds, intent: Intent, kept: Binding, old: Binding | None) -> Binding:
     """The binding with the values that the intent has; those that were seen are read again by the plan."""
     if kept.address != intent.address:
         return kept if old is None or old.id != kept.id else old

@@ -23,7 +23,7 @@ from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 
 GONE = "was deleted: it existed when it was last read"
 DELETED = "was deleted; it can be restored"
-STRAYED = "was reordered among its siblings"
+MOVED_OUTSIDE = "was reordered among its siblings"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Verification:
     notes: tuple[str, ...] = ()
 
 
-async def verified(task: Task, answers: Answers, results: Mapping[int, StepResult]) -> Verification:
+async def verify_writes(task: Task, answers: Answers, results: Mapping[int, StepResult]) -> Verification:
     """Read again and compare; what no answer showed is remembered as it is seen here."""
     kinds, selection, state = task.kinds, task.options.selection, task.journal.state()
     desired = _still_declared(task, results)
@@ -48,35 +48,35 @@ async def verified(task: Task, answers: Answers, results: Mapping[int, StepResul
         unread = tuple(address for address in written if address in state.bindings)
         return Verification(unverified=unread, notes=(f"what was written could not be read again: {error.message}",))
     task.options.listener.comparing(len(desired.resources))
-    look = _Look(kinds, answers, state, actual)
+    read_back = _ReadBack(kinds, answers, state, actual)
     again = make_plan(kinds, replace(desired, access=()), state, actual, selection=selection)
-    edited = [one for address in written for one in look.written(address, written[address])]
-    unverified = tuple(address for address in written if look.unread(address))
+    edited = [edit for address in written for edit in read_back.written(address, written[address])]
+    unverified = tuple(address for address in written if read_back.unread(address))
     undone = {result.step.address for result in results.values() if result.status is not StepStatus.DONE}
     waiting = undone | set(task.plan.deferred) | {blocked.address for blocked in task.plan.blocked} | set(unverified)
-    told = {one.address for one in edited}
+    reported = {edit.address for edit in edited}
     leftover: list[Address] = []
     consequences: set[int] = set()  # steps that follow from somebody else's edit
     for step in again.steps:
-        if step.address in told or step.needs & consequences:
+        if step.address in reported or step.needs & consequences:
             consequences.add(step.id)
             continue
         if step.address in waiting:
             continue
-        edits = list(look.meanwhile(step))
-        told |= {edit.address for edit in edits}
+        edits = list(read_back.meanwhile(step))
+        reported |= {edit.address for edit in edits}
         consequences |= {step.id} if edits else set()
         edited += edits
         leftover += [] if edits or step.address in leftover else [step.address]
-    task.journal.note_seen(look.learned(told))
-    untold = set(state.bindings) - told - undone - set(answers.unseen)
-    task.journal.remember(bind=[binding for binding in again.memory.bind.values() if binding.address in untold])
+    task.journal.note_seen(read_back.learned(reported))
+    unreported = set(state.bindings) - reported - undone - set(answers.unseen)
+    task.journal.remember(bind=[binding for binding in again.state_update.bind.values() if binding.address in unreported])
     return Verification(tuple(edited), tuple(leftover), unverified)
 
 
 def _still_declared(task: Task, results: Mapping[int, StepResult]) -> Desired:
     """What was declared, without the lines that take effect again: they had it."""
-    done = dict(task.plan.memory.rename)
+    done = dict(task.plan.state_update.rename)
     for result in results.values():
         if result.status is StepStatus.DONE:
             done |= result.step.renames
@@ -86,20 +86,20 @@ def _still_declared(task: Task, results: Mapping[int, StepResult]) -> Desired:
 
 def _written(results: Mapping[int, StepResult]) -> dict[Address, set[str]]:
     """The fields that were written, by address, in the order of the steps; deletes are left out."""
-    found: dict[Address, set[str]] = {}
+    fields: dict[Address, set[str]] = {}
     for _, result in sorted(results.items()):
         if result.status is StepStatus.DONE and result.step.verb != "delete":
-            found.setdefault(result.step.address, set()).update(result.step.writes)
-    return found
+            fields.setdefault(result.step.address, set()).update(result.step.writes)
+    return fields
 
 
-class _Look:
+class _ReadBack:
     """The reading after a run, beside what should be there."""
 
     def __init__(self, kinds: Kinds, answers: Answers, state: State, actual: Actual) -> None:
         self.kinds, self.answers, self.state, self.actual = kinds, answers, state, actual
         self.simulation = Simulation(kinds, actual, guess=False)
-        self.strayed = answers.expected.strayed(self.simulation)
+        self.moved_outside = answers.expected.moved_outside(self.simulation)
 
     def _now(self, binding: Binding) -> Observed | None:
         return self.actual.find(binding.kind, binding.id)
@@ -139,20 +139,20 @@ class _Look:
         names = [name for name in kind.fields if name in step.writes]
         model = self.answers.expected
         changed = [*model.differences(kind, binding.id, now, names), *model.chosen(kind, binding.id, self.simulation)]
-        yield from (_edit(step.address, *each) for each in changed if each[0].name in step.writes)
-        if not changed and step.verb == "move" and (kind.name, now.id) in self.strayed:
-            yield Edited(step.address, None, says=STRAYED)
+        yield from (_edit(step.address, *change) for change in changed if change[0].name in step.writes)
+        if not changed and step.verb == "move" and (kind.name, now.id) in self.moved_outside:
+            yield Edited(step.address, None, says=MOVED_OUTSIDE)
 
-    def learned(self, told: set[Address]) -> dict[Address, dict[str, Any]]:
+    def learned(self, reported: set[Address]) -> dict[Address, dict[str, Any]]:
         """The fields that no answer showed, as they are now."""
-        found: dict[Address, dict[str, Any]] = {}
+        values_now: dict[Address, dict[str, Any]] = {}
         for address, names in self.answers.unseen.items():
             binding = self.state.bindings.get(address)
             now = self._now(binding) if binding is not None else None
-            if now is not None and address not in told:
+            if now is not None and address not in reported:
                 values = {name: now.values[name] for name in sorted(names) if now.values.get(name, UNSET) is not UNSET}
-                found[address] = self.kinds[now.kind].remembered(values, now.id)
-        return found
+                values_now[address] = self.kinds[now.kind].remembered(values, now.id)
+        return values_now
 
     def _value(self, kind: Kind, now: Observed, field: Field) -> Any:
         if field.role is FieldRole.CHOICE:

@@ -81,9 +81,9 @@ def of_outcome(outcome: Outcome, *, signal: int | None = None) -> int:
     if undone:
         untouched = (
             not any(outcome.count(status) for status in (StepStatus.DONE, StepStatus.IN_DOUBT, StepStatus.STALE))
-            and not plan.memory.bind
-            and not plan.memory.forget
-            and not plan.memory.rename
+            and not plan.state_update.bind
+            and not plan.state_update.forget
+            and not plan.state_update.rename
         )
         codes.append(FAILED if untouched else PARTLY)
     if plan.deferred or outcome.leftover or outcome.edited or outcome.unverified:

@@ -266,13 +266,13 @@ def _complete(program: Program, instruction: str) -> None:
 def _given_secrets(words: Sequence[str]) -> list[str]:
     """What must not be seen of the environment and the command line, known before anything can fail."""
     given = os.environ
-    told = [value for name, value in given.items() if name in SECRETS]
+    secrets = [value for name, value in given.items() if name in SECRETS]
     addresses = [value for name, value in given.items() if name.lower() in ADDRESSES] + [word for word in words if "://" in word]
     if not any("@" in address or "?" in address for address in addresses):
-        return told
+        return secrets
     from reconciler.text.redact import of_urls
 
-    return [*told, *of_urls(addresses)]
+    return [*secrets, *of_urls(addresses)]
 
 
 @contextmanager

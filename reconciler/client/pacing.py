@@ -89,11 +89,11 @@ class Pace:
 
     def allowance(self, now: float) -> Allowance | None:
         """The quota of which the least is left; None where the service tells none, or all it told is over."""
-        told = [quota for quota in self._quotas.values() if quota.reset_told is not None and quota.reset_told > now]
-        scarcest = min(told, key=lambda quota: (quota.remaining, quota.limit), default=None)
-        if scarcest is None or scarcest.reset_told is None:
+        reported = [quota for quota in self._quotas.values() if quota.resets_at is not None and quota.resets_at > now]
+        scarcest = min(reported, key=lambda quota: (quota.remaining, quota.limit), default=None)
+        if scarcest is None or scarcest.resets_at is None:
             return None
-        return Allowance(scarcest.limit, scarcest.remaining, scarcest.reset_told - now, scarcest.window)
+        return Allowance(scarcest.limit, scarcest.remaining, scarcest.resets_at - now, scarcest.window)
 
     @property
     def rate(self) -> float | None:
@@ -191,7 +191,7 @@ class Pace:
                 other.quota = quota
                 quota.under_way += 1
         self._rate = None
-        return quota, quota.told(hints.remaining, hints.reset - self._ahead, now)
+        return quota, quota.learn(hints.remaining, hints.reset - self._ahead, now)
 
     def _slow_down(self, ticket: Ticket, quota: Quota | None, current: bool, hints: Hints, now: float) -> None:
         if quota and hints.retry_after is not None:

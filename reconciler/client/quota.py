@@ -63,7 +63,7 @@ class Quota:
         self.under_way += 1
         self._taken_at = now
 
-    def told(self, remaining: int, resets_at: float, now: float) -> bool:
+    def learn(self, remaining: int, resets_at: float, now: float) -> bool:
         """Learn what an answer said; False where it speaks of a window that is over."""
         self.reset_told, self.window = resets_at, max(self.window, resets_at - now)
         resets_at = min(resets_at, now + HOLD_MAX)

@@ -112,14 +112,14 @@ class Acceptance:
         self._edits: dict[Address, dict[str, Any]] = defaultdict(dict)
         self._pages: dict[str, EditedYaml] = {}
 
-    def edited(self, accepted: Sequence[AcceptedField], strayed: Collection[Address] = ()) -> dict[str, str]:
-        """The new texts by file. `strayed`: all that stand elsewhere in their lists, accepted or not."""
+    def edited(self, accepted: Sequence[AcceptedField], moved_outside: Collection[Address] = ()) -> dict[str, str]:
+        """The new texts by file. `moved_outside`: all that stand elsewhere in their lists, accepted or not."""
         for each in accepted:
             self._check_literal(each)
         for each in accepted:
             if not each.moved:
                 self._accept(each)
-        files = self._moved(accepted, strayed)
+        files = self._moved(accepted, moved_outside)
         found = {address: file for file, tracked in files.items() for address in tracked.marks if address in self._edits}
         places = {address: (file, *files[file].line_column(address)) for address, file in found.items()}
         pages = {file: EditedYaml(files[file].text) for file in dict.fromkeys(found.values())}
@@ -130,7 +130,7 @@ class Acceptance:
         texts = {file: pages[file].text if file in pages else tracked.text for file, tracked in files.items()}
         return {file: self._laid_out(file, text) for file, text in texts.items() if text != self.texts[file]}
 
-    def _moved(self, accepted: Sequence[AcceptedField], strayed: Collection[Address]) -> dict[str, MarkedText]:
+    def _moved(self, accepted: Sequence[AcceptedField], moved_outside: Collection[Address]) -> dict[str, MarkedText]:
         """The texts with lines where they belong now, each resource marked."""
         files = {file: MarkedText(text) for file, text in self.texts.items()}
         starts = {file: line_starts(text) for file, text in self.texts.items()}
@@ -143,7 +143,7 @@ class Acceptance:
         if arrived or going:
             with self._by_hand((arrived or going)[0], None):
                 run = Moves(self.kinds, self.desired, self.state, self.actual, self.ids, files, self.excluded)
-                run.run(arrived, going, set(strayed) - set(going))
+                run.run(arrived, going, set(moved_outside) - set(going))
         return files
 
     @contextmanager

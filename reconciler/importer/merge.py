@@ -44,7 +44,7 @@ def into(kinds: Kinds, actual: Actual, desired: Desired, state: State, texts: Ma
         if thing.address in desired.excluded:
             left += _excluded(thing, desired)
         elif thing.declared and generation is not None:
-            left += _left(thing, generation)
+            left += _unwritten(thing, generation)
         elif thing.declared:
             adding.to(thing)
     left += _ids_of(gathered, desired.environment)
@@ -71,7 +71,7 @@ def _excluded(thing: GatheredObject, desired: Desired) -> list[str]:
     return [f"not written: {thing.name}: {removed_by(thing.address, desired.excluded[thing.address].source)}"]
 
 
-def _left(thing: GatheredObject, made: Generation) -> list[str]:
+def _unwritten(thing: GatheredObject, made: Generation) -> list[str]:
     """What is not written into a resource that `forEach` makes: it would be written into all that come from the same lines."""
     return [
         f"not written: {gathered.name}: {thing.address} is generated; change {made}"

@@ -73,17 +73,17 @@ class Moves:
         held = one.values.get(kind.inside.name) if kind.inside is not None else None
         return self.names.get((str(kind.inside.to), str(held))) if kind.inside is not None and held else address.container
 
-    def run(self, arrived: Collection[Address], strayed: Collection[Address], left: Collection[Address]) -> None:
+    def run(self, arrived: Collection[Address], reordered: Collection[Address], left: Collection[Address]) -> None:
         """Move what came from another container, and what stands elsewhere in its list; `left` are strays that stay as they are."""
         rows: dict[Row, list[Address]] = defaultdict(list)
         for address in arrived:
             rows[self._target(address)].append(address)
-        for address in strayed:
+        for address in reordered:
             declared = self.desired.resources[address]
             rows.setdefault((Address.parse(str(declared.parent)), declared.section), [])
         leaving = frozenset(arrived)
         for row in sorted(rows, key=lambda row: (self._depth(row[0]), row)):
-            self._arrange(row, rows[row], strayed, left, leaving)
+            self._arrange(row, rows[row], reordered, left, leaving)
 
     def _target(self, address: Address) -> Row:
         """The list that something stands in now."""
@@ -118,15 +118,15 @@ class Moves:
         return depth
 
     def _arrange(
-        self, row: Row, arrived: Sequence[Address], strayed: Collection[Address], left: Collection[Address], leaving: Collection[Address]
+        self, row: Row, arrived: Sequence[Address], reordered: Collection[Address], left: Collection[Address], leaving: Collection[Address]
     ) -> None:
         host = row[0]
         there = [one for one in self.rows[row] if one not in leaving and one not in left and self._stands(one, host)]
         wanted = [one.address for one in self._order(host, [self.now[one] for one in there], [self.now[one] for one in arrived])]
         going = set(arrived)
-        if set(there) & set(strayed):
+        if set(there) & set(reordered):
             settled = [address for address in wanted if address not in going]
-            going |= {move.item for move in moves(there, settled, must=[one for one in there if one in strayed])}
+            going |= {move.item for move in moves(there, settled, must=[one for one in there if one in reordered])}
         previous: Address | None = None
         for address in wanted:
             if address in going:

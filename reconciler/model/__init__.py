@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     )
     from reconciler.model.policy import Exemption, Policies, Policy
     from reconciler.model.source import Source
-    from reconciler.model.state import Before, Binding, Intent, Origin, SiblingPlace, State, Stood
+    from reconciler.model.state import Before, Binding, Intent, Origin, SiblingPlace, SiblingPosition, State
     from reconciler.model.violation import RULES, Concern, Edit, Finding, Fix, Ignore, LintRule, Severity, Sort, Violation, cause_of_rule
 
 __all__ = [
@@ -91,6 +91,7 @@ __all__ = [
     "ServiceSpeed",
     "Severity",
     "SiblingPlace",
+    "SiblingPosition",
     "SiblingSpot",
     "Sort",
     "Source",
@@ -100,7 +101,6 @@ __all__ = [
     "Step",
     "StepResult",
     "StepStatus",
-    "Stood",
     "Unknown",
     "Unmanaged",
     "Violation",
@@ -126,7 +126,7 @@ if not TYPE_CHECKING:
             ),
             "policy": "Exemption Policies Policy",
             "source": "Source",
-            "state": "Before Binding Intent Origin SiblingPlace State Stood",
+            "state": "Before Binding Intent Origin SiblingPlace SiblingPosition State",
             "violation": "RULES Concern Edit Finding Fix Ignore LintRule Severity Sort Violation cause_of_rule",
         },
     )

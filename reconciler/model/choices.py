@@ -20,8 +20,8 @@ def chooser(kinds: Kinds, kind: Kind, flag: str, observed: Observed) -> tuple[st
         outer.append((kind.inside.to, (kind.inside.to, str(node))))
     if kind.within is not None:
         outer.append((kind.within, (kind.within, observed.within.get(kind.within, ""))))
-    found = kinds.chooser(kind.name, flag, outer)
-    return (*found[0], found[1]) if found is not None else None
+    owner = kinds.chooser(kind.name, flag, outer)
+    return (*owner[0], owner[1]) if owner is not None else None
 
 
 def choices(kinds: Kinds, objects: Objects) -> dict[tuple[str, str], dict[str, str]]:

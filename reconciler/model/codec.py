@@ -32,16 +32,16 @@ def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mappin
 
 def path_ids(kinds: Kinds, container: Address | None, id: Callable[[Address], str | None]) -> dict[str, str]:
     """The ids by kind that paths are filled with: of a fixed container and of those it stands in, as far as `id` knows them."""
-    found: dict[str, str] = {}
+    ids_by_kind: dict[str, str] = {}
     while container is not None:
         known = id(container)
         if known is not None:
-            found[kinds.of(container).name] = known
+            ids_by_kind[kinds.of(container).name] = known
         container = container.container
-    return found
+    return ids_by_kind
 
 
-def told(kind: Kind, values: Mapping[str, Any]) -> dict[str, Any]:
+def non_sensitive(kind: Kind, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values that may be written down in the clear: known ones of fields that are not sensitive."""
     return {name: value for name, value in values.items() if value is not UNSET and not kind.fields[name].sensitive}
 
@@ -116,7 +116,7 @@ def holder(kind: Kind, declared: Declared | None, binding: Binding | None, ids: 
     return value if isinstance(value, str | Address) else None
 
 
-def unborn(value: Any) -> Iterable[Address]:
+def unresolved_addresses(value: Any) -> Iterable[Address]:
     """The references of a request form that have no id yet."""
     if type(value) in _PLAIN:
         return
@@ -126,11 +126,11 @@ def unborn(value: Any) -> Iterable[Address]:
         case Mapping():
             for part in value.values():
                 if type(part) not in _PLAIN:
-                    yield from unborn(part)
+                    yield from unresolved_addresses(part)
         case list() | tuple():
             for part in value:
                 if type(part) not in _PLAIN:
-                    yield from unborn(part)
+                    yield from unresolved_addresses(part)
 
 
 def outside(value: Any) -> Iterable[Foreign]:

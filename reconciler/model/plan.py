@@ -255,11 +255,11 @@ class StateUpdate:
 class Plan:
     """All changes and their steps. Empty rather than None; `steps` in an order that could be run one by one.
 
-    `deferred`: addresses that wait for a second run, with the reason. `places`: where siblings stand when all is done. `memory`: the
+    `deferred`: addresses that wait for a second run, with the reason. `places`: where siblings stand when all is done. `state_update`: the
     changes of state that need no request. `exposures`, `broken`, `forbidden`: what the reader must know before agreeing. `notes`:
     sentences for the reader. `differing`: by address every field of an existing object that is not as declared, those included for which
-    nothing can be sent (`note` says why). `strayed`: siblings that were moved since they were last placed, with where they were put and
-    where they stand. `questions`: objects (kind, id) of which a reading must tell who can read them before the plan is the whole truth.
+    nothing can be sent (`note` says why). `moved_outside`: siblings moved since they were last placed, with where they were put and
+    where they are. `questions`: objects (kind, id) of which a reading must tell who can read them before the plan is the whole truth.
     `lists`: (kind, id of what contains them) of lists that must be read before then.
     `outside`: how many addresses that this run leaves alone have something pending; None where it is about all of them.
     `consents`: what a run of it is allowed to open once somebody consented to it, asked or not. `violations`: the rules of the project that
@@ -277,7 +277,7 @@ class Plan:
     blocked: tuple[Blocked, ...] = ()
     deferred: Mapping[Address, str] = field(default_factory=dict)
     places: Mapping[Address, SiblingPlace] = field(default_factory=dict)
-    memory: StateUpdate = StateUpdate()
+    state_update: StateUpdate = StateUpdate()
     exposures: tuple[Exposure, ...] = ()
     consents: tuple[Consent, ...] = ()
     broken: tuple[BrokenUrl, ...] = ()
@@ -286,7 +286,7 @@ class Plan:
     managed: int = 0
     outside: int | None = None
     differing: Mapping[Address, tuple[Delta, ...]] = field(default_factory=dict)
-    strayed: Mapping[Address, tuple[SiblingSpot, SiblingSpot]] = field(default_factory=dict)
+    moved_outside: Mapping[Address, tuple[SiblingSpot, SiblingSpot]] = field(default_factory=dict)
     questions: frozenset[tuple[str, str]] = frozenset()
     lists: frozenset[tuple[str, str]] = frozenset()
     violations: tuple[Violation, ...] = ()

@@ -47,7 +47,7 @@ class Binding:
 
 
 @dataclass(frozen=True)
-class Stood:
+class SiblingPosition:
     """Where a sibling stood: below `parent`, `index` from 0 among the siblings that were seen, behind `previous` (None for the first).
 
     One that nobody managed has its id as key: `acme/space/spc_1`.
@@ -62,13 +62,13 @@ class Stood:
 class Before:
     """What a request met and is about to change, so that it can be undone.
 
-    `values`: the request form by field as it would be sent again, UNSET where nothing was there; sensitive ones are left out. `stood`: its
-    place, where the request changes that. `replaces`: the id of the object that a create stands in for. `takes`: what a delete takes along.
+    `values`: the request form by field as it would be sent again, UNSET where nothing was there; sensitive ones are left out. `position`:
+    where it was, if the request changes that. `replaces`: the id of the object that a create replaces. `takes`: what is deleted with it.
     `renames`: the addresses, former one to new, that the state changes with the outcome of a transfer.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
-    stood: Stood | None = None
+    position: SiblingPosition | None = None
     replaces: str | None = None
     takes: tuple[Address, ...] = ()
     renames: Mapping[Address, Address] = field(default_factory=dict)

@@ -21,8 +21,8 @@ from reconciler.resource import FieldRole, Kind, Kinds, Listing, placeholders
 DATE_STEP: Final = 1.0  # seconds; a Date header is cut to whole ones
 
 
-class Landing:
-    """The lists of one run in which new objects land, as they were before it; each is read at most once."""
+class CreateCandidates:
+    """The lists of one run in which new objects appear, as they were before it; each is read at most once."""
 
     def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str]) -> None:
         self.reader, self.kinds, self.desired, self.actual, self.ids = reader, kinds, desired, actual, ids
@@ -35,7 +35,7 @@ class Landing:
         skew = self.reader.skew
         return datetime.now(UTC) + (timedelta(seconds=skew + DATE_STEP) if skew is not None else timedelta(0))
 
-    def left(self, intent: Intent) -> float:
+    def seconds_left(self, intent: Intent) -> float:
         """Seconds until an intent's deadline; by a clock that goes on while the process is stopped."""
         return (intent.deadline - self.now()).total_seconds() if intent.deadline is not None else 0.0
 
@@ -60,12 +60,12 @@ class Landing:
         Raises `ServiceError` where nothing would show it: the copy is then not made.
         """
         async with self._lock:
-            paths = await self._where_copies_land(kind, source)
+            paths = await self._paths_of_copies(kind, source)
             if paths not in self._before:
                 self._before[paths] = frozenset[str]().union(*(self._read[path][0] for path in paths))
             return self._before[paths], self._read[paths[-1]][1], paths
 
-    async def _where_copies_land(self, kind: Kind, source: str) -> tuple[str, ...]:
+    async def _paths_of_copies(self, kind: Kind, source: str) -> tuple[str, ...]:
         original = self.actual.find(kind.name, source)
         if original is None:  # it was made in this run, or stands outside the project: its copy is looked for at the lister's
             original = observed(self.kinds, kind, {"id": source}, within=self._outer())
@@ -110,13 +110,13 @@ class Landing:
 
     async def _reaching(self, within: Mapping[str, str]) -> list[str]:
         """Members who may be expected to reach everything, from the listing of the kind that may be referenced undeclared."""
-        found: list[str] = []
+        ids: list[str] = []
         for kind in self.kinds.values():
             for reading in kind.listings if kind.undeclared else ():
                 pages = await self.reader.list(encode(reading.path, {name: within[name] for name in placeholders(reading.path)}))
                 people = [observed(self.kinds, kind, raw, within=within) for raw in pages.items if is_kind(kind, raw)]
-                found += [kind.own_id(person.raw) for person in people if reaches_all(self.kinds, person)]
-        return found
+                ids += [kind.own_id(person.raw) for person in people if reaches_all(self.kinds, person)]
+        return ids
 
     async def _read_once(self, path: str, reading: Listing) -> None:
         if path in self._read:

@@ -93,10 +93,10 @@ class Survey(Readings):
         wave = wave or self._listers(matches) or self._ones(matches) or self._outsiders(matches) or self._makers(matches)
         return wave or (self._rest(matches) if self.everything else [])
 
-    def _makers(self, found: Matches) -> list[Awaitable[None]]:
+    def _makers(self, matches: Matches) -> list[Awaitable[None]]:
         """The lists of what has results, in each container with an object that nobody manages and that may be such a result."""
         wave, held = [], {(binding.kind, binding.id) for binding in self.state.bindings.values()}
-        held |= {(self.desired.resources[address].kind, id) for address, id in found.ids.items()}
+        held |= {(self.desired.resources[address].kind, id) for address, id in matches.ids.items()}
         for maker, name in makers(self.kinds):
             scopes = {
                 observed.within.get(maker.within or "")
@@ -104,9 +104,9 @@ class Survey(Readings):
                 if observed.deleted_at is None and (name, observed.id) not in held
             }
             for container, declared in self.desired.resources.items() if scopes else ():
-                scope = found.ids.get(container) if declared.kind == maker.within else None
+                scope = matches.ids.get(container) if declared.kind == maker.within else None
                 for reading in maker.whole_listings if scope in scopes and scope is not None else ():
-                    wave += self._list(maker, reading, path_ids(self.kinds, container, found.id), scope)
+                    wave += self._list(maker, reading, path_ids(self.kinds, container, matches.id), scope)
         return wave
 
     def _seen_roots(self) -> dict[Address, str]:
@@ -151,10 +151,10 @@ class Survey(Readings):
                     wave += self._one(kind, id, path_ids(self.kinds, container, known.id))
         return wave
 
-    def _rest(self, found: Matches) -> list[Awaitable[None]]:
+    def _rest(self, matches: Matches) -> list[Awaitable[None]]:
         """Every list below what was seen that was not read yet, whoever it belongs to."""
         wave = []
-        lister = found.ids.get(self.desired.lister) if self.desired.lister is not None else None
+        lister = matches.ids.get(self.desired.lister) if self.desired.lister is not None else None
         for kind in self.kinds.values():
             for reading in kind.listings:
                 host = reading.each or kind.within
@@ -176,16 +176,16 @@ class Survey(Readings):
                 wave += self._one(self.kinds[declared.kind], str(id), {})
         return wave
 
-    def _listings(self, found: Matches, asked: AbstractSet[tuple[str, Address | None]] = frozenset()) -> list[Awaitable[None]]:
+    def _listings(self, matches: Matches, asked: AbstractSet[tuple[str, Address | None]] = frozenset()) -> list[Awaitable[None]]:
         """The lists of the containers that are known. `asked`: (kind, container) of the lists in this wave that will show an object."""
         wave = []
         for name, container in self._needed:
             kind = self.kinds.get(name)
-            scope = found.id(container) if container is not None else None
+            scope = matches.id(container) if container is not None else None
             if kind is None or container is None or scope is None or self._is_shown(kind, container, scope, asked):
                 continue
             for reading in kind.whole_listings:
-                wave += self._list(kind, reading, path_ids(self.kinds, container, found.id), scope)
+                wave += self._list(kind, reading, path_ids(self.kinds, container, matches.id), scope)
         return wave
 
     def _is_shown(self, kind: Kind, container: Address, scope: str, asked: AbstractSet[tuple[str, Address | None]]) -> bool:
@@ -193,60 +193,60 @@ class Survey(Readings):
         will = any(reading.all and (reading.kind, container) in asked for reading in kind.sightings)
         return (kind.name, scope) in self._listed or will
 
-    def _each(self, found: Matches) -> list[Awaitable[None]]:
+    def _each(self, matches: Matches) -> list[Awaitable[None]]:
         wave = []
         for kind in self.kinds.values():
             for reading in kind.listings:
-                for holder, id in self._holders(kind, reading.each, found) if reading.each is not None else ():
+                for holder, id in self._holders(kind, reading.each, matches) if reading.each is not None else ():
                     container = holder.container
-                    if container is None or found.id(container) is None:
+                    if container is None or matches.id(container) is None:
                         continue
-                    wave += self._list(kind, reading, {**path_ids(self.kinds, container, found.id), str(reading.each): id}, id)
+                    wave += self._list(kind, reading, {**path_ids(self.kinds, container, matches.id), str(reading.each): id}, id)
         return wave
 
-    def _holders(self, kind: Kind, each: str, found: Matches) -> list[tuple[Address, str]]:
-        """The objects of kind `each` whose contents matter: something declared stands or stood in them, or they are about to go."""
-        wanted = self._named_by_key(kind, each, found) if kind.listed_by is not None else {}
+    def _holders(self, kind: Kind, container_kind: str, matches: Matches) -> list[tuple[Address, str]]:
+        """The objects of `container_kind` whose contents matter: something declared is or was in them, or they are to be deleted."""
+        wanted = self._named_by_key(kind, container_kind, matches) if kind.listed_by is not None else {}
         inside = kind.inside
         for declared in self.desired.resources.values():
             if declared.kind == kind.name and inside is not None:
                 parent = declared.values.get(inside.name, UNSET)
-                if isinstance(parent, Address) and parent in found.ids:
-                    wanted[parent] = found.ids[parent]
+                if isinstance(parent, Address) and parent in matches.ids:
+                    wanted[parent] = matches.ids[parent]
         known = {str(address) for address in wanted}
         for address, binding in self.state.bindings.items():
-            gone = address not in self.desired.resources
+            undeclared = address not in self.desired.resources
             place = binding.place.parent if binding.kind == kind.name and binding.place is not None else None
-            stood = Address.parse(place) if place and place not in known else None
-            if stood is not None and stood.kind == each and stood in found.ids:
-                wanted[stood] = found.ids[stood]
-            if binding.kind == each and gone and binding.id in self._objects[each]:
+            last_parent = Address.parse(place) if place and place not in known else None
+            if last_parent is not None and last_parent.kind == container_kind and last_parent in matches.ids:
+                wanted[last_parent] = matches.ids[last_parent]
+            if binding.kind == container_kind and undeclared and binding.id in self._objects[container_kind]:
                 wanted[address] = binding.id
-        for (name, id), meant in found.late.items():
-            if name == each and meant.container is not None:
+        for (name, id), meant in matches.late.items():
+            if name == container_kind and meant.container is not None:
                 wanted[meant.container.child(name, bare(id))] = id  # it may have to go, if nothing stands in it
-        if inside is not None and not inside.cascade and inside.to == each and each not in self.desired.protect:
-            wanted |= self._prunable(each, found)
-        wanted |= self._carried(each, found) if found.transfers else {}
+        if inside is not None and not inside.cascade and inside.to == container_kind and container_kind not in self.desired.protect:
+            wanted |= self._prunable(container_kind, matches)
+        wanted |= self._carried(container_kind, matches) if matches.transfers else {}
         return list(wanted.items())
 
-    def _named_by_key(self, kind: Kind, each: str, found: Matches) -> dict[Address, str]:
-        """The objects of kind `each` that the natural keys of what is declared or tracked name, wherever these belong."""
+    def _named_by_key(self, kind: Kind, container_kind: str, matches: Matches) -> dict[Address, str]:
+        """The objects of kind `container_kind` that the natural keys of what is declared or tracked name, wherever these belong."""
         resources, bindings = self.desired.resources, self.state.bindings
         named: dict[Address, str] = {}
         for address in dict.fromkeys((*resources, *bindings)):
             declared, binding = resources.get(address), bindings.get(address)
             if kind.name not in (declared.kind if declared is not None else "", binding.kind if binding is not None else ""):
                 continue
-            shown = shown_by(kind, declared, binding, found.ids)
+            shown = shown_by(kind, declared, binding, matches.ids)
             if isinstance(shown, str) and is_key(shown) and address.container is not None:
-                named[address.container.child(each, shown)] = shown
+                named[address.container.child(container_kind, shown)] = shown
         return named
 
-    def _carried(self, name: str, found: Matches) -> dict[Address, str]:
+    def _carried(self, name: str, matches: Matches) -> dict[Address, str]:
         """What a transfer takes along may itself contain more, whoever manages it."""
         kind = self.kinds[name]
-        going = {found.ids[address] for address in found.transfers if address.kind == name}
+        going = {matches.ids[address] for address in matches.transfers if address.kind == name}
         inner: dict[str, list[Observed]] = {}
         for observed in self._objects[name].values():
             parent = observed.values.get(kind.inside.name) if kind.inside is not None and kind.inside.to == name else None
@@ -260,41 +260,41 @@ class Survey(Readings):
                     going.add(observed.id)
                     ahead.append(observed.id)
         for address in self.desired.resources:
-            if address.container is None and address in found.ids:
-                here = [id for id in going if self._objects[name][id].within.get(str(kind.within)) == found.ids[address]]
+            if address.container is None and address in matches.ids:
+                here = [id for id in going if self._objects[name][id].within.get(str(kind.within)) == matches.ids[address]]
                 carried |= {address.child(name, bare(id)): id for id in here}
         return carried
 
-    def _prunable(self, name: str, found: Matches) -> dict[Address, str]:
+    def _prunable(self, name: str, matches: Matches) -> dict[Address, str]:
         """What `prune: all` would delete: it must be seen to be empty first."""
         if self.desired.prune.get(name) != "all":
             return {}
-        bound = {binding.id for binding in self.state.bindings.values() if binding.kind == name} | set(found.ids.values())
+        bound = {binding.id for binding in self.state.bindings.values() if binding.kind == name} | set(matches.ids.values())
         within = self.kinds[name].within or ""
         return {
             container.child(name, bare(observed.id)): observed.id
             for container, written in self.desired.written
             if written == name
             for observed in self._objects[name].values()
-            if observed.id not in bound and observed.within.get(within) == found.ids.get(container)
+            if observed.id not in bound and observed.within.get(within) == matches.ids.get(container)
         }
 
-    def _listers(self, found: Matches) -> list[Awaitable[None]]:
+    def _listers(self, matches: Matches) -> list[Awaitable[None]]:
         """The list of a member who reaches everything, in each container where nothing else tells what exists."""
         wave = []
         for kind in self.kinds.values():
             if kind.lister_listing is not None:
-                for container, at_root in self._undecided(kind, found).items():
-                    wave += self._list_by_member(kind, kind.lister_listing, container, found, needed=at_root)
+                for container, at_root in self._undecided(kind, matches).items():
+                    wave += self._list_by_member(kind, kind.lister_listing, container, matches, needed=at_root)
         return wave
 
-    def _list_by_member(self, kind: Kind, reading: Listing, container: Address, found: Matches, *, needed: bool) -> list[Awaitable[None]]:
+    def _list_by_member(self, kind: Kind, reading: Listing, container: Address, matches: Matches, *, needed: bool) -> list[Awaitable[None]]:
         """Ask for the list of the project's member and of admins; where nobody is known and it is `needed`, look for people first."""
-        scope, holes = found.ids[container], path_ids(self.kinds, container, found.id)
+        scope, holes = matches.ids[container], path_ids(self.kinds, container, matches.id)
         if (kind.name, scope) in self._listed:
             return []
         lister = self.desired.lister
-        named = found.ids.get(lister) if lister is not None and lister.container == container else None
+        named = matches.ids.get(lister) if lister is not None and lister.container == container else None
         admins = sorted(observed.id for observed in reaching(self.kinds, self._objects) if scope in observed.within.values())
         if named is not None and named not in admins:  # it may not reach everything: its list shows what exists, not what does not
             shown = self._list(kind, reading, {**holes, "lister": bare(named)}, None)
@@ -315,55 +315,55 @@ class Survey(Readings):
             for task in self._list(other, people, holes, scope)
         ]
 
-    def _undecided(self, kind: Kind, found: Matches) -> dict[Address, bool]:
+    def _undecided(self, kind: Kind, matches: Matches) -> dict[Address, bool]:
         """The containers in which several ids were not seen yet, or something may exist that only its natural key could tell.
 
         True where that has its place at the root, which no other list shows.
         """
         containers: dict[Address, bool] = {}
-        unseen = Counter(self._unseen(kind, found).values())
+        unseen = Counter(self._unseen(kind, matches).values())
         for container, number in unseen.items():
-            if number > 1 and container in found.ids:
+            if number > 1 and container in matches.ids:
                 containers[container] = False
         for address, declared in self.desired.resources.items():
             outer = address.container
-            if declared.kind != kind.name or outer is None or outer not in found.ids or declared.id is not None:
+            if declared.kind != kind.name or outer is None or outer not in matches.ids or declared.id is not None:
                 continue
-            now = self._objects[kind.name].get(found.ids.get(address, ""))
-            tracked = found.binding(address) is not None
-            if (now is not None and now.deleted_at is not None) or (now is None and (not tracked or address in found.gone)):
+            now = self._objects[kind.name].get(matches.ids.get(address, ""))
+            tracked = matches.binding(address) is not None
+            if (now is not None and now.deleted_at is not None) or (now is None and (not tracked or address in matches.gone)):
                 at_root = kind.inside is None or declared.values.get(kind.inside.name) is None
                 containers[outer] = containers.get(outer, False) or (at_root and declared.adopt)
         return containers
 
-    def _outsiders(self, found: Matches) -> list[Awaitable[None]]:
+    def _outsiders(self, matches: Matches) -> list[Awaitable[None]]:
         """What a request may name by its id and no other reading showed: whose it is must be known before."""
         wave = []
         for declared in self._referring:
             address, kind = declared.address, self.kinds[declared.kind]
-            if address in found.blocked or address in found.unknown:
+            if address in matches.blocked or address in matches.unknown:
                 continue
-            now = self._objects[kind.name].get(found.ids.get(address, ""))
-            for reference in pending(kind, declared, now, found.ids):
+            now = self._objects[kind.name].get(matches.ids.get(address, ""))
+            for reference in pending(kind, declared, now, matches.ids):
                 other, container = scope_of(self.kinds, address, reference)
-                if other is None or container is None or found.id(container) is None:
+                if other is None or container is None or matches.id(container) is None:
                     continue
-                holes = path_ids(self.kinds, container, found.id)
+                holes = path_ids(self.kinds, container, matches.id)
                 id = other.identity(reference.id, holes)
                 fits = other.by_id is not None and set(placeholders(other.by_id.path)) <= {*holes, "id"}
                 if fits and id not in self._objects[other.name] and (other.name, id) not in self._absent:
                     wave += self._one(other, id, holes)
         return wave
 
-    def _ones(self, found: Matches) -> list[Awaitable[None]]:
+    def _ones(self, matches: Matches) -> list[Awaitable[None]]:
         wave = []
         for kind in self.kinds.values():
             if kind.within is not None and not listed(kind):
-                for id, container in self._unseen(kind, found).items():
-                    wave += self._one(kind, id, path_ids(self.kinds, container, found.id))
+                for id, container in self._unseen(kind, matches).items():
+                    wave += self._one(kind, id, path_ids(self.kinds, container, matches.id))
         return wave
 
-    def _unseen(self, kind: Kind, found: Matches) -> dict[str, Address]:
+    def _unseen(self, kind: Kind, matches: Matches) -> dict[str, Address]:
         """Ids that are bound, written, or to be restored, and that no reading has shown yet, with their container."""
         if kind.by_id is None:
             return {}
@@ -380,5 +380,5 @@ class Survey(Readings):
         return {
             id: container
             for id, container in ids.items()
-            if id not in self._objects[kind.name] and (kind.name, id) not in self._absent and found.id(container) is not None
+            if id not in self._objects[kind.name] and (kind.name, id) not in self._absent and matches.id(container) is not None
         }

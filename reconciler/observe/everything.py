@@ -21,24 +21,24 @@ from reconciler.resource import Kind, Kinds, Listing
 
 async def roots(reader: Reader, kinds: Kinds) -> tuple[Mapping[str, Any], ...]:
     """Every root object that the token reaches, as the service shows it. Raises `ServiceError`."""
-    found: list[Mapping[str, Any]] = []
+    objects: list[Mapping[str, Any]] = []
     for kind in kinds.roots:
         for reading in kind.listings:
-            found += (await reader.list(reading.path)).items
-    return tuple(found)
+            objects += (await reader.list(reading.path)).items
+    return tuple(objects)
 
 
 async def read_all(reader: Reader, kinds: Kinds, ids: Sequence[str]) -> Actual:
     """Everything below the roots with these ids. Raises `ServiceError` where the service refuses the token, or is another service."""
-    census = _Census(reader, kinds, ids)
-    while tasks := census.next_wave():
+    survey = _EverythingSurvey(reader, kinds, ids)
+    while tasks := survey.next_wave():
         await asyncio.gather(*tasks)
-        census.fail_early()
-        await look_for_roots(census)
-    return census.actual()
+        survey.fail_early()
+        await look_for_roots(survey)
+    return survey.actual()
 
 
-class _Census(Survey):
+class _EverythingSurvey(Survey):
     """A survey that nobody's YAML limits."""
 
     def __init__(self, reader: Reader, kinds: Kinds, ids: Sequence[str]) -> None:

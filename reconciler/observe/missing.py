@@ -24,13 +24,13 @@ PAUSE: Final = 1.0  # seconds between two listings that must agree
 
 async def look_again(survey: Survey, suspects: Mapping[Address, Binding]) -> None:
     """Read once more what seems to be gone; what is not missing again, or cannot be told, is no longer absent in `survey`."""
-    await _Look(survey, suspects).all()
+    await _Suspects(survey, suspects).all()
 
 
-class _Look:
+class _Suspects:
     def __init__(self, survey: Survey, suspects: Mapping[Address, Binding]) -> None:
         self.survey, self.suspects = survey, suspects
-        self.found = survey.matched()
+        self.matches = survey.matched()
         self._answered: dict[Address, bool] = {}
 
     async def all(self) -> None:
@@ -45,18 +45,18 @@ class _Look:
                 lists.add((kind.name, scope))
         tasks += [self.survey.list_again(self.survey.kinds[name], scope, PAUSE) for name, scope in sorted(lists)]
         await asyncio.gather(*tasks)
-        self.found = self.survey.matched()
+        self.matches = self.survey.matched()
         for address, binding in self.survey.suspects().items():
             kind = self.survey.kinds[binding.kind]
             if address in self.suspects and (silent := await self._nobody_vouches(address, kind)) is not None:
                 self._doubt(kind, address, binding.id, silent)
 
     def _scope(self, address: Address) -> str | None:
-        return self.found.id(address.container) if address.container is not None else None
+        return self.matches.id(address.container) if address.container is not None else None
 
     def _holder(self, kind: Kind, address: Address) -> str | None:
         """What fills the listing that would show the object, where that is not its container."""
-        shown = holder(kind, self.survey.desired.resources.get(address), self.suspects.get(address), self.found.ids)
+        shown = holder(kind, self.survey.desired.resources.get(address), self.suspects.get(address), self.matches.ids)
         return shown if isinstance(shown, str) else None
 
     def _doubt(self, kind: Kind, address: Address, id: str, reason: str) -> None:
@@ -79,7 +79,7 @@ class _Look:
             self._doubt(kind, address, id, f"it is unknown whether {id} was deleted")
 
     def _holes(self, address: Address) -> dict[str, str]:
-        return path_ids(self.survey.kinds, address.container, self.found.id)
+        return path_ids(self.survey.kinds, address.container, self.matches.id)
 
     def _path(self, kind: Kind, address: Address, id: str) -> str | None:
         """The reading by id; None where something it needs is not known."""
@@ -97,7 +97,7 @@ class _Look:
         root = address.root
         if address == root:
             return f"{root} itself answered 404 twice: it was deleted, or the token no longer has access"
-        now = self.survey.actual().find(self.survey.kinds.of(root).name, self.found.ids.get(root, ""))
+        now = self.survey.actual().find(self.survey.kinds.of(root).name, self.matches.ids.get(root, ""))
         if now is None or not await self._answers(root, now):
             return f"{address} was not found twice, but {root} does not answer either"
         others = [at for at in self.survey.state.bindings if at.is_within(root) and not self._missing(at)]

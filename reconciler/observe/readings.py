@@ -77,7 +77,7 @@ class Readings:
     def actual(self) -> Actual:
         """What is known so far."""
         order = {name: position for position, name in enumerate(self.kinds)}
-        unknown = sorted(self._unknown, key=lambda one: (order[one.kind], one.scope or "", one.reason))
+        unknown = sorted(self._unknown, key=lambda unknown: (order[unknown.kind], unknown.scope or "", unknown.reason))
         listed, absent = frozenset(self._listed), frozenset(self._absent)
         return Actual(self._objects, listed, absent, tuple(unknown), self._date, self._began, self._elsewhere, self._within_reach)
 

@@ -10,7 +10,7 @@
 - `audience/`: who can read what before, during and after the plan, and the order that keeps everybody else out
 - `warnings/`: what a reader must know before approving
 - `changes`: what people read of the plan, with `names` for ids; `cascades`: unmanaged objects that a delete takes along
-- `memory`: what the state records before the first request
+- `state_update`: what the state records before the first request
 - `offline/`: the service as it would be after an apply of one version of the files, for plans without a service
 - `simulation/`: the service as the declarations describe it; `prove` replays a plan on it
 - `selection`: which addresses the run is about
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from reconciler.deferred import deferred
 
 if TYPE_CHECKING:
-    from reconciler.plan.matching.identity import identified as match
+    from reconciler.plan.matching.identity import identify as match
     from reconciler.plan.matching.matches import Matches
     from reconciler.plan.planner import PASSES, decide, plan
     from reconciler.plan.selection import Selection
@@ -35,5 +35,5 @@ __all__ = ["PASSES", "Matches", "Selection", "decide", "match", "plan"]
 if not TYPE_CHECKING:
     __getattr__ = deferred(  # reading needs the matching alone; the rest is imported while the first answers are on their way
         __name__,
-        {"matching.identity": "match=identified", "matching.matches": "Matches", "planner": "PASSES decide plan", "selection": "Selection"},
+        {"matching.identity": "match=identify", "matching.matches": "Matches", "planner": "PASSES decide plan", "selection": "Selection"},
     )

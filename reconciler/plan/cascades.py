@@ -14,28 +14,30 @@ from reconciler.plan.world import Rearrangement
 from reconciler.resource import Kinds
 
 
-def taken_along(kinds: Kinds, actual: Actual, gone: Mapping[Address, Removal], changing: Collection[Rearrangement]) -> list[Change]:
+def unmanaged_cascades(
+    kinds: Kinds, actual: Actual, removals: Mapping[Address, Removal], changing: Collection[Rearrangement]
+) -> list[Change]:
     """One delete for each unmanaged object in what is deleted, at whatever depth."""
-    deleted = {(removal.kind.name, removal.id): removal for removal in gone.values() if removal.deletes}
+    deleted = {(removal.kind.name, removal.id): removal for removal in removals.values() if removal.deletes}
     if not deleted:
         return []
     stays = {(rearrangement.kind.name, rearrangement.keeper_id, name) for rearrangement in changing for name in rearrangement.names}
     below = _below(kinds, actual)
-    along: dict[Key, Change] = {}
+    deletions: dict[Key, Change] = {}
     waiting = [(key, removal.address) for key, removal in deleted.items() if removal.replaces is None]
     while waiting:
         outer, address = waiting.pop()
         for observed in below.get(outer, ()):
             key = (observed.kind, observed.id)
-            if key in deleted or key in along or (*outer, observed.kind) in stays:
+            if key in deleted or key in deletions or (*outer, observed.kind) in stays:
                 continue
             container = address if kinds[observed.kind].within == outer[0] else address.container
             if container is not None:
                 named = kinds[observed.kind].address(container, bare(observed.id))
                 reason = f"unmanaged; deleted with {address}"
-                along[key] = Change(named, observed.kind, (Action.DELETE,), reason=reason, id=observed.id, title=title(observed))
+                deletions[key] = Change(named, observed.kind, (Action.DELETE,), reason=reason, id=observed.id, title=title(observed))
                 waiting.append((key, named))
-    return sorted(along.values(), key=lambda change: change.address)
+    return sorted(deletions.values(), key=lambda change: change.address)
 
 
 def _below(kinds: Kinds, actual: Actual) -> dict[Key, list[Observed]]:

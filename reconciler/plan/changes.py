@@ -13,18 +13,22 @@ from reconciler.plan.derived import Derivation
 from reconciler.plan.drafts.diff import FieldDifference
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.results import results
-from reconciler.plan.memory import is_protected
 from reconciler.plan.names import Names, named
 from reconciler.plan.siblings.rows import SiblingRow
+from reconciler.plan.state_updates import is_protected
 from reconciler.resource import UNSET, FieldRole, Kinds
 
 
 def changes(
-    desired: Desired, mine: Mapping[Address, Draft], rows: Collection[SiblingRow], names: Names, derived: Mapping[Address, Derivation] = {}
+    desired: Desired,
+    drafts: Mapping[Address, Draft],
+    rows: Collection[SiblingRow],
+    names: Names,
+    derived: Mapping[Address, Derivation] = {},
 ) -> list[Change]:
     moved = {move.item: row for row in rows for move in row.moving()}
-    found = []
-    for draft in mine.values():
+    result = []
+    for draft in drafts.values():
         if not draft.active:
             continue
         row = moved.get(draft.address)
@@ -41,7 +45,7 @@ def changes(
         if not words:
             continue
         before, after = _spots(draft, row, names) if Action.MOVE in words else (None, None)
-        found.append(
+        result.append(
             Change(
                 address=draft.address,
                 kind=draft.kind.name,
@@ -56,12 +60,12 @@ def changes(
                 title=title(draft.observed) if draft.observed is not None else None,
             )
         )
-    return found
+    return result
 
 
-def remarks(mine: Mapping[Address, Draft]) -> tuple[str, ...]:
+def remarks(drafts: Mapping[Address, Draft]) -> tuple[str, ...]:
     """What differs and cannot be mended: one sentence each, for the reader; nothing is pending for it."""
-    active = [draft for draft in mine.values() if draft.active]
+    active = [draft for draft in drafts.values() if draft.active]
     return tuple(
         f"{draft.address}: {difference.field.name} {difference.note}"
         for draft in active
@@ -70,35 +74,37 @@ def remarks(mine: Mapping[Address, Draft]) -> tuple[str, ...]:
     )
 
 
-def differing(mine: Mapping[Address, Draft], names: Names) -> dict[Address, tuple[Delta, ...]]:
+def differing(drafts: Mapping[Address, Draft], names: Names) -> dict[Address, tuple[Delta, ...]]:
     """Every field of an existing object that is not as declared, whether a request mends it or not."""
     return {
         draft.address: tuple(_delta(draft, deviation, names) for deviation in draft.deviations)
-        for draft in mine.values()
+        for draft in drafts.values()
         if draft.deviations and not draft.is_restored
     }
 
 
-def strayed(rows: Collection[SiblingRow]) -> dict[Address, tuple[SiblingSpot, SiblingSpot]]:
+def moved_outside(rows: Collection[SiblingRow]) -> dict[Address, tuple[SiblingSpot, SiblingSpot]]:
     """Siblings that were moved since they were placed: where they were put, and where they stand."""
-    return {address: (SiblingSpot(row.parent, then), SiblingSpot(row.parent, now)) for row in rows for address, then, now in row.strayed}
+    return {
+        address: (SiblingSpot(row.parent, then), SiblingSpot(row.parent, now)) for row in rows for address, then, now in row.moved_outside
+    }
 
 
-def _delta(draft: Draft, one: FieldDifference, names: Names) -> Delta:
+def _delta(draft: Draft, difference: FieldDifference, names: Names) -> Delta:
     def shown(value: Any) -> Any:
-        return UNSET if value is UNSET else named(one.field.shown(value), names, draft.address)
+        return UNSET if value is UNSET else named(difference.field.shown(value), names, draft.address)
 
-    hidden = one.field.sensitive
+    hidden = difference.field.sensitive
     return Delta(
-        name=one.field.name,
-        before=UNSET if hidden else shown(one.before),
-        after=UNSET if hidden else shown(one.after),
-        cause=one.cause,
+        name=difference.field.name,
+        before=UNSET if hidden else shown(difference.before),
+        after=UNSET if hidden else shown(difference.after),
+        cause=difference.cause,
         sensitive=hidden,
-        note=one.note,
-        source=draft.declared.positions.get(one.field.name),
-        last=UNSET if hidden or draft.binding is None else shown(draft.binding.seen.get(one.field.name, UNSET)),
-        container=one.field.container,
+        note=difference.note,
+        source=draft.declared.positions.get(difference.field.name),
+        last=UNSET if hidden or draft.binding is None else shown(draft.binding.seen.get(difference.field.name, UNSET)),
+        container=difference.field.container,
     )
 
 
@@ -127,7 +133,7 @@ def _dropped(draft: Draft) -> list[str]:
 
 def _state_deltas(desired: Desired, draft: Draft, names: Names) -> list[Delta]:
     """Changes of what we remember that need no request."""
-    found = []
+    deltas = []
     for name in _dropped(draft):
         field = draft.kind.fields[name]
         if field.role in (FieldRole.SEED, FieldRole.LOCAL, FieldRole.FIRST) or draft.observed is None:
@@ -136,13 +142,13 @@ def _state_deltas(desired: Desired, draft: Draft, names: Names) -> list[Delta]:
         now = memory.get(name, UNSET)
         shown = UNSET if field.sensitive or now is UNSET else named(field.shown(now), names, draft.address)
         if field.flag is None:
-            found.append(Delta(name, shown, shown, Cause.YOURS, field.sensitive, "no longer managed; it is left unchanged"))
+            deltas.append(Delta(name, shown, shown, Cause.YOURS, field.sensitive, "no longer managed; it is left unchanged"))
         else:
             note = f"no longer managed, because no {field.to} has {field.flag}: true; it is left unchanged"
-            found.append(Delta(field.flag, shown, shown, Cause.YOURS, note=note))
+            deltas.append(Delta(field.flag, shown, shown, Cause.YOURS, note=note))
     if draft.binding is not None and draft.observed is not None and draft.binding.protected != is_protected(desired, draft):
-        found.append(Delta("protect", draft.binding.protected, is_protected(desired, draft), Cause.YOURS, False, "stored in the state"))
-    return found
+        deltas.append(Delta("protect", draft.binding.protected, is_protected(desired, draft), Cause.YOURS, False, "stored in the state"))
+    return deltas
 
 
 def _spots(draft: Draft, row: SiblingRow | None, names: Names) -> tuple[SiblingSpot | None, SiblingSpot | None]:
@@ -157,15 +163,15 @@ def _spots(draft: Draft, row: SiblingRow | None, names: Names) -> tuple[SiblingS
     return SiblingSpot(here, row.behind_now.get(draft.address) if row else None), after
 
 
-def departures(gone: Mapping[Address, Removal]) -> list[Change]:
-    found = []
-    for removal in gone.values():
+def removal_changes(removals: Mapping[Address, Removal]) -> list[Change]:
+    result = []
+    for removal in removals.values():
         if not removal.active or removal.replaces is not None:
             continue
         reason = removal.reason
         if removal.covered_by is not None:
             reason = f"deleted with {removal.covered_by}"
-        found.append(
+        result.append(
             Change(
                 address=removal.address,
                 kind=removal.kind.name,
@@ -175,18 +181,18 @@ def departures(gone: Mapping[Address, Removal]) -> list[Change]:
                 title=title(removal.observed) if removal.observed is not None else None,
             )
         )
-    return sorted(found, key=lambda change: (change.actions, change.address))
+    return sorted(result, key=lambda change: (change.actions, change.address))
 
 
-def blockages(mine: Mapping[Address, Draft], gone: Mapping[Address, Removal]) -> tuple[Blocked, ...]:
-    blocked_resources = [draft.blocked for draft in mine.values() if draft.blocked is not None]
-    blocked_resources += [blocked for draft in mine.values() if draft.blocked is None for _, blocked in draft.partly]
-    blocked_resources += [removal.blocked for removal in gone.values() if removal.blocked is not None]
+def blockages(drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]) -> tuple[Blocked, ...]:
+    blocked_resources = [draft.blocked for draft in drafts.values() if draft.blocked is not None]
+    blocked_resources += [blocked for draft in drafts.values() if draft.blocked is None for _, blocked in draft.partly]
+    blocked_resources += [removal.blocked for removal in removals.values() if removal.blocked is not None]
     return tuple(blocked_resources)
 
 
-def unmanaged(kinds: Kinds, desired: Desired, state: State, actual: Actual, found: Matches) -> tuple[Unmanaged, ...]:
-    held = {(desired.resources[address].kind, id) for address, id in found.ids.items()}
+def unmanaged(kinds: Kinds, desired: Desired, state: State, actual: Actual, matches: Matches) -> tuple[Unmanaged, ...]:
+    held = {(desired.resources[address].kind, id) for address, id in matches.ids.items()}
     held |= {(binding.kind, binding.id) for binding in state.bindings.values()} | state.foreign | results(kinds, actual.objects)
     return tuple(
         Unmanaged(name, observed.id, title(observed))

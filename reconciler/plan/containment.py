@@ -50,8 +50,8 @@ class Contents:
         """The objects of a kind that are in such a node, directly."""
         return self._nodes.get((kind, outer, id), ())
 
-    def goes_along(self, kind: str, outer: str, id: str) -> Iterable[Observed]:
-        """The objects of a kind that the service deletes together with what they stand in."""
+    def cascade(self, kind: str, outer: str, id: str) -> Iterable[Observed]:
+        """The objects of a kind that are deleted with what they are in."""
         inside = self.kinds[kind].inside
         below = self.within(kind, outer, id)
         if inside is None or not inside.cascade or inside.to != outer:

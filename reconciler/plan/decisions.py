@@ -86,7 +86,7 @@ class Deferred:
     reason: str
 
 
-Intent = Keep | Create | Replace | Restore | Adopt | Transfer
+DraftPurpose = Keep | Create | Replace | Restore | Adopt | Transfer
 """What a draft is for, before its differences and its obstacles."""
 
 _NEW: Final = frozenset({Create, Replace})
@@ -112,7 +112,7 @@ class Draft:
     kind: Kind
     declared: Declared
     wants: Mapping[str, Any]
-    intent: Intent = field(default_factory=Keep)
+    purpose: DraftPurpose = field(default_factory=Keep)
     binding: Binding | None = None
     observed: Observed | None = None
     id: str | None = None
@@ -136,9 +136,9 @@ class Draft:
             return self.blocked
         if self.deferred is not None:
             return Deferred(self.deferred)
-        if isinstance(self.intent, Keep) and self.sendable:
+        if isinstance(self.purpose, Keep) and self.sendable:
             return Move() if any(difference.field.container for difference in self.sendable) else Update()
-        return self.intent
+        return self.purpose
 
     @property
     def active(self) -> bool:
@@ -148,21 +148,21 @@ class Draft:
     @property
     def is_new(self) -> bool:
         """Whether an object is to be created for it."""
-        return type(self.intent) in _NEW
+        return type(self.purpose) in _NEW
 
     @property
     def is_restored(self) -> bool:
-        return isinstance(self.intent, Restore)
+        return isinstance(self.purpose, Restore)
 
     @property
     def is_transferred(self) -> bool:
         """Whether it has a transfer of its own, and is not part of another object's."""
-        return isinstance(self.intent, Transfer)
+        return isinstance(self.purpose, Transfer)
 
     @property
     def old(self) -> Observed | None:
         """The object that is replaced."""
-        return self.intent.old if isinstance(self.intent, Replace) else None
+        return self.purpose.old if isinstance(self.purpose, Replace) else None
 
     @property
     def sendable(self) -> tuple[FieldDifference, ...]:
@@ -229,7 +229,7 @@ class Removal:
 
 def actions(entry: Draft | Removal) -> frozenset[Action]:
     """The words that users read of it; none where nothing happens."""
-    if isinstance(entry, Draft) and not entry.differences and isinstance(entry.intent, Keep):
+    if isinstance(entry, Draft) and not entry.differences and isinstance(entry.purpose, Keep):
         return frozenset()
     corrected = (
         {Action.MOVE if difference.field.container else Action.UPDATE for difference in entry.sendable}

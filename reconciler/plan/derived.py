@@ -104,17 +104,17 @@ def derived_fields(draft: Draft | Removal) -> list[Field]:
     return [declared_field for declared_field in draft.kind.fields.values() if declared_field.derived is not None]
 
 
-def underived(world: World, decisions: Decisions) -> Decisions:
+def pending_derivations(world: World, decisions: Decisions) -> Decisions:
     """Create nothing from a value that is still to change and cannot change in this run: what is derived would stay wrong."""
-    mine, _ = decisions.of_this_run()
-    drafts = {**decisions.drafts, **mine}
-    for address in mine:
+    run_drafts, _ = decisions.of_this_run()
+    drafts = {**decisions.drafts, **run_drafts}
+    for address in run_drafts:
         for source in pending_sources(drafts, drafts[address]) if drafts[address].active else ():
-            if source in mine and drafts[source].active:
+            if source in run_drafts and drafts[source].active:
                 continue
             draft = _without_source(drafts[address], drafts[source])
             drafts[address] = draft
-            parent = drafts.get(draft.created_with) if draft.created_with in mine else None
+            parent = drafts.get(draft.created_with) if draft.created_with in run_drafts else None
             if parent is not None and parent.active and draft.blocked is not None:
                 drafts[parent.address] = replace(parent, blocked=waiting(parent.address, draft.blocked, parent.declared.source))
     return replace(decisions, drafts=drafts)
@@ -137,22 +137,22 @@ def derivations(
     actual: Actual,
     ids: Mapping[Address, str],
     drafts: Mapping[Address, Draft],
-    mine: Mapping[Address, Draft],
+    run_drafts: Mapping[Address, Draft],
     removals: Mapping[Address, Removal],
 ) -> dict[Address, Derivation]:
-    """What the created objects get, by address, in the order of their creation. `drafts`: all; `mine` and `removals`: of this run."""
+    """What the created objects get, by address, in the order of their creation. `drafts`: all; `run_drafts` and `removals`: of this run."""
     born: dict[tuple[str, Level], list[Draft]] = defaultdict(list)
-    for draft in mine.values():
+    for draft in run_drafts.values():
         if draft.is_new and draft.active:
             for declared_field in derived_fields(draft):
                 born[declared_field.name, level(draft, now=False)].append(draft)
     if not born:
         return {}
-    everyone = _Everyone(kinds, actual, ids, drafts, mine, removals)
-    made: dict[Address, Derivation] = {}
+    everyone = _Everyone(kinds, actual, ids, drafts, run_drafts, removals)
+    result: dict[Address, Derivation] = {}
     for (name, where), created in born.items():
-        made.update(_level(everyone, where, kinds[where[0]].fields[name], created))
-    return made
+        result.update(_level(everyone, where, kinds[where[0]].fields[name], created))
+    return result
 
 
 @dataclass
@@ -181,15 +181,15 @@ class _Everyone:
         actual: Actual,
         ids: Mapping[Address, str],
         drafts: Mapping[Address, Draft],
-        mine: Mapping[Address, Draft],
+        run_drafts: Mapping[Address, Draft],
         removals: Mapping[Address, Removal],
     ) -> None:
-        self.kinds, self.actual, self.drafts, self.mine = kinds, actual, drafts, mine
+        self.kinds, self.actual, self.drafts, self.run_drafts = kinds, actual, drafts, run_drafts
         self.leaving = {(removal.kind.name, removal.id): removal for removal in removals.values() if removal.deletes}
         self.holding = {(draft.kind.name, draft.id): draft for draft in drafts.values() if draft.id is not None}
         self.mentioned = {
             text
-            for draft in mine.values()
+            for draft in run_drafts.values()
             if draft.active
             for difference in draft.sendable
             if difference.before is not UNSET
@@ -210,18 +210,22 @@ class _Everyone:
                 if observed.deleted_at is None:
                     self.present[kind.name, containers.get(observed.within.get(kind.within or "", "")), node].append(observed)
 
-    def row(self, where: Level, one: Field) -> _Row:
+    def row(self, where: Level, declared_field: Field) -> _Row:
         """What is held on a level before anything is created there."""
         row, leaving = _Row(), []
         for now in self.present.get(where, ()):
-            value = now.values.get(one.name)
+            value = now.values.get(declared_field.name)
             if not isinstance(value, str):
                 continue
             removal, draft = self.leaving.get((now.kind, now.id)), self.holding.get((now.kind, now.id))
-            change = next((difference for difference in draft.sendable if difference.field is one), None) if draft is not None else None
+            change = (
+                next((difference for difference in draft.sendable if difference.field is declared_field), None)
+                if draft is not None
+                else None
+            )
             if removal is not None:
                 leaving.append((value, removal))
-            elif draft is not None and change is not None and draft.active and draft.address in self.mine:
+            elif draft is not None and change is not None and draft.active and draft.address in self.run_drafts:
                 row.freed[value].append(draft.address)
                 row.taken[str(change.after)] = str(draft.address)
             else:
@@ -236,25 +240,25 @@ class _Everyone:
         return row
 
 
-def _level(everyone: _Everyone, where: Level, one: Field, created: Iterable[Draft]) -> Iterator[tuple[Address, Derivation]]:
+def _level(everyone: _Everyone, where: Level, declared_field: Field, created: Iterable[Draft]) -> Iterator[tuple[Address, Derivation]]:
     """The values on one level, in the order in which the objects are created."""
-    row, derived = everyone.row(where, one), one.derived
+    row, derived = everyone.row(where, declared_field), declared_field.derived
     assert derived is not None
     for draft in created:
-        written = draft.wants.get(one.name, UNSET)
+        written = draft.wants.get(declared_field.name, UNSET)
         text = _text(everyone.kinds, everyone.actual, everyone.drafts, derived, draft)
         plain = derived.form(text) if isinstance(text, str) else ""
         source = source_of(derived, draft)
-        value = (row.free(plain) if one.unique else plain) if plain else None
+        value = (row.free(plain) if declared_field.unique else plain) if plain else None
         taken = row.taken.get(plain, "") if value != plain else ""
-        waits = not one.unique or not isinstance(written, str) or written in row.going
+        waits = not declared_field.unique or not isinstance(written, str) or written in row.going
         refused = "" if waits else row.taken.get(written, "")
         behind = [*([row.last[plain]] if plain in row.last else []), *row.freed.get(plain, [])] if plain else []
         yield draft.address, Derivation(
-            field=one, derived=derived, value=value, source=source if isinstance(source, Address) else None, shown=written is UNSET,
-            plain=plain, taken=taken,
-            behind=tuple(at for at in behind if at in everyone.mine), after=tuple(at for at in behind if at not in everyone.mine),
-            refused=refused,
+            field=declared_field, derived=derived, value=value, source=source if isinstance(source, Address) else None,
+            shown=written is UNSET, plain=plain, taken=taken,
+            behind=tuple(at for at in behind if at in everyone.run_drafts),
+            after=tuple(at for at in behind if at not in everyone.run_drafts), refused=refused,
         )  # fmt: skip
         if plain:
             row.last[plain] = draft.address
@@ -268,10 +272,10 @@ def _level(everyone: _Everyone, where: Level, one: Field, created: Iterable[Draf
 # -- what people are told -------------------------------------------------------------------------------------------------------------
 
 
-def suffixed(drafts: Mapping[Address, Draft], made: Mapping[Address, Derivation]) -> list[str]:
+def suffix_notes(drafts: Mapping[Address, Draft], derivations: Mapping[Address, Derivation]) -> list[str]:
     """A sentence for each created object that does not get the plain value, or whose written one somebody has by then."""
     refused, taken = [], []
-    for address, derivation in made.items():
+    for address, derivation in derivations.items():
         name = derivation.field.name
         if derivation.refused:
             written = drafts[address].wants[name]
@@ -283,9 +287,9 @@ def suffixed(drafts: Mapping[Address, Draft], made: Mapping[Address, Derivation]
     return refused + taken
 
 
-def staying(drafts: Mapping[Address, Draft], mine: Mapping[Address, Draft]) -> list[str]:
+def unchanged_notes(drafts: Mapping[Address, Draft], run_drafts: Mapping[Address, Draft]) -> list[str]:
     """A sentence for each value that does not follow although this plan changes what it was derived from."""
-    told = []
+    notes = []
     for draft in drafts.values():
         if draft.observed is None or draft.declared.implied:
             continue
@@ -294,7 +298,7 @@ def staying(drafts: Mapping[Address, Draft], mine: Mapping[Address, Draft]) -> l
             if draft.wants.get(declared_field.name, UNSET) is not UNSET or not isinstance(now, str) or declared_field.derived is None:
                 continue
             source = source_of(declared_field.derived, draft)
-            other = mine.get(source) if isinstance(source, Address) else None
+            other = run_drafts.get(source) if isinstance(source, Address) else None
             change = (
                 next((difference for difference in other.sendable if difference.field.name == declared_field.derived.field), None)
                 if other and other.active
@@ -305,7 +309,7 @@ def staying(drafts: Mapping[Address, Draft], mine: Mapping[Address, Draft]) -> l
             old, new = declared_field.derived.form(change.before), declared_field.derived.form(change.after)
             if old != new and re.fullmatch(rf"{re.escape(old)}(-\d+)?", now):
                 way = f"; to change it, write {declared_field.name}: {new}" if new else ""
-                told.append(
+                notes.append(
                     f"{draft.address}: {declared_field.name} stays {now}, it does not follow the {declared_field.derived.field}{way}"
                 )
-    return told
+    return notes

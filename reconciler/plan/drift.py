@@ -219,50 +219,52 @@ def silence(drift: Drift, baseline: Sequence[KnownDrift], today: date) -> Drift:
     for resource in drift.resources:
         fields = []
         for delta in resource.fields:
-            known = next((each for each in valid if each.covers(resource.address, delta.name)), None)
+            known = next((entry for entry in valid if entry.covers(resource.address, delta.name)), None)
             if known is None:
                 fields.append(delta)
             else:
                 silenced.append(Silenced(resource.address, delta.name, known))
         bare = resource.status is DriftWord.DELETED or resource.place is not None
-        known = next((each for each in valid if each.covers(resource.address, None)), None) if bare else None
+        known = next((entry for entry in valid if entry.covers(resource.address, None)), None) if bare else None
         if known is not None:
             silenced.append(Silenced(resource.address, None, known))
         if fields or (bare and known is None):
             left.append(replace(resource, fields=tuple(fields), place=None if known is not None else resource.place))
-    used = {id(each.known) for each in silenced}
-    notes = [f"known, and ignored by the baseline: {_spelled(each)} ({each.known.reason}, until {each.known.until})" for each in silenced]
+    used = {id(entry.known) for entry in silenced}
+    notes = [
+        f"known, and ignored by the baseline: {_field_text(entry)} ({entry.known.reason}, until {entry.known.until})" for entry in silenced
+    ]
     notes += [f"the baseline's entry for {known} expired on {known.until}: {known.reason}" for known in expired]
     notes += [f"the baseline's entry for {known} matches nothing: remove it" for known in valid if id(known) not in used]
     return replace(drift, resources=tuple(left), silenced=tuple(silenced), notes=(*drift.notes, *notes))
 
 
-def _spelled(one: Silenced) -> str:
-    return f"{one.address}.{one.field}" if one.field else f"{one.address}"
+def _field_text(silenced: Silenced) -> str:
+    return f"{silenced.address}.{silenced.field}" if silenced.field else f"{silenced.address}"
 
 
-def _deleted(kinds: Kinds, one: Drifted, now: Observed, deleted_at: datetime, actual: Actual) -> Drifted:
-    _, left = window(kinds[one.kind], deleted_at, actual)
+def _deleted(kinds: Kinds, drifted: Drifted, now: Observed, deleted_at: datetime, actual: Actual) -> Drifted:
+    _, left = window(kinds[drifted.kind], deleted_at, actual)
     return Drifted(
-        one.address,
-        one.kind,
-        one.status,
+        drifted.address,
+        drifted.kind,
+        drifted.status,
         deleted_at=deleted_at,
         left=max(left, timedelta(0)),
-        until=last_moment(kinds[one.kind], deleted_at),
-        id=one.id,
+        until=last_moment(kinds[drifted.kind], deleted_at),
+        id=drifted.id,
         title=title(now),
-        source=one.source,
+        source=drifted.source,
     )
 
 
-def _changed(one: Drifted, now: Observed, plan: Plan) -> list[Drifted]:
-    deltas = tuple(delta for delta in plan.differing.get(one.address, ()) if delta.cause is not Cause.YOURS)
-    place = plan.strayed.get(one.address)
+def _changed(drifted: Drifted, now: Observed, plan: Plan) -> list[Drifted]:
+    deltas = tuple(delta for delta in plan.differing.get(drifted.address, ()) if delta.cause is not Cause.YOURS)
+    place = plan.moved_outside.get(drifted.address)
     if not deltas and place is None:
         return []
     status = DriftWord.CHANGED if any(not delta.container for delta in deltas) else DriftWord.MOVED
-    return [Drifted(one.address, one.kind, status, deltas, place, id=one.id, title=title(now), source=one.source)]
+    return [Drifted(drifted.address, drifted.kind, status, deltas, place, id=drifted.id, title=title(now), source=drifted.source)]
 
 
 def _coverage(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str]) -> dict[str, Share]:
@@ -276,5 +278,5 @@ def _coverage(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Addre
     return {name: Share(managed[name], number) for name, number in seen.items() if number}
 
 
-def _lives(one: Observed | None) -> bool:
-    return one is not None and one.deleted_at is None
+def _lives(observed: Observed | None) -> bool:
+    return observed is not None and observed.deleted_at is None

@@ -36,15 +36,15 @@ def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
     raise Refused(wrong, id="RC-delete-limit", hint=f"if this is intended: --allow-delete {len(changes)}")
 
 
-def refuse(found: Sequence[Violation], what: str) -> None:
+def refuse(violations: Sequence[Violation], what: str) -> None:
     """Raise `Refused` where a rule of the project is violated that is more than a warning. `what`: what violates it."""
-    violations = [violation for violation in found if violation.level is Severity.ERROR]
+    violations = [violation for violation in violations if violation.level is Severity.ERROR]
     if not violations:
         return
     alike: dict[tuple[str, str], list[Violation]] = {}
     for violation in violations:
         alike.setdefault(_violated(violation), []).append(violation)
-    lines = [_said(rule, message, some) for (rule, message), some in alike.items()]
+    lines = [_rule_text(rule, message, some) for (rule, message), some in alike.items()]
     ways = list(dict.fromkeys(violation.remedy for violation in violations if violation.remedy)) or ["correct the project"]
     number = len({violation.name for violation in violations})
     wrong = f"{what} violates {number} rule{'s' if number != 1 else ''}{_below(lines)}"
@@ -64,7 +64,7 @@ def _violated(violation: Violation) -> tuple[str, str]:
     return f"{violation.name}{where}", f"{violation.message}{by}"
 
 
-def _said(rule: str, message: str, alike: Sequence[Violation]) -> str:
+def _rule_text(rule: str, message: str, alike: Sequence[Violation]) -> str:
     """`policy two-admins (reconciler.yaml:12) at acme and 2 more: fewer than two admins`."""
     more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
     at = f" at {alike[0].address}{more}" if alike[0].address is not None else ""

@@ -12,18 +12,17 @@ from typing import Final
 from reconciler.address import Address, Glob
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, Exposure, Plan, Rules, SiblingPlace, State, Step
-from reconciler.plan.access.tests import Tested, tested
+from reconciler.plan.access.tests import AccessTestResults, run_access_tests
 from reconciler.plan.audience.disclosure import Disclosure, disclosure
-from reconciler.plan.cascades import taken_along
-from reconciler.plan.changes import blockages, changes, departures, differing, remarks, strayed, unmanaged
+from reconciler.plan.cascades import unmanaged_cascades
+from reconciler.plan.changes import blockages, changes, differing, moved_outside, remarks, removal_changes, unmanaged
 from reconciler.plan.decisions import Draft, Removal
-from reconciler.plan.derived import Derivation, derivations, staying, suffixed, underived
+from reconciler.plan.derived import Derivation, derivations, pending_derivations, suffix_notes, unchanged_notes
 from reconciler.plan.drafts.declared import declared
 from reconciler.plan.drafts.undeclared import replaced_objects, undeclared
-from reconciler.plan.matching.identity import identified
+from reconciler.plan.matching.identity import identify
 from reconciler.plan.matching.matches import Matches
-from reconciler.plan.matching.renames import called_today
-from reconciler.plan.memory import memory
+from reconciler.plan.matching.renames import current_addresses
 from reconciler.plan.names import Names
 from reconciler.plan.passes.contents import contents
 from reconciler.plan.passes.expectations import expectations
@@ -33,17 +32,18 @@ from reconciler.plan.passes.repeated_renames import repeated_renames
 from reconciler.plan.passes.second_run import rearrangements, second_run
 from reconciler.plan.passes.targets import targets, waits
 from reconciler.plan.selection import Selection
-from reconciler.plan.siblings.positions import stood, strangers
+from reconciler.plan.siblings.positions import current_positions, strangers
 from reconciler.plan.siblings.rows import SiblingRow, arrange
+from reconciler.plan.state_updates import state_update
 from reconciler.plan.steps.schedule import requests
-from reconciler.plan.transfers.drafts import shown_where, stood_before, transferred
-from reconciler.plan.transfers.obstacles import brought_unmanaged
-from reconciler.plan.warnings.broken_urls import broken
-from reconciler.plan.warnings.consents import asked, consents
+from reconciler.plan.transfers.drafts import decide_with_transfers, positions_before_transfer, shown_where
+from reconciler.plan.transfers.obstacles import unmanaged_in_transfers
+from reconciler.plan.warnings.broken_urls import broken_urls
+from reconciler.plan.warnings.consents import consents, with_consent_needed
 from reconciler.plan.warnings.exposure import audience_lines, exposures, who_reads, windows
-from reconciler.plan.warnings.loosened_rules import changed, freed, loosened
-from reconciler.plan.warnings.permissions import forbidden
-from reconciler.plan.warnings.transfers import by_transfers, given_away
+from reconciler.plan.warnings.loosened_rules import changed_rules, loosened_rules, unprotected_kinds
+from reconciler.plan.warnings.permissions import forbidden_requests
+from reconciler.plan.warnings.transfers import by_transfers, transfer_exposures
 from reconciler.plan.warnings.twins import twins
 from reconciler.plan.warnings.unshown import unshown
 from reconciler.plan.world import Decisions, Pass, World
@@ -60,7 +60,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     last_admin,  # an organization keeps its admins
     second_run,  # what the service rearranges waits for a second run
     targets,  # the run is limited to what people selected
-    underived,  # nothing is created from a value that is still to change
+    pending_derivations,  # nothing is created from a value that is still to change
     expectations,  # what the service derives must be what the YAML expects
     waits,  # what needs something blocked waits for it
 )
@@ -87,22 +87,22 @@ def plan(
 ) -> Plan:
     """What has to happen so that Actual becomes Desired.
 
-    `allow_replace`: patterns over the addresses that may be deleted and created again. `matches`: what is `identified`, where that is known
+    `allow_replace`: patterns over the addresses that may be deleted and created again. `matches`: what is `identify`, where that is known
     already. The same inputs give the same plan, to the byte.
     """
-    matches = identified(kinds, desired, state, actual) if matches is None else matches
-    desired = replace(desired, removed=called_today(desired.removed, matches.former))
+    matches = identify(kinds, desired, state, actual) if matches is None else matches
+    desired = replace(desired, removed=current_addresses(desired.removed, matches.former))
     patterns = tuple(Glob.parse(text) for text in allow_replace)
     world = World(kinds, desired, matches.former.state, actual, selection or Selection(), patterns)
-    world, decisions = transferred(world, matches, decide)
-    return _planned(world, decisions, actual)
+    world, decisions = decide_with_transfers(world, matches, decide)
+    return _plan_of(world, decisions, actual)
 
 
-def _planned(world: World, decisions: Decisions, before: Actual) -> Plan:
+def _plan_of(world: World, decisions: Decisions, before: Actual) -> Plan:
     """The plan that the decisions make. `before`: what was read."""
-    requested = _requested(world, decisions, before)
-    reviewed = _reviewed(world, decisions, requested, before)
-    return _shown(world, decisions, requested, reviewed, before)
+    requested = _request_changes(world, decisions, before)
+    reviewed = _review_changes(world, decisions, requested, before)
+    return _assemble_plan(world, decisions, requested, reviewed, before)
 
 
 @dataclass(frozen=True)
@@ -120,15 +120,15 @@ class RequestedChanges:
     steps: tuple[Step, ...]
 
 
-def _requested(world: World, decisions: Decisions, before: Actual) -> RequestedChanges:
+def _request_changes(world: World, decisions: Decisions, before: Actual) -> RequestedChanges:
     """Siblings are put in order first; what the service derives depends on that, and the requests on both."""
     kinds, desired, matches = world.kinds, world.desired, decisions.matches
     drafts, removals = decisions.of_this_run()
     rows = arrange(decisions.drafts, drafts)
     names = Names((id, address) for address, id in (*matches.replaced.items(), *matches.ids.items()))
     names |= {binding.id: address for address, binding in world.state.bindings.items() if address not in desired.resources}
-    places = stood([*decisions.drafts.values(), *decisions.removals.values()], strangers(kinds, world.actual, names), names)
-    places |= stood_before(world, decisions, before, names)
+    places = current_positions([*decisions.drafts.values(), *decisions.removals.values()], strangers(kinds, world.actual, names), names)
+    places |= positions_before_transfer(world, decisions, before, names)
     derived = derivations(kinds, world.actual, matches.ids, decisions.drafts, drafts, removals)
     steps = requests(kinds, drafts, rows, removals, matches.ids, places, derived)
     return RequestedChanges(drafts, removals, rows, names, derived, steps)
@@ -142,49 +142,49 @@ class ReviewedChanges:
     """
 
     disclosure: Disclosure
-    access: Tested
+    access: AccessTestResults
     exposures: tuple[Exposure, ...]
     rules: Rules | None
 
 
-def _reviewed(world: World, decisions: Decisions, requested: RequestedChanges, before: Actual) -> ReviewedChanges:
+def _review_changes(world: World, decisions: Decisions, requested: RequestedChanges, before: Actual) -> ReviewedChanges:
     """Who can read what before and after the requests; from that follow the access tests and what needs consent."""
     kinds, desired, state, selection = world.kinds, world.desired, world.state, world.selection
     drafts, removals, names = requested.drafts, requested.removals, requested.names
     matches = decisions.matches
     about_rules = selection.only is None  # else it is a run about other runs, not about the project
-    rules = changed(desired, matches.former.before) if about_rules else None
+    rules = changed_rules(desired, matches.former.before) if about_rules else None
     pruned = {removal.kind.name for removal in removals.values() if removal.pruned and removal.active}
     deleted = {address for address, removal in removals.items() if removal.active and removal.deletes}
-    looser = loosened(desired, state, pruned, deleted) if about_rules else ()
+    looser = loosened_rules(desired, state, pruned, deleted) if about_rules else ()
     disclosed = disclosure(kinds, desired, before, matches.ids, requested.steps, requested.derived)
     partial = selection != Selection() or bool(_deferred(*drafts.values(), *removals.values()))
     waiting = bool(blockages(drafts, removals))
-    access = tested(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=waiting)
+    access = run_access_tests(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=waiting)
     openings = [opening for opening in disclosed.openings if not by_transfers(world, opening)]
     exposed = (
         *looser,
         *audience_lines(kinds, openings, drafts, names, disclosed.called, before.objects),
         *windows(disclosed.windows, kinds, disclosed.called, before.objects),
-        *exposures(desired, state, drafts, removals, names, freed=freed(desired, state) if about_rules else ()),
-        *given_away(world, drafts, disclosed),
+        *exposures(desired, state, drafts, removals, names, freed=unprotected_kinds(desired, state) if about_rules else ()),
+        *transfer_exposures(world, drafts, disclosed),
     )
-    return ReviewedChanges(disclosed, access, asked(exposed, state), rules)
+    return ReviewedChanges(disclosed, access, with_consent_needed(exposed, state), rules)
 
 
-def _shown(
+def _assemble_plan(
     world: World, decisions: Decisions, requested: RequestedChanges, reviewed: ReviewedChanges, before: Actual
 ) -> Plan:  # fmt: skip
     """Everything that people and later runs read of it."""
     kinds, desired, state, actual, selection = world.kinds, world.desired, world.state, world.actual, world.selection
     drafts, removals, rows, names, derived = requested.drafts, requested.removals, requested.rows, requested.names, requested.derived
     matches, disclosed, access = decisions.matches, reviewed.disclosure, reviewed.access
-    along = taken_along(kinds, actual, removals, decisions.rearrangements)
-    updates = memory(desired, matches, drafts, removals, whole=selection == Selection(), waiting=decisions.unsettled)
+    cascades = unmanaged_cascades(kinds, actual, removals, decisions.rearrangements)
+    update = state_update(desired, matches, drafts, removals, is_complete=selection == Selection(), waiting=decisions.unsettled)
     return Plan(
         project=desired.project,
         environment=desired.environment,
-        changes=(*changes(desired, drafts, rows, names, derived), *departures(removals), *along),
+        changes=(*changes(desired, drafts, rows, names, derived), *removal_changes(removals), *cascades),
         steps=disclosed.steps,
         questions=disclosed.questions | access.questions | shown_where(world, drafts, before),
         lists=access.lists | disclosed.lists,
@@ -194,25 +194,25 @@ def _shown(
         blocked=blockages(drafts, removals),
         deferred=_deferred(*drafts.values(), *removals.values()),
         places=_places(rows),
-        memory=replace(updates, rules=reviewed.rules),
+        state_update=replace(update, rules=reviewed.rules),
         exposures=reviewed.exposures,
         consents=consents(reviewed.exposures, who_reads(disclosed.reach, disclosed.called), drafts, names),
-        broken=broken(kinds, actual, drafts, removals),
-        forbidden=forbidden(kinds, actual, requested.steps, matches.ids),
+        broken=broken_urls(kinds, actual, drafts, removals),
+        forbidden=forbidden_requests(kinds, actual, requested.steps, matches.ids),
         notes=(
             *(f"{address} is included: a target requires it" for address in decisions.required),
             *remarks(drafts),
             *unshown(drafts),
             *decisions.notes,
-            *brought_unmanaged(world, decisions),
+            *unmanaged_in_transfers(world, decisions),
             *twins(decisions.drafts, drafts),
-            *suffixed(drafts, derived),
-            *staying(decisions.drafts, drafts),
+            *suffix_notes(drafts, derived),
+            *unchanged_notes(decisions.drafts, drafts),
             *access.notes,
         ),
         violations=access.violations,
         differing=differing(drafts, names),
-        strayed=strayed(rows),
+        moved_outside=moved_outside(rows),
         outside=_outside(world, decisions, names) if selection.partial else None,
         objects={address: draft.id for address, draft in drafts.items()} if desired.policies else {},
         managed=sum(
@@ -230,14 +230,16 @@ def _deferred(*entries: Draft | Removal) -> dict[Address, str]:
 
 def _outside(world: World, decisions: Decisions, names: Names) -> int:
     """How many addresses that this run leaves alone have something pending, or something that cannot be done."""
-    mine, gone = decisions.of_this_run()
-    drafts = {address: draft for address, draft in decisions.drafts.items() if address not in mine}
-    removals = {address: removal for address, removal in decisions.removals.items() if address not in gone and removal.replaces is None}
+    run_drafts, run_removals = decisions.of_this_run()
+    drafts = {address: draft for address, draft in decisions.drafts.items() if address not in run_drafts}
+    removals = {
+        address: removal for address, removal in decisions.removals.items() if address not in run_removals and removal.replaces is None
+    }
     rows = arrange(decisions.drafts, decisions.drafts)
-    pending = {change.address for change in (*changes(world.desired, drafts, rows, names), *departures(removals))}
+    pending = {change.address for change in (*changes(world.desired, drafts, rows, names), *removal_changes(removals))}
     stuck: list[Draft | Removal] = [*drafts.values(), *removals.values()]
     pending |= {entry.address for entry in stuck if not entry.active}
-    return len(pending - mine.keys() - gone.keys())
+    return len(pending - run_drafts.keys() - run_removals.keys())
 
 
 def _places(rows: Collection[SiblingRow]) -> dict[Address, SiblingPlace]:

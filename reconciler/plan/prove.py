@@ -59,8 +59,8 @@ def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, simula
     """What we would remember when the plan is done, which led to that simulation."""
     bindings = {
         address: binding
-        for address, binding in {**state.bindings, **plan.memory.bind, **plan.memory.carried}.items()
-        if address not in plan.memory.forget
+        for address, binding in {**state.bindings, **plan.state_update.bind, **plan.state_update.carried}.items()
+        if address not in plan.state_update.forget
     }
     written: dict[Address, dict[str, Any]] = {}
     for step in plan.steps:
@@ -73,7 +73,7 @@ def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, simula
             written.setdefault(step.address, {}).update(kept)
             for _, _, address in step.brings:
                 written.setdefault(address, {})
-    bindings |= {address: _bound(desired, simulation, bindings.get(address), address) for address in written}
+    bindings |= {address: _written_binding(desired, simulation, bindings.get(address), address) for address in written}
     placed = {
         address: replace(
             binding,
@@ -84,11 +84,11 @@ def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, simula
         for address, binding in bindings.items()
         if address in written or address in plan.places
     }
-    fulfilled = {**state.fulfilled, **(plan.memory.fulfilled or {})}
+    fulfilled = {**state.fulfilled, **(plan.state_update.fulfilled or {})}
     return replace(state, bindings={**bindings, **placed}, fulfilled=fulfilled)
 
 
-def _bound(desired: Desired, simulation: Simulation, binding: Binding | None, address: Address) -> Binding:
+def _written_binding(desired: Desired, simulation: Simulation, binding: Binding | None, address: Address) -> Binding:
     """The binding of an address that is written: a new one where its object is new."""
     id, declared = simulation.ids[address], desired.resources[address]
     if binding is not None and binding.id == id:

@@ -42,10 +42,10 @@ def names(lines: Sequence[ReaderLine] | None) -> str:
     """`anyone, members (edit)`."""
     if lines is None:
         return NOTHING
-    return ", ".join(said(line) for line in lines) or NOBODY
+    return ", ".join(reader_text(line) for line in lines) or NOBODY
 
 
-def said(line: ReaderLine) -> str:
+def reader_text(line: ReaderLine) -> str:
     """One reader with the level, where it is more than reading, and with what is not certain."""
     level = f" ({line.level})" if line.level not in ("", READ) else ""
     return f"{line.reader}{level}" if not line.doubt else f"perhaps {line.reader}{level}: {line.doubt}"

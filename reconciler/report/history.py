@@ -177,7 +177,7 @@ def _sent(page: ReportPage, entry: JournalEntry, kind: Kind | None, names: Names
             lines = difference_lines(name, before, after)
         for path, value in lines:
             page.field(Style.DIM, " ", f"  {path}", value)
-    stood = entry.intent.before.stood
-    if stood is not None:
-        where = "first" if stood.previous is None else f"after {stood.previous}"
-        page.field(Style.DIM, " ", "  place", f"was {where} in {stood.parent}")
+    position = entry.intent.before.position
+    if position is not None:
+        where = "first" if position.previous is None else f"after {position.previous}"
+        page.field(Style.DIM, " ", "  place", f"was {where} in {position.parent}")

@@ -33,7 +33,7 @@ def write(page: ReportPage, plan: Plan, *, full: bool) -> None:
     ):
         _named(page, [warning.address for warning in group], group[0].source)
         first = group[0]
-        page.field(Style.DELETE, "!", "exposure", _told(first))
+        page.field(Style.DELETE, "!", "exposure", _exposure_text(first))
         page.cause(first.id)
         for detail in _details(first) if len(group) == 1 else ():
             page.field(Style.DIM, " ", "", detail)
@@ -78,7 +78,7 @@ def violations(page: ReportPage, violated: Iterable[Violation], *, full: bool, r
             page.field(Style.DIM, " ", "", first.remedy)
 
 
-def _told(exposure: Exposure) -> str:
+def _exposure_text(exposure: Exposure) -> str:
     """`published false -> true: its readers can read it`; only the last part where no field of the object does it."""
     if not exposure.field:
         return exposure.says if exposure.readers else f"{'deleted' if exposure.source is None else 'created'}: {exposure.says}"

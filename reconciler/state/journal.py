@@ -31,7 +31,7 @@ from reconciler.state.tables.turns import bound, turned, write_turns
 from reconciler.state.transfer import push, rename_project
 from reconciler.state.transfer.push import Document
 from reconciler.state.unfinished import write_consents
-from reconciler.state.unsaved import Spare, kept_or_not
+from reconciler.state.unsaved import Spare, save_or_warn
 
 _RAISE_SERIAL: Final = (
     update(states)
@@ -107,10 +107,10 @@ class Journal:
                 try:
                     numbered = self._commit(() if failed else intents, endings)
                 except StateError as error:
-                    told = kept_or_not(self._spare, self.run, endings, error)
-                    if told is error:
+                    failure = save_or_warn(self._spare, self.run, endings, error)
+                    if failure is error:
                         raise
-                    raise told from error
+                    raise failure from error
         if failed is not None:
             raise failed
         return numbered
@@ -147,12 +147,12 @@ class Journal:
         ADD_BEFORE.run_all(connection, [row for intent in numbered if (row := rows.before_row(self._state, intent)) is not None])
         return numbered
 
-    def kept(self) -> tuple[tuple[str, IntentEnding], ...]:
+    def unsaved_endings(self) -> tuple[tuple[str, IntentEnding], ...]:
         """What earlier runs kept beside the project, with the id of the run: endings whose bindings have no values."""
-        return self._spare.kept() if self._spare is not None else ()
+        return self._spare.unsaved_endings() if self._spare is not None else ()
 
-    def discard_kept(self) -> None:
-        """Remove what `kept` has read."""
+    def discard_unsaved_endings(self) -> None:
+        """Remove what `unsaved_endings` has read."""
         if self._spare is not None:
             self._spare.discard()
 

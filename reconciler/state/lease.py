@@ -86,7 +86,7 @@ class Lease:
             )
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
+    def keep_alive(self) -> Iterator[None]:
         """Keep the lease alive during this block, and give it back at its end."""
         renewing = None
         if self._seconds is not None:

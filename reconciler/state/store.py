@@ -236,7 +236,7 @@ class Store:
             state = self._make_state()
             with unbroken():  # a lease that is taken is given back
                 lease = Lease(self._database, state, holder, seconds=None if path else LEASE_SECONDS, instead_of=instead_of)
-                held.enter_context(lease.kept())
+                held.enter_context(lease.keep_alive())
             yield Journal(self._database, lease.state, lease, clock=self._clock, spare=self._spare(), lag=self._lag)
 
     @contextmanager
@@ -263,9 +263,9 @@ class Store:
             mine = self._make_state()
             with unbroken():
                 lease = Lease(self._database, row.id, holder, seconds=seconds)
-                held.enter_context(lease.kept())
+                held.enter_context(lease.keep_alive())
                 second = Lease(self._database, mine, other, seconds=seconds)
-                held.enter_context(second.kept())
+                held.enter_context(second.keep_alive())
             held.callback(self._end_unfinished, other.run)
             yield Journal(self._database, row.id, lease, clock=self._clock, spare=None, lag=self._lag, renames=second)
 

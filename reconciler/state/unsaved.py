@@ -63,7 +63,7 @@ class Spare:
                 os.close(folder)
         return path
 
-    def kept(self) -> tuple[tuple[str, IntentEnding], ...]:
+    def unsaved_endings(self) -> tuple[tuple[str, IntentEnding], ...]:
         """What earlier runs on this state kept, each with the run's id. A file that is not theirs is passed over, and stays."""
         found: list[tuple[str, IntentEnding]] = []
         with calm(f"the folder {self._folder}"):
@@ -122,7 +122,7 @@ def _ending(data: Any) -> IntentEnding:
     )
 
 
-def kept_or_not(spare: Spare | None, run: str, endings: Sequence[IntentEnding], error: StateError) -> StateError:
+def save_or_warn(spare: Spare | None, run: str, endings: Sequence[IntentEnding], error: StateError) -> StateError:
     """The error to raise where endings cannot be stored: it says where they are kept, or that they are not."""
     endings = [ending for ending in endings if ending.status in STATUSES]
     if not endings:

@@ -14,7 +14,7 @@ The plan that follows is an ordinary one, limited to these addresses.
 from __future__ import annotations
 
 from reconciler.undo.current import living
-from reconciler.undo.effects import Cannot, RunEffect, past
+from reconciler.undo.effects import Cannot, RunEffect, run_effects
 from reconciler.undo.reapplied import YamlLine, wants_again
 from reconciler.undo.renames import entries_today, turns_today
 from reconciler.undo.result import Inverse
@@ -30,7 +30,7 @@ __all__ = [
     "entries_today",
     "inverse",
     "living",
-    "past",
+    "run_effects",
     "turns_today",
     "wants_again",
 ]

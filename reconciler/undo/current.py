@@ -22,10 +22,10 @@ def living(kinds: Kinds, project: Desired, state: State, done: Mapping[Address, 
     known |= {address: _unbound(kinds, address, id, nothing) for address, id in also(done, turns).items() if address not in known}
     former: dict[Address, dict[str, Any]] = {}
     for address, change in done.items():
-        inside, parent = change.kind.inside, change.stood.parent if change.stood is not None else None
+        inside, parent = change.kind.inside, change.position.parent if change.position is not None else None
         if inside is not None and parent in known and inside.to == kinds.of(parent).name:
             former[address] = {inside.name: parent}
-    staying = {address: thing for address, thing in known.items() if address not in done or done[address].made is None}
+    staying = {address: thing for address, thing in known.items() if address not in done or done[address].created is None}
     return arranged(kinds, project, staying, standing(staying), former)  # so that what the run made is looked into before it goes
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
-from reconciler.model import JournalEntry, StateChange, Stood, What
+from reconciler.model import JournalEntry, SiblingPosition, StateChange, What
 from reconciler.resource import Kind, Kinds
 
 SEEN: Final = ("create", "transfer")
@@ -27,9 +27,9 @@ class Cannot:
 class RunEffect:
     """What one run did to one address.
 
-    `id`: of the object it changed. `made`: the id of what it created, or restored where `restored` says so. `deleted`: the id of what it
-    deleted; `along`: without a request of its own, with something else. `replaces`: the id of the object that `made` stands in for.
-    `fields`: values before it (request form, UNSET where nothing was there), `after`: values seen after it, `stood`: the place before it.
+    `id`: of the object it changed. `created`: the id of what it created, or restored where `restored` says so. `deleted`: the id of what it
+    deleted; `cascaded`: without a request of its own, with something else. `replaces`: the id of the object that `created` stands in for.
+    `fields`: values before it (request form, UNSET where nothing was there), `after`: values seen after it, `position`: before it.
     `doubts`: verbs of which nobody knows what became. `carried`: what a transfer called by other names, former address to the new one, and
     `left`: the id of the container that it took the object from.
     """
@@ -37,14 +37,14 @@ class RunEffect:
     address: Address
     kind: Kind
     id: str | None = None
-    made: str | None = None
+    created: str | None = None
     restored: bool = False
     deleted: str | None = None
-    along: bool = False
+    cascaded: bool = False
     replaces: str | None = None
     fields: dict[str, Any] = field(default_factory=dict)
     after: dict[str, Any] = field(default_factory=dict)
-    stood: Stood | None = None
+    position: SiblingPosition | None = None
     doubts: list[str] = field(default_factory=list)
     carried: dict[Address, Address] = field(default_factory=dict)
     left: str | None = None
@@ -55,7 +55,7 @@ class RunEffect:
         return "restored" if self.restored else "created"
 
 
-def past(kinds: Kinds, entries: Iterable[JournalEntry]) -> dict[Address, RunEffect]:
+def run_effects(kinds: Kinds, entries: Iterable[JournalEntry]) -> dict[Address, RunEffect]:
     """What the run of these entries did, by address; what has a kind that is not known any more is left out."""
     changes: dict[Address, RunEffect] = {}
 
@@ -74,10 +74,10 @@ def past(kinds: Kinds, entries: Iterable[JournalEntry]) -> dict[Address, RunEffe
         _done(change, entry)
         for address, id in entry.bound.items():
             if address != intent.address and not intent.before.renames:  # a transfer makes nothing
-                of(address).made = id
+                of(address).created = id
         for address in entry.forgotten:
             if address != intent.address:
-                of(address).along = True
+                of(address).cascaded = True
         for address, seen in entry.after.items():
             of(address).after |= {name: value for name, value in seen.items() if name not in of(address).fields}
         change.after |= {name: value for name, value in entry.after.get(intent.address, {}).items() if name in intent.writes}
@@ -89,12 +89,12 @@ def _done(change: RunEffect, entry: JournalEntry) -> None:
     intent = entry.intent
     match intent.verb:
         case "create":
-            change.made, change.replaces = entry.bound.get(intent.address), intent.before.replaces
+            change.created, change.replaces = entry.bound.get(intent.address), intent.before.replaces
         case "restore":
-            change.made, change.restored = intent.target, True
+            change.created, change.restored = intent.target, True
         case "delete":
-            change.deleted, change.made = intent.target, None
-            change.fields, change.stood = dict(intent.before.values), intent.before.stood
+            change.deleted, change.created = intent.target, None
+            change.fields, change.position = dict(intent.before.values), intent.before.position
         case _:
             change.id = intent.target
             owner = change.kind.transferable.name if change.kind.transferable is not None else None
@@ -103,14 +103,14 @@ def _done(change: RunEffect, entry: JournalEntry) -> None:
                     change.left, change.carried = value, {**change.carried, **intent.before.renames}
                 else:
                     change.fields.setdefault(name, value)
-            change.stood = change.stood or intent.before.stood
+            change.position = change.position or intent.before.position
 
 
 def also(done: Mapping[Address, RunEffect], turns: Iterable[StateChange]) -> dict[Address, str]:
     """What must be looked at besides what is bound: ids of what the run deleted, made, changed or let go of."""
     forgotten = {turn.address: turn.id for turn in turns if turn.what is What.FORGET}
     for address, change in done.items():
-        id = change.deleted or change.made or change.id
+        id = change.deleted or change.created or change.id
         if id is not None:
             forgotten[address] = id
     return forgotten

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from reconciler.address import Address
-from reconciler.model import JournalEntry, StateChange, Stood, What
+from reconciler.model import JournalEntry, SiblingPosition, StateChange, What
 
 Later = Iterable[Iterable[StateChange]]
 """The changes of state of each run since, in the order in which they ran."""
@@ -48,9 +48,9 @@ def _calling(later: Later) -> _Calling:
 def _entry(entry: JournalEntry, now: _Calling, ids: Mapping[tuple[Address | None, Address], str]) -> JournalEntry:
     """`ids`: of what later runs renamed, by both addresses: of two objects that change places, only the id tells which one it was."""
     intent = entry.intent
-    stood = intent.before.stood
-    if stood is not None:
-        stood = Stood(now(stood.parent), stood.index, None if stood.previous is None else now(stood.previous))
+    position = intent.before.position
+    if position is not None:
+        position = SiblingPosition(now(position.parent), position.index, None if position.previous is None else now(position.previous))
     carried = {old: now(new, entry.bound.get(new, ids.get((old, new)))) for old, new in intent.before.renames.items()}
     about = now(intent.address, entry.bound.get(intent.address, None if intent.verb == "create" else intent.target))
 
@@ -59,7 +59,7 @@ def _entry(entry: JournalEntry, now: _Calling, ids: Mapping[tuple[Address | None
 
     return replace(
         entry,
-        intent=replace(intent, address=about, before=replace(intent.before, stood=stood, renames=carried)),
+        intent=replace(intent, address=about, before=replace(intent.before, position=position, renames=carried)),
         bound={called(address): id for address, id in entry.bound.items()},
         forgotten=tuple(about if address == intent.address else address for address in entry.forgotten),
         after={called(address): seen for address, seen in entry.after.items()},

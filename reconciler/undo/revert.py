@@ -13,7 +13,7 @@ from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.dataclass import dataclass
-from reconciler.model import Actual, Desired, Removed, State, StateChange, Stood
+from reconciler.model import Actual, Desired, Removed, SiblingPosition, State, StateChange
 from reconciler.model.choices import choices
 from reconciler.model.codec import ids_in
 from reconciler.plan.names import Names
@@ -23,7 +23,7 @@ from reconciler.undo.current import arranged
 from reconciler.undo.dependents import used_by
 from reconciler.undo.effects import Cannot, RunEffect
 from reconciler.undo.result import Inverse
-from reconciler.undo.rows import beside, put_back, standing, uncircled
+from reconciler.undo.rows import beside, put_back, remove_cycles, standing
 from reconciler.undo.snapshot import NOWHERE, ObservedObject, things
 from reconciler.undo.tracking import bound_again, turned_back
 from reconciler.undo.transfers import given_back, to_their_roots, under_former_addresses
@@ -41,7 +41,7 @@ def inverse(
 
     `ever`: ids of all objects any run made or changed; a reference to one of them that is gone stays unset.
     """
-    return _Undoing(kinds, project, state, actual, done, turns, set(map(bare, ever))).whole()
+    return _Undoing(kinds, project, state, actual, done, turns, set(map(bare, ever))).inverse()
 
 
 @dataclass
@@ -55,10 +55,10 @@ class _Undoing:
     ever: Collection[str]
     back: Mapping[Address, Address] = field(default_factory=dict)
     values: dict[Address, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
-    places: dict[Address, Stood] = field(default_factory=dict)
+    places: dict[Address, SiblingPosition] = field(default_factory=dict)
     cannot: list[Cannot] = field(default_factory=list)
 
-    def whole(self) -> Inverse:
+    def inverse(self) -> Inverse:
         again, self.cannot = bound_again(self.kinds, self.turns, self.state, self.actual)
         self.back, here, cannot = given_back(self.kinds, self.done, self.turns, self.state, self.actual)
         self.cannot += cannot
@@ -73,11 +73,11 @@ class _Undoing:
         self.alive |= {bare(item.id) for item in restored.values()}
         for address, item in self.done.items():
             self._doubts(item)
-            if address in known and item.made is None and item.deleted is None and not item.along:
+            if address in known and item.created is None and item.deleted is None and not item.cascaded:
                 self._changed(item, known[address])
-            elif address not in known and item.deleted is None and not item.along:
+            elif address not in known and item.deleted is None and not item.cascaded:
                 self._lost_sight_of(item)
-        for address, parent in uncircled(self.places, standing(known)):
+        for address, parent in remove_cycles(self.places, standing(known)):
             self._say(address, f"was in {parent}, which is now inside it; it was not moved")
         self._keep_what_is_used(known)
         for address, thing in restored.items():
@@ -90,14 +90,14 @@ class _Undoing:
 
     def _lost_sight_of(self, change: RunEffect) -> None:
         """Name what the run made or changed, and what is not bound now."""
-        now = self.actual.find(change.kind.name, change.made or change.id or "")
+        now = self.actual.find(change.kind.name, change.created or change.id or "")
         alive = now is not None and now.deleted_at is None
         if change.replaces is not None:
             self._say(change.address, "was replaced; the old object no longer exists")
-        elif change.made is not None:
+        elif change.created is not None:
             if alive:
                 self._say(change.address, f"was {change.born}, and is no longer tracked; it was not changed")
-        elif change.fields or change.stood is not None:
+        elif change.fields or change.position is not None:
             self._say(change.address, f"{_listed(change.fields) or 'its place'}: {UNBOUND if alive else GONE}")
 
     def _doubts(self, change: RunEffect) -> None:
@@ -110,7 +110,7 @@ class _Undoing:
         """What the run deleted and the service still keeps."""
         restored = {}
         for address, change in self.done.items():
-            if change.deleted is None and not change.along:
+            if change.deleted is None and not change.cascaded:
                 continue
             kind = change.kind
             now = self.actual.find(kind.name, change.deleted) if change.deleted is not None else None
@@ -141,15 +141,15 @@ class _Undoing:
 
     def _removable(self, change: RunEffect, thing: ObservedObject | None) -> bool:
         """Whether it was made by the run and nobody changed it since."""
-        if change.made is None or thing is None or thing.observed is None or thing.observed.deleted_at is not None:
-            return thing is not None and thing.id == change.made  # where it is gone, its binding goes too
+        if change.created is None or thing is None or thing.observed is None or thing.observed.deleted_at is not None:
+            return thing is not None and thing.id == change.created  # where it is gone, its binding goes too
         if change.replaces is not None:
             self._say(change.address, "was replaced; the old object no longer exists")
-        elif thing.id != change.made:
+        elif thing.id != change.created:
             self._say(change.address, f"was {change.born}, and another object replaced it")
-        elif "delete" not in change.kind.api and not self._goes_along(change):
+        elif "delete" not in change.kind.api and not self._is_deleted_with_another(change):
             self._say(change.address, f"was {change.born}; {NO_DELETE}")
-        elif self._kept(thing):
+        elif self._has_own_protection(thing):
             self._say(change.address, f"was {change.born}, and is protected; it was not deleted")
         elif changed := [name for name in change.after if self._differs(change, name, thing)]:
             self._say(change.address, f"was {change.born}, and {_listed(changed)} changed since; it was not deleted")
@@ -157,12 +157,12 @@ class _Undoing:
             return True
         return False
 
-    def _goes_along(self, change: RunEffect) -> bool:
+    def _is_deleted_with_another(self, change: RunEffect) -> bool:
         """Whether its container was made by the run too: deleting that deletes what it has only one of."""
         outer = self.done.get(change.address.container) if change.kind.one_per and change.address.container is not None else None
-        return outer is not None and outer.made is not None
+        return outer is not None and outer.created is not None
 
-    def _kept(self, thing: ObservedObject) -> bool:
+    def _has_own_protection(self, thing: ObservedObject) -> bool:
         """Whether it is protected by a line of its own, and not only by its kind."""
         declared = self.project.resources.get(thing.address)
         if declared is not None and declared.protect is not None:
@@ -212,7 +212,7 @@ class _Undoing:
 
     def _changed(self, change: RunEffect, thing: ObservedObject) -> None:
         if thing.observed is None or thing.observed.deleted_at is not None:
-            if change.fields or change.stood is not None:
+            if change.fields or change.position is not None:
                 self._say(change.address, f"{_listed(change.fields) or 'its place'}: {GONE}")
             return
         for name, before in change.fields.items():
@@ -226,7 +226,7 @@ class _Undoing:
                 self._say(change.address, f"{name} {reason}")
         if change.left is not None and change.address not in self.back:
             return
-        if change.stood is not None or any(change.kind.fields[name].container for name in change.fields if name in change.kind.fields):
+        if change.position is not None or any(change.kind.fields[name].container for name in change.fields if name in change.kind.fields):
             self._placed(change, thing)
 
     def _why_not(self, change: RunEffect, field: Field, before: Any, thing: ObservedObject) -> str | None:
@@ -266,30 +266,32 @@ class _Undoing:
 
     def _placed(self, change: RunEffect, thing: ObservedObject) -> None:
         """Note the place to go back to, unless that is gone or somebody moved it since."""
-        inside, stood = change.kind.inside, change.stood
-        if stood is None:
+        inside, position = change.kind.inside, change.position
+        if position is None:
             if inside is not None and inside.name in change.fields:
                 self._say(change.address, "was in an unmanaged object; it was not moved")
             return
         held = change.fields.get(inside.name) if inside is not None else None
         if isinstance(held, str):  # by its id, because another object may have that address now
-            stood = replace(stood, parent=self.names.get(held, stood.parent))
-        if stood.parent not in self.ids or (isinstance(held, str) and held not in self.names):
+            position = replace(position, parent=self.names.get(held, position.parent))
+        if position.parent not in self.ids or (isinstance(held, str) and held not in self.names):
             self._say(
                 change.address,
-                f"was in {stood.parent}, which was deleted; it was {'not moved' if change.deleted is None else 'moved to the top level'}",
+                f"was in {position.parent}, which was deleted; "
+                f"it was {'not moved' if change.deleted is None else 'moved to the top level'}",
             )
             if change.deleted is not None and inside is not None:
                 self.values[change.address][inside.name] = None
             return
         if inside is not None and change.deleted is None and change.address not in self.back:
             now = thing.observed.values.get(inside.name) if thing.observed is not None else None
-            then = self._id_of(stood.parent, inside)
+            then = self._id_of(position.parent, inside)
             if now not in (then, change.after.get(inside.name) if inside.name in change.fields else then):
                 self._say(change.address, "was moved since; it was not moved back")
                 return
-        behind = None if stood.previous is None else self.names.get(stood.previous.key, stood.previous)  # where it was adopted since
-        self.places[change.address] = replace(stood, previous=behind)
+        previous = position.previous
+        behind = None if previous is None else self.names.get(previous.key, previous)  # where it was adopted since
+        self.places[change.address] = replace(position, previous=behind)
 
     def _id_of(self, parent: Address, inside: Field) -> str | None:
         """The id a container field has below that parent: None directly below the fixed container."""
@@ -301,21 +303,21 @@ class _Undoing:
         self, known: Mapping[Address, ObservedObject], restored: Mapping[Address, ObservedObject], again: Collection[Address]
     ) -> Inverse:
         staying = {address: thing for address, thing in {**known, **restored}.items() if address not in self.removed}
-        among = beside(self.kinds, self.actual, known, {stood.parent for stood in self.places.values()})
+        among = beside(self.kinds, self.actual, known, {position.parent for position in self.places.values()})
         rows = standing(known, among)
-        gone = {*self.removed, *self.places}
-        rows = {parent: [address for address in row if address not in gone] for parent, row in rows.items() if parent not in self.removed}
-        for address, stood in self.places.items():
+        moved = {*self.removed, *self.places}
+        rows = {parent: [address for address in row if address not in moved] for parent, row in rows.items() if parent not in self.removed}
+        for address, position in self.places.items():
             inside = self.done[address].kind.inside
             if inside is not None:
-                self.values[address][inside.name] = stood.parent if self.kinds.of(stood.parent).name == inside.to else None
-        put_back(rows, self.places, {address: change.stood for address, change in self.done.items() if change.stood is not None})
+                self.values[address][inside.name] = position.parent if self.kinds.of(position.parent).name == inside.to else None
+        put_back(rows, self.places, {address: change.position for address, change in self.done.items() if change.position is not None})
         to_their_roots(rows, self.back)
         desired = arranged(self.kinds, self.project, {**staying, **among}, rows, self.values)
         removed = {
             address: Removed(address, "delete", NOWHERE, f"{self.done[address].born} by the run that is undone") for address in self.removed
         }
-        parents = {stood.parent for stood in self.places.values()}
+        parents = {position.parent for position in self.places.values()}
         siblings = {sibling for parent in parents for sibling in rows[parent] if sibling not in among}
         about = {*siblings, *restored, *again, *self.back, *(address for address, some in self.values.items() if some)}
         about = {self.back.get(address, address) for address in about}

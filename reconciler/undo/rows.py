@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from reconciler.address import Address
-from reconciler.model import Actual, Stood
-from reconciler.plan.siblings.positions import lists, parent_of, strangers, woven
+from reconciler.model import Actual, SiblingPosition
+from reconciler.plan.siblings.positions import lists, parent_of, rows_with_strangers, strangers
 from reconciler.plan.siblings.sequence import Siblings
 from reconciler.resource import Kinds
 from reconciler.undo.snapshot import ObservedObject
@@ -15,7 +15,7 @@ from reconciler.undo.snapshot import ObservedObject
 def standing(known: Mapping[Address, ObservedObject], among: Mapping[Address, ObservedObject] = {}) -> dict[Address, list[Address]]:
     """What stands below each parent, in order. `among`: things that nobody manages, in the order in which they are shown."""
     names = {thing.id: address for address, thing in known.items()}
-    rows = woven(lists(known.values(), names), list(among.values()), names)
+    rows = rows_with_strangers(lists(known.values(), names), list(among.values()), names)
     return {parent: [thing.address for thing in row] for parent, row in rows.items()}
 
 
@@ -31,17 +31,19 @@ def beside(
     }
 
 
-def put_back(rows: dict[Address, list[Address]], places: Mapping[Address, Stood], stood: Mapping[Address, Stood]) -> None:
+def put_back(
+    rows: dict[Address, list[Address]], places: Mapping[Address, SiblingPosition], positions_before: Mapping[Address, SiblingPosition]
+) -> None:
     """Insert each behind the one it stood behind, or behind the next before that which is still there."""
     changing = {place.parent: _ChangingRow(rows.get(place.parent, ())) for place in places.values()}
     for address, place in sorted(places.items(), key=lambda pair: (pair[1].parent, pair[1].index)):
         row = changing[place.parent]
         previous, seen = place.previous, {address}
         while previous is not None and previous not in row.siblings:
-            if previous in seen or previous not in stood or stood[previous].parent != place.parent:
+            if previous in seen or previous not in positions_before or positions_before[previous].parent != place.parent:
                 break
             seen.add(previous)
-            previous = stood[previous].previous
+            previous = positions_before[previous].previous
         if previous is None or previous in row.siblings:
             row.put_behind(previous, address)
         else:
@@ -74,10 +76,10 @@ class _ChangingRow:
         self.siblings.insert(address, self._at, after=True)
 
 
-def uncircled(places: dict[Address, Stood], rows: Mapping[Address, Collection[Address]]) -> Iterator[tuple[Address, Address]]:
+def remove_cycles(places: dict[Address, SiblingPosition], rows: Mapping[Address, Collection[Address]]) -> Iterator[tuple[Address, Address]]:
     """Take out of the places what would then stand within itself; each with the parent it would have had. `rows`: how all stands now."""
     now = {address: parent for parent, row in rows.items() for address in row}
-    parents = now | {moved: stood.parent for moved, stood in places.items()}
+    parents = now | {moved: position.parent for moved, position in places.items()}
     for address in sorted(places):
         above, seen = parents[address], {address}
         while above in parents and above not in seen:

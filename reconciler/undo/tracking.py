@@ -52,7 +52,7 @@ def turned_back(
     `added`: addresses that are bound by then besides those of the state; `removed`: that are not any more. `deleted`: ids of what the run
     deleted itself.
     """
-    return _Back(tuple(turns), state, {*state.bindings, *added} - {*removed}, {*removed}, {*deleted}).whole()
+    return _Back(tuple(turns), state, {*state.bindings, *added} - {*removed}, {*removed}, {*deleted}).inverse()
 
 
 def as_remembered(turns: Iterable[StateChange]) -> tuple[list[Address], dict[Address, Address], dict[Address, bool]]:
@@ -71,7 +71,7 @@ class _Back:
     removed: set[Address]
     deleted: set[str]
 
-    def whole(self) -> tuple[tuple[StateChange, ...], list[Cannot]]:
+    def inverse(self) -> tuple[tuple[StateChange, ...], list[Cannot]]:
         self.cannot: list[Cannot] = []
         self.holders = {(binding.kind, binding.id): address for address, binding in self.state.bindings.items()}
         forgets = self._forgets()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reconciler.address import Address
-from reconciler.apply.evidence import could_be, effect, made_by, outline, parts, remembered, source_of
+from reconciler.apply.evidence import could_be, effect, made_by, outline, parts, source_of, updated_binding
 from reconciler.kinds import load
 from reconciler.model import Binding, Intent, Observed, Origin
 from reconciler.resource import UNSET
@@ -124,7 +124,7 @@ def test_what_was_done_is_remembered_as_sent_and_as_it_is_seen() -> None:
     )
     mine = intent("update", writes={"title": "Writers", "hidden": 3})
     now = seen("it", title="Writers!", hidden=UNSET, extra=4)
-    assert remembered(TEAM, old, mine, now) == replace(
+    assert updated_binding(TEAM, old, mine, now) == replace(
         old, sent={"title": "Writers", "rest": 1, "hidden": 3}, seen={"title": "Writers!", "kept": 2}
     )
 

@@ -23,7 +23,7 @@ from reconciler.model import Cause, Step, StepStatus
 from reconciler.observe import observe
 from reconciler.state import grouped
 from tests.harness import ORGANIZATION
-from tests.meddling import Act, Jumping, Meddled, exits_well, told
+from tests.meddling import Act, Jumping, Meddled, exits_well, is_reported
 from tests.proofs import sampled, spread, stride
 from tests.small import applied, small
 
@@ -122,7 +122,7 @@ def test_an_edit_before_any_request_is_seen_or_falls_into_the_window(living: Pat
             shown = {shown.format(**org.ids) for shown in edit.shows}
             assert not {path for method, path in since[:sent] if method == "GET"} & shown, f"{edit.name} before request {k} was overwritten"
         else:
-            assert told(org, outcome, edit.address), f"{edit.name} before request {k} is in no report"
+            assert is_reported(org, outcome, edit.address), f"{edit.name} before request {k} is in no report"
         stale += any(one.status is StepStatus.STALE for one in outcome.results)
         assert exits_well(outcome)
         assert outcome.leftover == (), f"{edit.name} before request {k}: what somebody else did is called the run's failure"

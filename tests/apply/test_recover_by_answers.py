@@ -52,7 +52,7 @@ class Memory:
     def hold(self, kind: str, container: Address | None) -> None:
         self.held.append((kind, container))
 
-    def kept(self) -> tuple[Any, ...]:
+    def unsaved_endings(self) -> tuple[Any, ...]:
         return ()
 
 

@@ -88,7 +88,7 @@ def test_a_request_in_doubt_keeps_its_address_until_it_is_known_what_became_of_i
     tree["defaultContent"] = {"site": "handbook"}
     org.write(tree)
     plan = org.plan()
-    assert plan.memory.rename == {}
+    assert plan.state_update.rename == {}
     assert [str(step.address) for step in plan.steps if "/site/docs" in str(step.address) or "handbook" in str(step.address)] == []
     blocked = {str(one.address): one for one in plan.blocked}
     assert "a request of an earlier run for acme/site/docs is in doubt" in blocked["acme/site/handbook"].reason
@@ -108,9 +108,9 @@ def test_what_is_renamed_by_hand_is_not_renamed_again_by_its_line() -> None:
 def test_a_saved_narrow_run_renames_only_what_it_is_about(org: Org) -> None:
     applied(org, pairs())
     org.write(rekeyed(rekeyed(pairs(), "team", TEAMS), "site", SITES))
-    memory = org.plan(targets=("acme/site/help/section/*",)).memory
-    assert {str(old).split("/")[1] for old in memory.rename} == {"site"}
-    assert {str(old) for old in memory.fulfilled or {}} == {"acme/site/docs", "acme/site/help"}
+    update = org.plan(targets=("acme/site/help/section/*",)).state_update
+    assert {str(old).split("/")[1] for old in update.rename} == {"site"}
+    assert {str(old) for old in update.fulfilled or {}} == {"acme/site/docs", "acme/site/help"}
 
 
 def typo(word: str) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def modelled(org: TwoWatched) -> dict[tuple[str, str], dict[str, tuple[int, int]
 def test_the_model_and_the_sandbox_agree_on_two_organizations_and_on_who_gains_and_loses_by_a_transfer(tmp_path: Path, seed: int) -> None:
     org, second = begun(tmp_path, seed)
     assert modelled(org) == {}
-    before, stood = org.now("").readers, places(org)
+    before, locations_before = org.now("").readers, places(org)
     org.write(second)
     made = org.plan()
     lines = {str(line.address): line for line in made.exposures if line.field == "organization"}
@@ -106,15 +106,18 @@ def test_the_model_and_the_sandbox_agree_on_two_organizations_and_on_who_gains_a
     assert {*roots.values()} == {*lines}
     Proof(org, tmp_path / "image").finish()
     assert modelled(org) == {}
-    after, stand = org.now("").readers, places(org)
+    after, locations_after = org.now("").readers, places(org)
     for root, address in roots.items():
-        line, things = lines[address], [thing for thing in stood if thing in stand and stood[thing][0] != stand[thing][0]]
-        things = [thing for thing in things if thing[0] == "space" and outermost(stood, thing, roots) == root]
+        line, things = (
+            lines[address],
+            [thing for thing in locations_before if thing in locations_after and locations_before[thing][0] != locations_after[thing][0]],
+        )
+        things = [thing for thing in things if thing[0] == "space" and outermost(locations_before, thing, roots) == root]
         if not things:  # the sandbox tells only of spaces who can read them
             continue
         gain, loss = line.says.split(" get access to it")[0], line.says.split("; ")[1]
-        assert named(gain, str(line.after)) == max((more(after, before, thing, stand) for thing in things), default=-1), line
-        assert named(loss, str(line.before)) == max((more(before, after, thing, stood) for thing in things), default=-1), line
+        assert named(gain, str(line.after)) == max((more(after, before, thing, locations_after) for thing in things), default=-1), line
+        assert named(loss, str(line.before)) == max((more(before, after, thing, locations_before) for thing in things), default=-1), line
 
 
 def places(org: TwoWatched) -> dict[tuple[str, str], tuple[str, str | None]]:
@@ -129,12 +132,12 @@ def places(org: TwoWatched) -> dict[tuple[str, str], tuple[str, str | None]]:
 
 
 def outermost(
-    stood: dict[tuple[str, str], tuple[str, str | None]], thing: tuple[str, str], roots: Collection[tuple[str, str]]
+    locations_before: dict[tuple[str, str], tuple[str, str | None]], thing: tuple[str, str], roots: Collection[tuple[str, str]]
 ) -> tuple[str, str] | None:
     """What brought an object to its new organization: itself, or the nearest collection that it was in."""
     at: tuple[str, str] | None = thing
     while at is not None and at not in roots:
-        parent = stood[at][1]
+        parent = locations_before[at][1]
         at = ("collection", parent) if parent is not None else None
     return at
 

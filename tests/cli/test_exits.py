@@ -57,7 +57,7 @@ STALE = result(5, "acme/team/e", StepStatus.STALE, "title was 'A' and is now 'B'
         (outcome(DONE), None, 0, "all is done"),
         (outcome(DONE, FAILED), None, 5, "a part is done"),
         (outcome(FAILED, SKIPPED), None, 1, "nothing is done"),
-        (outcome(FAILED, plan=plan(memory=BOUND)), None, 5, "something was bound"),
+        (outcome(FAILED, plan=plan(state_update=BOUND)), None, 5, "something was bound"),
         (outcome(DOUBT), None, 5, "it may have been done"),
         (outcome(DONE, leftover=(at("acme"),)), None, 5, "something differs again"),
         (outcome(STALE, SKIPPED), None, 5, "somebody else came first"),

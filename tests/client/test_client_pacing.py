@@ -217,8 +217,8 @@ def test_a_quota_is_told_in_full_or_not_at_all(headers: dict[str, str]) -> None:
 def test_retry_after_goes_before_the_reset_and_the_reset_before_backoff() -> None:
     def wait_after(**headers: str) -> float:
         clock = Leap()
-        told = {name.replace("_", "-"): value for name, value in headers.items()} | {"Date": formatdate(clock.wall(), usegmt=True)}
-        answers = iter([httpx.Response(429, headers=told), httpx.Response(200, json={})])
+        learn = {name.replace("_", "-"): value for name, value in headers.items()} | {"Date": formatdate(clock.wall(), usegmt=True)}
+        answers = iter([httpx.Response(429, headers=learn), httpx.Response(200, json={})])
 
         async def main() -> None:
             async with Reader(SETTINGS, transport=mock(lambda _: next(answers)), clock=clock, jitter=lambda: 0.0) as reader:
@@ -318,33 +318,33 @@ def test_the_last_of_a_quota_goes_before_the_reset() -> None:
     quota = Quota(12)
     quota.take(0.0)
     quota.under_way -= 1
-    quota.told(1, 60.0, 0.0)
+    quota.learn(1, 60.0, 0.0)
     assert quota.ready_at(0.0) == 30.0
 
 
 def test_an_answer_that_was_overtaken_does_not_bring_the_reset_nearer() -> None:
     quota = Quota(17)
-    quota.told(0, 12.0, 10.45)
-    quota.told(2, 11.0, 10.47)
+    quota.learn(0, 12.0, 10.45)
+    quota.learn(2, 11.0, 10.47)
     assert quota.ready_at(10.5) == 12.0
 
 
 def test_answers_that_come_after_the_reset_leave_no_more_than_the_least_of_them() -> None:
     quota = Quota(17)
-    quota.told(4, 10.4, 10.2)
+    quota.learn(4, 10.4, 10.2)
     for _ in range(4):
         quota.take(10.3)
     quota.under_way -= 1
-    quota.told(1, 10.4, 10.35)
+    quota.learn(1, 10.4, 10.35)
     assert quota.ready_at(10.45) > 10.45  # the reset; what is under way will tell
     quota.under_way -= 1
-    quota.told(3, 10.4, 10.48)
+    quota.learn(3, 10.4, 10.48)
     assert quota.ready_at(10.48) > 10.48
 
 
 def test_after_a_reset_at_most_twice_as_many_as_after_the_last_go_before_an_answer() -> None:
     quota, now = Quota(100), 0.0
-    quota.told(0, 10.0, now)
+    quota.learn(0, 10.0, now)
     went = []
     for _ in range(9):
         now, went = now + 10.0, [*went, 0]
@@ -352,14 +352,14 @@ def test_after_a_reset_at_most_twice_as_many_as_after_the_last_go_before_an_answ
             quota.take(now)
             went[-1] += 1
         quota.under_way = 0
-        quota.told(99, now + 10.0, now)
-        quota.told(0, now + 10.0, now)
+        quota.learn(99, now + 10.0, now)
+        quota.learn(0, now + 10.0, now)
     assert went == [1, 2, 4, 8, 16, 32, 64, 100, 100]
 
 
 def test_a_reset_that_comes_sooner_than_all_before_it_is_probed() -> None:
     quota, now = Quota(100), 0.0
-    quota.told(0, 60.0, now)
+    quota.learn(0, 60.0, now)
     went = []
     for lasts in (60.0, 60.0, 60.0, 60.0, 28.0, 60.0):
         now, went = quota.resets_at or 0.0, [*went, 0]
@@ -367,8 +367,8 @@ def test_a_reset_that_comes_sooner_than_all_before_it_is_probed() -> None:
             quota.take(now)
             went[-1] += 1
         quota.under_way = 0
-        quota.told(99, now + lasts, now)
-        quota.told(0, now + lasts, now)
+        quota.learn(99, now + lasts, now)
+        quota.learn(0, now + lasts, now)
     assert went == [1, 2, 4, 8, 16, 1]
 
 

@@ -64,7 +64,7 @@ def test_a_window_that_closes_in_the_middle_stops_before_the_next_delete(tmp_pat
     def held(what: str) -> str | None:
         asked.append(what)
         with database.transaction() as connection:
-            answer = holds.held(connection, "p", plan)
+            answer = holds.hold_reason(connection, "p", plan)
         if answer is None:
             windows(database, closed=True)
         return answer
@@ -102,7 +102,7 @@ def test_pauses_quarantines_decisions_and_windows_hold_a_plan_and_each_ends(data
 
     def held(plan: approvals.StoredPlan = plan) -> str | None:
         with database.transaction() as connection:
-            return holds.held(connection, "p", plan)
+            return holds.hold_reason(connection, "p", plan)
 
     def settle(plan: approvals.StoredPlan, *undone: dict[str, Any], whole: bool = True) -> None:
         with database.transaction() as connection:

@@ -16,7 +16,7 @@ from reconciler.importer.accept import Acceptance, chosen
 from reconciler.importer.gather import Gathered
 from reconciler.importer.project import project
 from reconciler.kinds import load as kinds
-from reconciler.model import Stood
+from reconciler.model import SiblingPosition
 from reconciler.plan import match, plan
 from reconciler.plan.drift import drift
 from reconciler.undo.rows import put_back
@@ -103,15 +103,15 @@ NAMES = [ROOT.child("space", name) for name in "abcdefghij"]
 
 
 def spelled_out(
-    rows: dict[Address, list[Address]], places: dict[Address, Stood], stood: dict[Address, Stood]
+    rows: dict[Address, list[Address]], places: dict[Address, SiblingPosition], positions_before: dict[Address, SiblingPosition]
 ) -> dict[Address, list[Address]]:
     """What `put_back` does, looking everything up in the lists."""
     rows = {parent: list(row) for parent, row in rows.items()}
     for address, place in sorted(places.items(), key=lambda pair: (pair[1].parent, pair[1].index)):
         row, previous, seen = rows.setdefault(place.parent, []), place.previous, {address}
-        while previous is not None and previous not in row and previous not in seen and previous in stood:
+        while previous is not None and previous not in row and previous not in seen and previous in positions_before:
             seen.add(previous)
-            previous = stood[previous].previous
+            previous = positions_before[previous].previous
         at = 0 if previous is None else row.index(previous) + 1 if previous in row else min(place.index, len(row))
         row.insert(at, address)
     return rows
@@ -121,9 +121,9 @@ def spelled_out(
 def test_everything_is_put_back_behind_what_was_before_it_or_at_its_index(data: st.DataObject) -> None:
     order = data.draw(st.permutations(NAMES))
     there = data.draw(st.integers(0, len(order)))
-    before = st.builds(Stood, st.just(ROOT), st.integers(0, 12), st.none() | st.sampled_from(NAMES))
+    before = st.builds(SiblingPosition, st.just(ROOT), st.integers(0, 12), st.none() | st.sampled_from(NAMES))
     places = {address: data.draw(before) for address in order[there:]}
-    known = {address: stood for address, stood in places.items() if data.draw(st.booleans())}
+    known = {address: position for address, position in places.items() if data.draw(st.booleans())}
     rows = {ROOT: list(order[: data.draw(st.integers(0, there))])}
     expected = spelled_out(rows, places, known)
     put_back(rows, places, known)

@@ -7,12 +7,12 @@ from dataclasses import replace
 from reconciler.address import Address
 from reconciler.kinds import load as kinds
 from reconciler.model import Desired, Intent, JournalEntry, Plan, State, StateChange, Step
-from reconciler.model.codec import told
+from reconciler.model.codec import non_sensitive
 from reconciler.plan import Selection, match, plan
 from reconciler.plan.prove import carried_out
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.state.tables.turns import turned
-from reconciler.undo import inverse, living, past, wants_again
+from reconciler.undo import inverse, living, run_effects, wants_again
 from tests.growth.scenes import NOW, Scene
 
 
@@ -38,7 +38,7 @@ def _entry(simulation: Simulation, step: Step, target: str | None) -> JournalEnt
         0, "run", step.id, step.address, step.kind, step.verb, step.method, "/", target, writes, frozenset(), NOW, NOW, before=before
     )
     bound = {address: simulation.ids[address] for address in made}
-    return JournalEntry(intent, NOW, "done", bound=bound, forgotten=gone, after={step.address: told(kinds()[step.kind], writes)})
+    return JournalEntry(intent, NOW, "done", bound=bound, forgotten=gone, after={step.address: non_sensitive(kinds()[step.kind], writes)})
 
 
 def turns(before: State, after: State) -> list[StateChange]:
@@ -64,7 +64,7 @@ class Undoing:
     def undo(self) -> Plan:
         """All that `undo` works out: what to read, what to want, the plan, and the lines that would repeat the run."""
         project, state, actual = self.project, self.state, self.actual
-        done = past(kinds(), self.entries)
+        done = run_effects(kinds(), self.entries)
         living(kinds(), project, state, done, self.turns)
         found = inverse(kinds(), project, state, actual, done, self.turns, ever=())
         made = plan(kinds(), found.desired, state, actual, selection=Selection(only=found.only))

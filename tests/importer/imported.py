@@ -19,8 +19,8 @@ from reconciler.model import Actual, Plan
 from reconciler.observe import observe
 from reconciler.observe.everything import read_all
 from reconciler.plan import plan
-from reconciler.plan.memory import remembered
 from reconciler.plan.prove import prove
+from reconciler.plan.state_updates import journal_changes
 from reconciler.state import StateScope, Store
 from reconciler.yamltext.format import layout
 from reconciler.yamltext.key_order import document
@@ -76,7 +76,7 @@ def bound(org: Org, folder: Path, actual: Actual, found: ImportedProject) -> tup
         with opened.lease(who="test", command="import") as journal:
             made = prove(kinds(), desired, journal.state(), actual, plan(kinds(), desired, journal.state(), actual))
             assert troubles(made) == [], troubles(made)
-            journal.remember(**remembered(made.memory))
+            journal.remember(**journal_changes(made.state_update))
             journal.remember(places=made.places)
         state = opened.read()
 

@@ -51,7 +51,7 @@ def test_a_short_form_becomes_a_map_where_drift_of_another_field_is_accepted(org
         kinds(), desired, state, actual, match(kinds(), desired, state, actual).ids, {"reconciler.yaml": path.read_text("utf-8")}
     )
     made = plan(kinds(), desired, state, actual)
-    for file, text in texts.edited(chosen(drifted(org), [LINK], {}), made.strayed).items():
+    for file, text in texts.edited(chosen(drifted(org), [LINK], {}), made.moved_outside).items():
         (org.project / file).write_text(text, encoding="utf-8")
     assert "partners: Resellers" in path.read_text("utf-8")
     assert described(org.plan()) == []

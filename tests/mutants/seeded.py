@@ -357,7 +357,7 @@ BUGS: Final = (
     ),
     _bug(
         "apply.step",
-        "            self.answers.expected.doubted(kind, str(intent.target), writes)\n",
+        "            self.answers.expected.note_in_doubt(kind, str(intent.target), writes)\n",
         '            self.group.settle(IntentEnding(intent.id, "failed", error.message))\n',
         "what is ambiguous stays open until it is read",
         f"{RECOVER}test_a_create_without_an_answer_is_sent_once",
@@ -489,7 +489,7 @@ BUGS: Final = (
     ),
     _bug(
         "plan.matching.absence",
-        "if address.container not in found.gone}",
+        "if address.container not in matches.gone}",
         "if address}",
         "what went with its container counts once",
         f"{GONE}test_a_deleted_site_counts_once_however_much_went_with_it",
@@ -539,7 +539,7 @@ BUGS: Final = (
     ),
     _bug(
         "plan.siblings.rows",
-        "(draft.address in mine and _never_placed(draft))",
+        "(draft.address in movable and _never_placed(draft))",
         "_never_placed(draft)",
         "a run about some siblings moves no others",
         "tests/plan/test_targets.py::test_siblings_whose_place_nobody_knows_stay_where_they_are[a]",

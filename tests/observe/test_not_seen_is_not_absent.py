@@ -10,7 +10,7 @@ from reconciler.errors import Refused
 from reconciler.kinds import load as kinds
 from reconciler.model import Action, Plan
 from reconciler.plan.matching.absence import believable
-from reconciler.plan.matching.identity import identified
+from reconciler.plan.matching.identity import identify
 from tests.harness import ORGANIZATION, Org
 from tests.small import applied, node, settled, small
 
@@ -178,7 +178,7 @@ def test_what_was_created_again_is_no_outage_however_much_it_is(acme: Org) -> No
     for key in links:
         again(acme, path, id_of(acme, f"acme/site/docs/share-link/{key}"), {"name": key})
     made, found = read(acme)
-    believable(identified(kinds(), *found), found[0], accept=None)
+    believable(identify(kinds(), *found), found[0], accept=None)
     assert {str(action) for change in made.changes for action in change.actions if "share-link" in str(change.address)} <= {
         "adopt",
         "update",
@@ -187,7 +187,7 @@ def test_what_was_created_again_is_no_outage_however_much_it_is(acme: Org) -> No
         acme.call("DELETE", f"{path}/{next(one['id'] for one in acme.items(path) if one['name'] == key)}")
     found = read(acme)[1]
     with pytest.raises(Refused):
-        believable(identified(kinds(), *found), found[0], accept=None)
+        believable(identify(kinds(), *found), found[0], accept=None)
 
 
 def read(org: Org) -> tuple[Plan, Any]:

@@ -71,37 +71,39 @@ def _lines(made: Plan, state: State) -> list[str]:
     made = dataclasses.replace(made, exposures=tuple(exposures))
     listed = ("changes", "steps", "unmanaged", "unknown", "in_doubt", "blocked", "exposures", "broken", "forbidden", "notes")
     for name in listed:
-        found += [f"{name}: {_told(one)}" for one in getattr(made, name)]
-    for name in ("deferred", "differing", "strayed"):
-        found += [f"{name}: {address}: {_told(one)}" for address, one in getattr(made, name).items()]
+        found += [f"{name}: {_text_of(one)}" for one in getattr(made, name)]
+    for name in ("deferred", "differing", "moved_outside"):
+        found += [f"{name}: {address}: {_text_of(one)}" for address, one in getattr(made, name).items()]
     held = {address: one.place for address, one in state.bindings.items()}
-    found += [f"place: {address}: {_told(one)}" for address, one in made.places.items() if held.get(address) != one]
-    found += [f"placed: {len(made.places)}, managed: {made.managed}, bound: {len(made.memory.bind)}"]
-    found += [f"bind: {_binding(one, state)}" for one in made.memory.bind.values() if state.bindings.get(one.address) != one]
-    found += [f"forget: {address}" for address in sorted(made.memory.forget)]
-    found += [f"rename: {old} -> {new}" for old, new in sorted(made.memory.rename.items())]
-    found += [f"fulfilled: {old} -> {new}" for old, new in sorted((made.memory.fulfilled or {}).items())]
-    return [*found, f"rules: {'changed' if made.memory.rules is not None else 'the same'}"]
+    found += [f"place: {address}: {_text_of(one)}" for address, one in made.places.items() if held.get(address) != one]
+    found += [f"placed: {len(made.places)}, managed: {made.managed}, bound: {len(made.state_update.bind)}"]
+    found += [f"bind: {_binding(one, state)}" for one in made.state_update.bind.values() if state.bindings.get(one.address) != one]
+    found += [f"forget: {address}" for address in sorted(made.state_update.forget)]
+    found += [f"rename: {old} -> {new}" for old, new in sorted(made.state_update.rename.items())]
+    found += [f"fulfilled: {old} -> {new}" for old, new in sorted((made.state_update.fulfilled or {}).items())]
+    return [*found, f"rules: {'changed' if made.state_update.rules is not None else 'the same'}"]
 
 
 def _binding(one: Binding, state: State) -> str:
     """What differs from the binding of the same object, if there was one."""
     old = next((each for each in state.bindings.values() if (each.kind, each.id) == (one.kind, one.id)), None)
     if old is None:
-        return _told(one)
+        return _text_of(one)
     news = []
     for each in dataclasses.fields(one):
         before, after = getattr(old, each.name), getattr(one, each.name)
         if isinstance(after, Mapping):
             news += [
-                f"{each.name}.{name}={_told(after.get(name, UNSET))}" for name in {**before, **after} if before.get(name) != after.get(name)
+                f"{each.name}.{name}={_text_of(after.get(name, UNSET))}"
+                for name in {**before, **after}
+                if before.get(name) != after.get(name)
             ]
         elif before != after:
-            news.append(f"{each.name}={_told(after)}")
+            news.append(f"{each.name}={_text_of(after)}")
     return f"{one.address} {' '.join(news)}"
 
 
-def _told(value: Any) -> str:
+def _text_of(value: Any) -> str:
     """A value in one line; of a record the parts that are not as they always are."""
     match value:
         case Source():
@@ -114,15 +116,15 @@ def _told(value: Any) -> str:
             return str(value)
         case _ if dataclasses.is_dataclass(value):
             parts = [(each, getattr(value, each.name)) for each in dataclasses.fields(value)]
-            return "(" + " ".join(f"{each.name}={_told(part)}" for each, part in parts if not _plain(each, part)) + ")"
+            return "(" + " ".join(f"{each.name}={_text_of(part)}" for each, part in parts if not _plain(each, part)) + ")"
         case Mapping():
-            return "{" + ", ".join(f"{key}: {_told(part)}" for key, part in value.items()) + "}"
+            return "{" + ", ".join(f"{key}: {_text_of(part)}" for key, part in value.items()) + "}"
         case frozenset() | set():
-            return "{" + ", ".join(sorted(_told(part) for part in value)) + "}"
+            return "{" + ", ".join(sorted(_text_of(part) for part in value)) + "}"
         case str():
             return json.dumps(value, ensure_ascii=False)
         case Collection():
-            return "[" + ", ".join(_told(part) for part in value) + "]"
+            return "[" + ", ".join(_text_of(part) for part in value) + "]"
         case _:
             return str(value)
 

@@ -12,7 +12,7 @@ from reconciler.errors import Refused
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Binding, Declared, Desired, Moved, Observed, Origin, Source, State
 from reconciler.plan.matching.absence import believable, missing
-from reconciler.plan.matching.identity import identified
+from reconciler.plan.matching.identity import identify
 from reconciler.plan.matching.match import match
 
 ACME = Address.parse("acme")
@@ -43,7 +43,7 @@ def world(there: int, gone: int, *, declared: bool = True, renamed: bool = False
 def refused(*parts: Any, accept: int | None = None) -> str | None:
     """Why it is not believed, None where it is."""
     try:
-        believable(identified(kinds(), *parts), parts[0], accept=accept)
+        believable(identify(kinds(), *parts), parts[0], accept=accept)
     except Refused as error:
         return f"{error.message} ({error.hint})"
     return None

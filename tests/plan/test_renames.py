@@ -275,8 +275,8 @@ def test_a_run_about_one_target_forgets_no_exchange(living: Org) -> None:
     tree["title"] = "Acme Inc."
     living.write(tree)
     assert [str(step.address) for step in living.plan(targets=("acme",)).steps] == ["acme"]
-    memory = living.plan(targets=("acme",)).memory
-    assert (memory.rename, memory.fulfilled) == ({}, None)
+    update = living.plan(targets=("acme",)).state_update
+    assert (update.rename, update.fulfilled) == ({}, None)
     applied(living, tree)
     assert ids(living) == before
 
@@ -284,9 +284,9 @@ def test_a_run_about_one_target_forgets_no_exchange(living: Org) -> None:
 def test_a_target_exchanges_its_key_together_with_the_other_one_or_not_at_all(living: Org) -> None:
     living.write(rekeyed(pairs(), "team", {"writers": "devs", "devs": "writers"}))
     for target, number in (("acme/team/writers", 2), ("acme/space/six", 0)):
-        memory = living.plan(targets=(target,)).memory
-        assert len(memory.rename) == number
-        assert len(memory.fulfilled or {}) == number
+        update = living.plan(targets=(target,)).state_update
+        assert len(update.rename) == number
+        assert len(update.fulfilled or {}) == number
 
 
 # -- renames that cannot happen ------------------------------------------------------------------------------------------------------

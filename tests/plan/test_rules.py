@@ -101,7 +101,7 @@ def test_a_first_apply_and_a_state_of_before_have_nothing_to_compare(tmp_path: P
     org.write(tree(), **with_(prune={"team": "all"}))
     plan = org.plan()
     assert told(plan.exposures) == []
-    assert plan.memory.rules is not None
+    assert plan.state_update.rules is not None
 
 
 def test_a_run_that_did_not_go_through_remembers_no_rules(tmp_path: Path) -> None:

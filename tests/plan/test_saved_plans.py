@@ -27,7 +27,7 @@ from reconciler.kinds import load as kinds
 from reconciler.model import Desired, Forecast, Step, StepStatus
 from reconciler.observe import observe
 from reconciler.plan import Selection, plan
-from reconciler.plan.matching.identity import identified
+from reconciler.plan.matching.identity import identify
 from reconciler.plan.prove import prove
 from reconciler.report.saved import Digests, Made, saved_plan
 from tests.apply.test_random import organizations
@@ -62,7 +62,7 @@ class Saving:
 
 async def planned(org: Org, saving: Saving, client: Any, state: Any) -> Planned:
     actual = await observe(client, kinds(), saving.desired, state)
-    matches = identified(kinds(), saving.desired, state, actual)
+    matches = identify(kinds(), saving.desired, state, actual)
     return saving.made(Planned(plan(kinds(), saving.desired, state, actual), state, actual, matches, 0.0, Forecast(0, 0, 0.0)))
 
 

@@ -15,7 +15,7 @@ from reconciler.model import Guards, Plan
 from reconciler.observe import observe
 from reconciler.plan.guard import deletes, guard
 from reconciler.plan.matching.absence import believable
-from reconciler.plan.matching.identity import identified
+from reconciler.plan.matching.identity import identify
 from tests.apply.test_kill import Killed, Mortal
 from tests.harness import ORGANIZATION, Org
 from tests.proofs import spread
@@ -44,7 +44,7 @@ def believed(org: Org) -> None:
         try:
             state = store.read()
             async with org.client(Reader) as reader:
-                matches = identified(kinds(), desired, state, await observe(reader, kinds(), desired, state))
+                matches = identify(kinds(), desired, state, await observe(reader, kinds(), desired, state))
                 believable(matches, desired, accept=None)
         finally:
             store.close()

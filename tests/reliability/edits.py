@@ -18,7 +18,7 @@ from reconciler.apply import FRESH
 from reconciler.apply.preconditions import INSIDE
 from reconciler.errors import ReconcilerError
 from reconciler.model import Outcome, Plan
-from tests.meddling import exits_well, told
+from tests.meddling import exits_well, is_reported
 from tests.reliability.clock import Hang
 from tests.reliability.databases import Database
 from tests.reliability.faults import ready
@@ -138,7 +138,9 @@ def _today(world: World, address: str) -> str:
     """What the run's plan calls an object: what is transferred has its new address there before it has it in the state."""
     if world.made is None:
         return address
-    renames = {old: new for some in (world.made.memory.rename, *(step.renames for step in world.made.steps)) for old, new in some.items()}
+    renames = {
+        old: new for some in (world.made.state_update.rename, *(step.renames for step in world.made.steps)) for old, new in some.items()
+    }
     return {str(old): str(new) for old, new in renames.items()}.get(address, address)
 
 
@@ -164,7 +166,7 @@ def judged(base: Base, outcome: Outcome | None, person: Person, address: str, wi
         counted["the run ended with an error"] += 1
     elif edit.what == "delete" and edit.id in base.doomed:
         counted["just what was declared"] += 1
-    elif told(world, outcome, address):
+    elif is_reported(world, outcome, address):
         counted["in a report"] += 1
     elif edit.what == "move" and world.plan().empty:
         counted["just what was declared"] += 1

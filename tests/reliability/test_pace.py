@@ -32,8 +32,8 @@ def test_a_client_that_is_deaf_to_what_is_left_is_seen(monkeypatch: pytest.Monke
 
 @proof
 def test_a_client_that_leaves_a_part_unused_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Quota.told
-    monkeypatch.setattr(Quota, "told", lambda self, left, *resets_at, **at: real(self, left - self.limit // 5, *resets_at, **at))
+    real = Quota.learn
+    monkeypatch.setattr(Quota, "learn", lambda self, left, *resets_at, **at: real(self, left - self.limit // 5, *resets_at, **at))
     assert "of the pace that is allowed" in whats(ran("told", runs=10))
 
 

@@ -179,7 +179,7 @@ def beside(tmp_path: Path) -> Iterator[Store]:
 
 def test_outcomes_that_cannot_be_stored_are_kept_for_the_next_run_and_this_one_sends_nothing_more(beside: Store, tmp_path: Path) -> None:
     with beside.lease(**WHO) as first:
-        assert first.kept() == ()
+        assert first.unsaved_endings() == ()
         (one,) = first.intend([intent()])
         with pytest.raises(StateError, match="1 outcome of requests that were sent is stored in") as caught:
             first.settle([IntentEnding(one.id, "done", bind=(binding(seen={"x": {1, 2}}),))])
@@ -188,9 +188,9 @@ def test_outcomes_that_cannot_be_stored_are_kept_for_the_next_run_and_this_one_s
             first.intend([intent(START)])
         assert again.value is caught.value
     with beside.lease(**WHO) as second:
-        assert second.kept() == ((first.run, IntentEnding(one.id, "done", bind=(replace(binding(), sent={}, seen={}),))),)
-        second.discard_kept()
-        assert second.kept() == ()
+        assert second.unsaved_endings() == ((first.run, IntentEnding(one.id, "done", bind=(replace(binding(), sent={}, seen={}),))),)
+        second.discard_unsaved_endings()
+        assert second.unsaved_endings() == ()
     assert list((tmp_path / "kept").iterdir()) == []
 
 
@@ -201,12 +201,12 @@ def test_what_was_only_read_is_not_kept_and_its_error_stays_what_it_was(beside: 
             journal.settle([IntentEnding(one.id, "recovered", bind=(binding(id=BROKEN),))])
         assert "kept" not in caught.value.message
         assert caught.value.__cause__ is None or not isinstance(caught.value.__cause__, StateError)
-        assert journal.kept() == ()
+        assert journal.unsaved_endings() == ()
 
 
 def test_without_a_place_beside_nothing_is_kept(journal: Journal) -> None:
-    assert journal.kept() == ()
-    journal.discard_kept()
+    assert journal.unsaved_endings() == ()
+    journal.discard_unsaved_endings()
 
 
 def test_the_first_failure_is_the_one_that_is_told_again(journal: Journal) -> None:

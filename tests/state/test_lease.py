@@ -173,7 +173,7 @@ def remaining(server: Database, lease: Lease) -> float:
 
 def test_a_lease_on_a_server_is_renewed_while_its_run_is_silent(server: Database, postgres_url: str) -> None:
     lease = short_lease(server, postgres_url, seconds=0.3)
-    with lease.kept():
+    with lease.keep_alive():
         for _ in range(30):  # longer than the lease lasts, each round a round trip and a wait for the next renewal
             threading.Event().wait(0.02)
             assert remaining(server, lease) > 0

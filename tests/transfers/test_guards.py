@@ -175,7 +175,7 @@ def test_a_target_in_a_collection_takes_its_transfer_along(org: Two) -> None:
         ("transfer", "beta/collection/product"),
         ("update", "beta/space/guides"),
     ]
-    assert {str(address) for address in plan.memory.rename} == set()
+    assert {str(address) for address in plan.state_update.rename} == set()
 
 
 # -- between the plan and the request -------------------------------------------------------------------------------------------------

@@ -90,7 +90,7 @@ def test_where_one_of_the_organizations_cannot_be_read_the_state_keeps_the_addre
     org.declare([], [space("guides", of="base")], THERE)
     made = org.plan(failing=(segment,))
     assert made.steps == ()
-    assert made.memory.rename == {}
+    assert made.state_update.rename == {}
     assert org.plan().steps != ()
 
 

@@ -14,7 +14,7 @@ from reconciler.observe import observe
 from reconciler.plan import Selection, match, plan
 from reconciler.plan.guard import guard
 from reconciler.plan.prove import prove
-from reconciler.undo import Inverse, YamlLine, as_remembered, entries_today, inverse, living, past, turns_today, wants_again
+from reconciler.undo import Inverse, YamlLine, as_remembered, entries_today, inverse, living, run_effects, turns_today, wants_again
 from tests.harness import Org, kinds
 
 Undone = tuple[Outcome, Inverse, tuple[YamlLine, ...]]
@@ -46,7 +46,7 @@ async def _undo(org: Org, run: str) -> Undone:
         async with org.client() as writer:
             await recover(writer, kinds(), project, journal, settle=org.settle)
             later = store.later_turns(run)
-            done, turns = past(kinds(), entries_today(store.entries(run), later)), turns_today(store.turns(run), later)
+            done, turns = run_effects(kinds(), entries_today(store.entries(run), later)), turns_today(store.turns(run), later)
             state = journal.state()
             actual = await observe(writer, kinds(), living(kinds(), project, state, done, turns), state)
             found = inverse(kinds(), project, state, actual, done, turns, ever=store.ids())

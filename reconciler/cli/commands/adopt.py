@@ -80,7 +80,7 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
                 return await run.make_plan(reader, sealed, desired, calm, run.PlanScope(selection))
 
         with narration.phase(f"Reading {name}", where=service.where):
-            binding = _bound(asyncio.run(look()).plan, calm, address, id)
+            binding = _planned_binding(asyncio.run(look()).plan, calm, address, id)
         doubtful = [intent for intent in state.intents if intent.address == address]
         intents = [intent for intent in doubtful if intent.verb == "create"]
         again = [IntentEnding(intent.id, "not-sent", "resolved by hand: planned again") for intent in doubtful if intent not in intents]
@@ -131,10 +131,10 @@ def _check_free(state: State, address: Address, id: str | None, kind: str) -> No
         raise Refused(wrong, id="RC-already-tracked", hint=f"If its key changed, write previously: on {address}.")
 
 
-def _bound(plan: Plan, state: State, address: Address, id: str | None) -> Binding:
+def _planned_binding(plan: Plan, state: State, address: Address, id: str | None) -> Binding:
     """The binding that the planner would remember. Raises `Refused` where it would not adopt the object."""
     blocked = next((one for one in plan.blocked if one.address == address), None)
-    binding = plan.memory.bind.get(address) or state.bindings.get(address)
+    binding = plan.state_update.bind.get(address) or state.bindings.get(address)
     if binding is None or (id is not None and binding.id != id):
         what = f"no such object as {bare(id)} for {address}" if id is not None else f"no {address.kind} in {address.container}"
         reason = f"{address}: {blocked.reason}" if blocked is not None else f"there is {what}"

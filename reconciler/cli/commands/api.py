@@ -81,7 +81,7 @@ def command(
     place, query = target(path)
     if given is not None and (fields or method == "GET"):
         raise UsageError("--input is the complete body and cannot be combined with -f or GET", id="RC-options-conflict")
-    data = body(fields) if given is None else whole(given)
+    data = body(fields) if given is None else body_of_file(given)
     if paginate and method != "GET":
         raise UsageError("--paginate reads a list and requires GET", id="RC-options-conflict")
     here = options.project / PROJECT_FILE if options.project.is_dir() else options.project
@@ -164,7 +164,7 @@ def body(fields: tuple[str, ...]) -> Any:
     return made
 
 
-def whole(file: IO[bytes]) -> Any:
+def body_of_file(file: IO[bytes]) -> Any:
     """The body in a file. Raises `UsageError` where it is not JSON."""
     try:
         return json.loads(file.read())

@@ -124,7 +124,7 @@ def command(
                     planned = use.agree(session, store, full=full, new=new)
                 except StalePlan:
                     if (nothing := use.nothing(journal.run)) is not None:
-                        _told(screen, options, report, project, nothing, text=False)
+                        _write_outcome(screen, options, report, project, nothing, text=False)
                     raise
             if planned is None:
                 declined = exits.FAILED if use is None else exits.LOCKED
@@ -136,11 +136,11 @@ def command(
             if use is not None:
                 outcome, code = use.ended(outcome, code)
             journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in StepStatus})
-    _told(screen, options, report, project, outcome, text=bool(outcome.plan.pending or outcome.notes or use is not None))
+    _write_outcome(screen, options, report, project, outcome, text=bool(outcome.plan.pending or outcome.notes or use is not None))
     return code
 
 
-def _told(
+def _write_outcome(
     screen: Screen, options: Options, report: tuple[tuple[str, Path], ...], project: Project, outcome: Outcome, *, text: bool
 ) -> None:  # fmt: skip
     """Write what was done where it was asked for. `text`: also on a screen that did not ask for JSON."""
@@ -210,8 +210,8 @@ def _show(screen: Screen, options: Options, plan: Plan, *, ask: bool, full: bool
 
 def _question(plan: Plan, new: Unseen | None) -> str:
     number, opened = len(plan.steps), len(plan.exposures)
-    told = f" It exposes {opened} thing{'s' if opened != 1 else ''}." if opened else ""
-    told += f" It creates {new.where} for {new.project}." if new is not None else ""
+    consequences = f" It exposes {opened} thing{'s' if opened != 1 else ''}." if opened else ""
+    consequences += f" It creates {new.where} for {new.project}." if new is not None else ""
     if not number:
-        return f"Apply this plan? It needs no requests.{told}"
-    return f"Apply {'this request' if number == 1 else f'these {number} requests'}?{told}"
+        return f"Apply this plan? It needs no requests.{consequences}"
+    return f"Apply {'this request' if number == 1 else f'these {number} requests'}?{consequences}"

@@ -52,10 +52,10 @@ def command(screen: Screen, /, **words: Any) -> int:
         ready = ready and token.level is Level.OK
     state = None
     if project is not None:
-        state, told = local.state(screen, options, project, trusted=where.level is not Level.PROBLEM)
-        findings += told
+        state, state_findings = local.state(screen, options, project, trusted=where.level is not Level.PROBLEM)
+        findings += state_findings
     if ready:
-        findings += _asked(screen, options, project, kinds, state)
+        findings += _service_checks(screen, options, project, kinds, state)
     if options.format == "json":
         screen.document(checks_document(findings))
     else:
@@ -65,7 +65,7 @@ def command(screen: Screen, /, **words: Any) -> int:
     return exits.strongest(codes)
 
 
-def _asked(screen: Screen, options: Options, project: Project | None, kinds: Kinds, state: State | None) -> list[Check]:
+def _service_checks(screen: Screen, options: Options, project: Project | None, kinds: Kinds, state: State | None) -> list[Check]:
     """What the service says, or why it cannot be asked."""
     import asyncio
 

@@ -205,8 +205,8 @@ def _owner(screen: Screen, kinds: Kinds, actual: Actual, named: str | None) -> s
         return owner
     able = keys(sorted(reaching(kinds, actual.objects), key=lambda observed: observed.id))
     if len(able) > 1:
-        told = f"Took {terminal(able[0])}, one of {len(able)} with access to everything, as the owner of the token."
-        screen.say(f"{told} If that is wrong, correct service.member.")
+        choice = f"Took {terminal(able[0])}, one of {len(able)} with access to everything, as the owner of the token."
+        screen.say(f"{choice} If that is wrong, correct service.member.")
     return able[0] if able else None
 
 
@@ -249,8 +249,8 @@ def _adopt(
     from reconciler.cli import exits
     from reconciler.cli.wiring.connect import accounted, open_store, who
     from reconciler.plan import plan
-    from reconciler.plan.memory import remembered
     from reconciler.plan.prove import prove
+    from reconciler.plan.state_updates import journal_changes
 
     screen = narration.screen
     with (
@@ -261,7 +261,7 @@ def _adopt(
         with narration.lasting(f"Tracking {_objects(actual)}"):
             state, kinds = journal.state(), kinds.sealed(store.digest_key())
             new_plan = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
-            journal.remember(**remembered(new_plan.memory))
+            journal.remember(**journal_changes(new_plan.state_update))
             journal.remember(places=new_plan.places)
         code = _tell(screen, options.project, new_plan, found)
         journal.finish(exit_code=code, summary={})
@@ -305,7 +305,7 @@ def _tell(screen: Screen, directory: Path, made: Plan, found: ImportedProject) -
     from reconciler.cli import exits
     from reconciler.report.words import count
 
-    files, objects = count(len(found.files), "file"), count(len(made.memory.bind), "object")
+    files, objects = count(len(found.files), "file"), count(len(made.state_update.bind), "object")
     screen.out(f"Wrote {files} to {near(directory)} and tracked {objects}.\n")
     _tell_missing(screen, found)
     differing = [str(step.address) for step in made.steps] + [f"{blocked.address}: {blocked.reason}" for blocked in made.blocked]

@@ -45,12 +45,12 @@ def readers_command(screen: Screen, /, org: str | None, condition: tuple[str, ..
     if words["format"] == "json":
         screen.document(found)
         return
-    rows = [(entry["kind"], entry["title"], entry["id"], said(entry["readers"])) for entry in found["items"]]
+    rows = [(entry["kind"], entry["title"], entry["id"], readers_text(entry["readers"])) for entry in found["items"]]
     if rows:
         screen.out(table([("kind", "title", "id", "readers"), *rows]))
 
 
-def said(readers: Sequence[Mapping[str, str]]) -> str:
+def readers_text(readers: Sequence[Mapping[str, str]]) -> str:
     """The widest readers with their levels, where those are not `read`."""
     names = {entry["reader"] for entry in readers}
     shown = [entry for entry in readers if not entry["reader"].startswith(UNSAID) and not _within(entry["reader"], names)]

@@ -62,18 +62,18 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     options = Options.of(screen, words)
     kinds = load_kinds()
     project = load(screen, options, kinds)
-    past = _past(screen, options, project, run)
+    recorded_run = _recorded_run(screen, options, project, run)
     with (
         connect(screen, options, project, kinds) as service,
         open_store(screen, options, project, service, create=True) as store,
-        store.lease(who=who(), command=f"undo {past.id[:ID_SHOWN]}") as journal,
+        store.lease(who=who(), command=f"undo {recorded_run.id[:ID_SHOWN]}") as journal,
         accounted(journal),
         ApplySession(Narration(screen), service, kinds.sealed(store.digest_key()), project, journal, options) as session,
     ):
         for note in session.recover():
             screen.say(note)
         session.alone = True
-        inverse = _inverse(session, store, past.id)
+        inverse = _inverse(session, store, recorded_run.id)
         _about(session, inverse)
         _tell_what_stays(screen, inverse.cannot)
         _tell_what_turns(screen, inverse.turns)
@@ -88,22 +88,22 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
             return exits.FAILED
         lines = _lines(session, planned, inverse.turns)
         outcome = session.apply(planned, on_error=on_error)
-        turned = _turned(screen, journal, outcome, inverse.turns, past.id[:ID_SHOWN])
+        turned = _turned(screen, journal, outcome, inverse.turns, recorded_run.id[:ID_SHOWN])
         code = exits.of_outcome(outcome, signal=session.signal)
         if inverse.cannot:
             code = exits.strongest([code, exits.PARTLY if outcome.results or turned or outcome.plan.changes else exits.REFUSED])
         journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in StepStatus})
     if options.format == "json":
-        screen.document(undo_document(past, outcome, turned, inverse.cannot, lines))
+        screen.document(undo_document(recorded_run, outcome, turned, inverse.cannot, lines))
     elif outcome.results or outcome.notes:
-        done = f"Run {past.id[:ID_SHOWN]} is undone{', except for what is listed' if inverse.cannot else ''}."
-        again = f"reconciler undo {past.id[:ID_SHOWN]} again"
+        done = f"Run {recorded_run.id[:ID_SHOWN]} is undone{', except for what is listed' if inverse.cannot else ''}."
+        again = f"reconciler undo {recorded_run.id[:ID_SHOWN]} again"
         screen.spans(outcome_text(screen.masked_data(outcome), width=screen.width, onward=Onward(done, again)))
     _tell_what_wants_it_again(screen, lines)
     return code
 
 
-def _past(screen: Screen, options: Options, project: Project, run: str) -> RecordedRun:
+def _recorded_run(screen: Screen, options: Options, project: Project, run: str) -> RecordedRun:
     """The run that is meant, found before anything is asked or sent. Raises `UsageError` where there is none."""
     from reconciler.cli.wiring.connect import known_service, open_store
     from reconciler.cli.wiring.find_run import chosen
@@ -120,11 +120,11 @@ def _past(screen: Screen, options: Options, project: Project, run: str) -> Recor
 
 def _inverse(session: ApplySession, store: Store, run: str) -> Inverse:
     """Look at what is there now, and find what takes the run back."""
-    from reconciler.undo import entries_today, inverse, living, past, turns_today
+    from reconciler.undo import entries_today, inverse, living, run_effects, turns_today
 
     kinds, project, state = session.kinds, session.project.desired, session.journal.state()
     later = store.later_turns(run)
-    done, turns = past(kinds, entries_today(store.entries(run), later)), turns_today(store.turns(run), later)
+    done, turns = run_effects(kinds, entries_today(store.entries(run), later)), turns_today(store.turns(run), later)
     actual = session.look(living(kinds, project, state, done, turns))
     return inverse(kinds, project, state, actual, done, turns, ever=store.ids())
 

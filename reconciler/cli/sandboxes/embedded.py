@@ -165,7 +165,7 @@ def _is_person(declared: Declared, kind: Kind, root: Address) -> bool:
 def _existing(kinds: Kinds, resources: Mapping[Address, Declared], declared: Declared, root: str) -> dict[str, Any]:
     """An object that is adopted by id, as it may have been before: what tells it apart, and where it stands."""
     kind = kinds[declared.kind]
-    told = {
+    values = {
         field.wire: declared.values[field.name]
         for field in kind.fields.values()
         if (field.key or field.required) and isinstance(declared.values.get(field.name), str)
@@ -174,7 +174,7 @@ def _existing(kinds: Kinds, resources: Mapping[Address, Declared], declared: Dec
     inside = kind.inside
     nested = inside is not None and parent is not None and parent.kind == inside.to and parent.id is not None
     outer = kinds.containers(kind.name)[-1]
-    return {outer: root, "id": declared.id, **told} | ({"parent": parent.id} if nested and parent is not None else {})
+    return {outer: root, "id": declared.id, **values} | ({"parent": parent.id} if nested and parent is not None else {})
 
 
 def _title(declared: Declared) -> str:

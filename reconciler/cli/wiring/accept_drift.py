@@ -37,7 +37,7 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     matches = match(kinds, project.desired, planned.state, planned.actual)
     excluded = excluded_objects(kinds, project.desired, planned.state, planned.actual, matches)
     acceptance = Acceptance(kinds, project.desired, matches.former.state, planned.actual, matches.ids, plain, excluded)
-    texts = acceptance.edited(picked, planned.plan.strayed)
+    texts = acceptance.edited(picked, planned.plan.moved_outside)
     for file, made in texts.items():
         _write(root / file, _as_it_was(made, before[file]))
     try:

@@ -92,8 +92,8 @@ class Use:
                 return None
             if planned.age <= FRESH:
                 break
-            told, again = self.approval, self._approved(session, store)
-            if again.plan == planned.plan and self.approval.refused == told.refused:
+            shown, again = self.approval, self._approved(session, store)
+            if again.plan == planned.plan and self.approval.refused == shown.refused:
                 planned = again
                 break
             self.screen.say("The service changed in the meantime; this is what is still valid.")

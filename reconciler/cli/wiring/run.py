@@ -105,7 +105,7 @@ async def make_plan(
     from reconciler.observe import planned
     from reconciler.plan import plan
     from reconciler.plan.forecast import forecast
-    from reconciler.plan.matching.identity import identified
+    from reconciler.plan.matching.identity import identify
     from reconciler.plan.prove import prove
     from reconciler.report.words import count
 
@@ -113,7 +113,7 @@ async def make_plan(
     if earlier is not None:
         actual = replace(actual, read_at=earlier.began)
     stage(f"Planning {objects}")
-    matches = identified(kinds, desired, state, actual)
+    matches = identify(kinds, desired, state, actual)
 
     def make(seen: Actual) -> Plan:
         known = matches if seen is actual else None  # with the lists of readers there may be more
@@ -243,7 +243,7 @@ class ApplySession:
         """Settle what earlier runs left open; a sentence for each."""
         from reconciler.apply.recover import recover
 
-        if not self.journal.open_intents() and not self.journal.kept():
+        if not self.journal.open_intents() and not self.journal.unsaved_endings():
             return ()
         lasting = self.service.lasting(self.project)
         with self.narration.phase("Resolving requests in doubt"):
@@ -328,6 +328,6 @@ class ApplySession:
                 ),
             )  # fmt: skip
         self.signal = heard.number if stop.is_set() else None
-        if outcome.went_through and planned.plan.memory.rules is not None:
-            self.journal.remember_rules(planned.plan.memory.rules)
+        if outcome.went_through and planned.plan.state_update.rules is not None:
+            self.journal.remember_rules(planned.plan.state_update.rules)
         return outcome

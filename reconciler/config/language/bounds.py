@@ -1,7 +1,7 @@
 """Values inside expressions: what they are called, what a step may make, what may come out in the end. Pure.
 
 `WORK` counts what the evaluation that runs has read and made: a character is one, an item `ITEM`. Every step that makes a text or a list
-goes through `made` or `room`, and what a `Function` is called with is counted before it runs.
+goes through `within_bounds` or `room`, and what a `Function` is called with is counted before it runs.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Function:
             if isinstance(one, str | list | tuple | Mapping):
                 read(one)
         try:
-            return made(self.run(*args))
+            return within_bounds(self.run(*args))
         except TypeError:
             raise ExpressionError(f"{self.name} does not accept {listed(args)}", id="RC-function-arguments") from None
 
@@ -91,7 +91,7 @@ def known(value: Any) -> Any:
     return value
 
 
-def made(value: Any) -> Any:
+def within_bounds(value: Any) -> Any:
     """A value that a step has made, bounded and counted."""
     if isinstance(value, str):
         text_room(len(value))
@@ -171,11 +171,11 @@ def listed(values: Sequence[Any]) -> str:
 def text_of(value: Any) -> str:
     """A value inside a text."""
     if isinstance(known(value), str):
-        return whole(value)
+        return valid_text(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if is_number(value):
-        return str(made(value))
+        return str(within_bounds(value))
     raise ExpressionError(f"{kind_of(value)} cannot be part of a text", id="RC-expression-types")
 
 
@@ -190,10 +190,10 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list | tuple):
         list_room(len(value) + 1)
         return [plain(part, depth + 1) for part in value]
-    return made(whole(value) if isinstance(value, str) else value)
+    return within_bounds(valid_text(value) if isinstance(value, str) else value)
 
 
-def whole(text: str) -> str:
+def valid_text(text: str) -> str:
     """The text, if it can be written as UTF-8."""
     try:
         text.encode()

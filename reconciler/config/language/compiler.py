@@ -18,7 +18,7 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
-from reconciler.config.language.bounds import ExpressionError, Function, kind_of, known, made
+from reconciler.config.language.bounds import ExpressionError, Function, kind_of, known, within_bounds
 from reconciler.config.language.functions import FILTERS, MAP_METHODS, TESTS, TEXT_METHODS
 from reconciler.config.language.operators import binary, compared, joined, part, unary
 from reconciler.config.words import SECRETS
@@ -144,10 +144,10 @@ class Compiled:
     def over(self, context: Mapping[str, Any]) -> Callable[[], Any]:
         """What evaluates it as often as it is called, each time with the values that are in the context then."""
         run = self.run(context)
-        return lambda: _said(run)
+        return lambda: _value_of(run)
 
 
-def _said(run: Callable[[], Any]) -> Any:
+def _value_of(run: Callable[[], Any]) -> Any:
     """The value; whatever goes wrong as an `ExpressionError`."""
     try:
         return run()
@@ -245,7 +245,7 @@ def _walk(tree: nodes.Node) -> Iterator[nodes.Node]:
         if isinstance(node, nodes.Test) and node.name not in TESTS:
             raise ExpressionError(f'test "{node.name}" does not exist{did_you_mean(node.name, TESTS)}', id="RC-unknown-function")
         if isinstance(node, nodes.Const):
-            made(node.value)
+            within_bounds(node.value)
         yield node
         pending += [(child, depth + 1) for child in node.iter_child_nodes()]
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 from jinja2 import Undefined
 
 from reconciler.config.language import bounds
-from reconciler.config.language.bounds import ExpressionError, Function, is_number, is_whole, known, made, plain, text_of
+from reconciler.config.language.bounds import ExpressionError, Function, is_number, is_whole, known, plain, text_of, within_bounds
 from reconciler.config.language.operators import compared
 
 PLACES_MAX: Final = 20  # of round
@@ -37,7 +37,7 @@ def _list(value: Any) -> list[Any]:
 
 def _number(value: Any) -> Any:
     if is_number(known(value)):
-        return made(value)
+        return within_bounds(value)
     raise TypeError
 
 

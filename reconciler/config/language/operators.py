@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from reconciler.config.language import bounds
-from reconciler.config.language.bounds import ExpressionError, is_number, is_whole, kind_of, known, listed, made, text_of
+from reconciler.config.language.bounds import ExpressionError, is_number, is_whole, kind_of, known, listed, text_of, within_bounds
 
 _ARITHMETIC: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv, "%": operator.mod,
@@ -20,7 +20,7 @@ def binary(sign: str, left: Any, right: Any) -> Any:
     known(left)
     known(right)
     if is_number(left) and is_number(right):
-        return _arithmetic(sign, made(left), made(right))
+        return _arithmetic(sign, within_bounds(left), within_bounds(right))
     if sign == "+" and isinstance(left, str) and isinstance(right, str):
         bounds.text_room(len(left) + len(right))
         return left + right
@@ -42,7 +42,7 @@ def _arithmetic(sign: str, left: Any, right: Any) -> Any:
     if sign == "**" and left < 0 and right != int(right):
         raise ExpressionError("a negative number cannot be raised to that power", id="RC-arithmetic")
     try:
-        return made(_ARITHMETIC[sign](left, right))
+        return within_bounds(_ARITHMETIC[sign](left, right))
     except ZeroDivisionError:
         raise ExpressionError("division by zero", id="RC-arithmetic") from None
     except OverflowError:
@@ -52,7 +52,7 @@ def _arithmetic(sign: str, left: Any, right: Any) -> Any:
 def unary(sign: str, value: Any) -> Any:
     if not is_number(known(value)):
         raise ExpressionError(f"{sign} does not support {kind_of(value)}", id="RC-expression-types")
-    return made(-value if sign == "-" else value)
+    return within_bounds(-value if sign == "-" else value)
 
 
 def joined(first: Any, *rest: Any) -> str:
@@ -81,4 +81,4 @@ def part(value: Any, start: Any, stop: Any, step: Any) -> Any:
         raise ExpressionError("[…:…] requires a text or a list, and whole numbers", id="RC-expression-types")
     if step == 0:
         raise ExpressionError("[…:…] does not allow a step of 0", id="RC-arithmetic")
-    return made(value[start:stop:step])
+    return within_bounds(value[start:stop:step])

@@ -54,7 +54,7 @@ def decrypted(path: Path, folder: Path, environ: Mapping[str, str]) -> dict[str,
         raise SopsError(
             f"{COMMAND} printed more than {OUTPUT_MAX // 2**20} MiB; put fewer or smaller values into the file", id="RC-sops-output"
         )
-    said = _said(ended.err[:ERR_MAX], ended.out, environ) if ended.late or ended.code else ""
+    said = _error_text(ended.err[:ERR_MAX], ended.out, environ) if ended.late or ended.code else ""
     if ended.late:
         raise SopsError(f"{COMMAND} did not finish within {SECONDS:g} seconds{said}", id="RC-sops-failed")
     if ended.code:
@@ -96,7 +96,7 @@ def _refuse(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _said(err: bytes, out: bytes, environ: Mapping[str, str]) -> str:
+def _error_text(err: bytes, out: bytes, environ: Mapping[str, str]) -> str:
     """What the command said about itself, on one line, without secrets."""
     text = _KEYS.sub("(hidden)", err.decode("utf-8", "replace"))
     text = Mask(_secrets(out, environ)).text(text)

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from reconciler.client.hints import Hints
 from reconciler.client.pacing import using
-from reconciler.fleet.runs.gate import WAIT_MAX, reported, said
+from reconciler.fleet.runs.gate import WAIT_MAX, limit_report, reported
 from reconciler.fleet.runs.secrets import digest
 from reconciler.fleet.store import FleetDatabase, budgets
 
@@ -41,7 +41,7 @@ class Budgeted:
 
     def report(self, ticket: int, status: int | None, hints: Hints | None) -> None:
         """What became of a request."""
-        report = reported(said(status, hints))
+        report = reported(limit_report(status, hints))
 
         def write() -> None:
             with self._database.transaction() as connection:

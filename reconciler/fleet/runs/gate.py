@@ -138,7 +138,7 @@ def _kept(tasks: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> No
 
 
 def reported(told: Any) -> BudgetReport | None:
-    """What `said` says of an answer."""
+    """What `limit_report` says of an answer."""
     if told is None:
         return None
     size, left, reset, refused = told
@@ -189,7 +189,7 @@ class Turnstile:
 
     def report(self, ticket: int, status: int | None, hints: Hints | None) -> None:
         """Tell the worker what the answer said."""
-        self._tell(ticket, said(status, hints))
+        self._tell(ticket, limit_report(status, hints))
 
     def _tell(self, number: int, told: list[Any] | None) -> None:
         if self._writer is not None:
@@ -216,7 +216,7 @@ class Turnstile:
         os._exit(LOST)  # the worker is gone: nobody counts what is sent from here, and somebody else will run the project
 
 
-def said(status: int | None, hints: Hints | None) -> list[Any] | None:
+def limit_report(status: int | None, hints: Hints | None) -> list[Any] | None:
     """What an answer says of the limit, as the gate passes it on; None where it says nothing."""
     if status is None or hints is None or status >= 500:
         return None

@@ -27,7 +27,7 @@ SHOWN: Final = 8  # characters of the id of a run, or of a commit
 NAMED: Final = 3  # addresses
 
 
-def held(connection: Connection, name: str, plan: StoredPlan) -> str | None:
+def hold_reason(connection: Connection, name: str, plan: StoredPlan) -> str | None:
     """Why nothing of a plan may be applied now; None where it may."""
     row = projects.read(connection, [name])[0]
     project = row.project

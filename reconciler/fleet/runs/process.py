@@ -68,7 +68,7 @@ async def execute(words: Sequence[str], *, folder: PrivateFolder, secrets: Mappi
         late = True
     finally:
         await asyncio.shield(_end(process))
-        said = await _said(reading)
+        said = await _error_text(reading)
     return EndedProcess(process.returncode if process.returncode is not None else -signal.SIGKILL, said, late)
 
 
@@ -96,7 +96,7 @@ async def _last(stream: asyncio.StreamReader) -> bytes:
     return kept
 
 
-async def _said(reading: asyncio.Task[bytes]) -> str:
+async def _error_text(reading: asyncio.Task[bytes]) -> str:
     """The error that a command printed, on one line."""
     try:
         async with asyncio.timeout(1.0):

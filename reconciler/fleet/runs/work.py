@@ -204,7 +204,7 @@ class _Run:
             await self._read(root, secrets, exclude=drifted)
             result.plan = replace(self._plan, since=since)
         if result.waits is None:
-            result.waits = await asyncio.to_thread(self._held)
+            result.waits = await asyncio.to_thread(self._hold_reason)
         if result.waits is not None:
             return
         result.began = True
@@ -229,14 +229,14 @@ class _Run:
             self.result.approvers = holds.approvers(connection, self.begun.project_id, self.project, self._plan)
             audit.write(connection, end.line(self.begun, "begin-apply", self.result))
 
-    def _held(self) -> str | None:
+    def _hold_reason(self) -> str | None:
         """Why nothing may be applied now."""
         try:
             self.result.plan = self._by_authors()
         except git.SourceError as error:
             return f"nobody knows who wrote the commits: {error.message}"
         with self.place.database.transaction() as connection:
-            held = holds.held(connection, self.project.name, self._plan)
+            held = holds.hold_reason(connection, self.project.name, self._plan)
             return held or holds.wave_held(connection, self.project, self.commit.id)
 
     def _held_meanwhile(self, what: str) -> str | None:
@@ -244,7 +244,7 @@ class _Run:
         with self.place.database.transaction() as connection:
             if not holds.is_running(connection, self.begun.id):
                 return "another worker took over"
-            return holds.held(connection, self.project.name, self._plan)
+            return holds.hold_reason(connection, self.project.name, self._plan)
 
     def _by_authors(self) -> StoredPlan:
         """The plan with the authors of all its commits, where they matter: where two others must approve it."""

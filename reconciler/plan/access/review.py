@@ -17,7 +17,7 @@ from reconciler.plan.access.readings import needed
 from reconciler.plan.access.verdicts import Look, Sees
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.audience.readers import Access, Audiences, Key
-from reconciler.plan.matching.identity import identified as match
+from reconciler.plan.matching.identity import identify as match
 from reconciler.plan.simulation.simulate import simulate
 from reconciler.plan.warnings.exposure import path_text
 from reconciler.resource import Kinds

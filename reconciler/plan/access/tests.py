@@ -23,7 +23,7 @@ from reconciler.resource import Kinds
 
 
 @dataclass(frozen=True)
-class Tested:
+class AccessTestResults:
     """`violations` and `notes` for the plan. `questions` and `lists`: what must be read to be sure; see `Plan`."""
 
     violations: tuple[Violation, ...] = ()
@@ -32,15 +32,15 @@ class Tested:
     lists: frozenset[Key] = frozenset()
 
 
-def tested(
+def run_access_tests(
     kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str], disclosed: Disclosure, *, partial: bool, waiting: bool
-) -> Tested:
+) -> AccessTestResults:
     """What the tests say of a plan; nothing is worked out where there are none.
 
     `partial`: the run is about some addresses only, or leads there in two runs. `waiting`: so is it where something is blocked.
     """
     if not desired.access:
-        return Tested()
+        return AccessTestResults()
     about = {address for test in desired.access for demand in test.demands for address in demand.pattern.addresses}
     given = WorldInputs(kinds, actual, ids, disclosed, about)
     sides = given.sides()
@@ -48,7 +48,7 @@ def tested(
     misses = [miss for test in desired.access for miss in testing.misses(test)]
     mended = [miss for miss in misses if miss.when is When.MENDED]
     violations = tuple(testing.violation(miss, calm=bool(mended)) for miss in misses if miss.when is not When.MENDED)
-    return Tested(violations, tuple(_remarks(mended)), frozenset(sides.needed.questions), frozenset(sides.needed.lists))
+    return AccessTestResults(violations, tuple(_remarks(mended)), frozenset(sides.needed.questions), frozenset(sides.needed.lists))
 
 
 @dataclass(frozen=True)

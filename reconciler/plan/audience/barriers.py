@@ -25,7 +25,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Worlds:
-    """The audiences before a plan and after it. `ids`: of every address after it. `made`: the values right after the create, by key.
+    """The audiences before a plan and after it. `ids`: of every address after it. `created`: the values right after the create, by key.
     `served`: the objects after it as the service has them, without what only the project says of them. `transferred`: the objects that the
     plan gives to another container, each with the object whose transfer brings it there.
     """
@@ -33,7 +33,7 @@ class Worlds:
     before: Audiences
     after: Audiences
     ids: Mapping[Address, str]
-    made: Mapping[Key, Mapping[str, Any]]
+    created: Mapping[Key, Mapping[str, Any]]
     served: Objects
     transferred: Mapping[Key, Key] = field(default_factory=dict)
 
@@ -104,7 +104,7 @@ def _values(objects: Objects, key: Key) -> Mapping[str, Any]:
 
 def _gates(kind: Kind, key: Key, written: set[str], worlds: Worlds) -> tuple[bool, bool]:
     """(narrows, widens): what the written fields do beside the other fields as they were, or beside them as they will be."""
-    old, new = worlds.made.get(key) or _values(worlds.before.objects, key), _values(worlds.after.objects, key)
+    old, new = worlds.created.get(key) or _values(worlds.before.objects, key), _values(worlds.after.objects, key)
     first = {**old, **{name: new.get(name) for name in written}}
     last = {**new, **{name: old.get(name) for name in written}}
     early, late = _compared(gate(kind, old), gate(kind, first)), _compared(gate(kind, last), gate(kind, new))
@@ -116,7 +116,7 @@ def _flow(kind: Kind, key: Key, name: str, worlds: Worlds) -> tuple[bool, bool]:
     assert kind.audience is not None
     to = kind.fields[name].to if name in kind.audience.inherits else kind.fields[name].refers
     left = name in kind.audience.inherits and worlds.transferred.get(key) == key  # the transfer took it out of that
-    old = None if left else (worlds.made.get(key) or _values(worlds.before.objects, key)).get(name)
+    old = None if left else (worlds.created.get(key) or _values(worlds.before.objects, key)).get(name)
     new = _values(worlds.after.objects, key).get(name)
     if old == new:
         return False, False
@@ -177,39 +177,39 @@ def way(worlds: Worlds, *keys: Key) -> set[Key]:
     return result
 
 
-def pairs(worlds: Worlds, found: Effects) -> tuple[list[Pair], list[Pair]]:
+def pairs(worlds: Worlds, effects: Effects) -> tuple[list[Pair], list[Pair]]:
     """Every narrowing step with each widening one on the same way: that of an object which the one touches leads through the other.
 
     The second list has those whose steps both narrow and widen, so that each should come before the other; the first has the opposite.
     """
-    if not found.narrows:
+    if not effects.narrows:
         return [], []
     narrowing: dict[Key, set[int]] = defaultdict(set)  # steps that narrow the object
     beyond: dict[Key, set[int]] = defaultdict(set)  # steps that narrow something that the object leads to
     ways: dict[Key, set[Key]] = {}
-    for keys in (*found.narrows.values(), *found.widens.values()):
+    for keys in (*effects.narrows.values(), *effects.widens.values()):
         for key in keys:
             if key not in ways:
                 ways[key] = way(worlds, key)
-    for id, keys in found.narrows.items():
+    for id, keys in effects.narrows.items():
         for key in keys:
             narrowing[key].add(id)
             for other in ways[key] - {key}:
                 beyond[other].add(id)
     result: set[Pair] = set()
     opposed: set[Pair] = set()
-    for id, keys in found.widens.items():
+    for id, keys in effects.widens.items():
         before = {other for key in keys for at in ways[key] for other in narrowing.get(at, ())}
         before |= {other for key in keys for other in beyond.get(key, ())}
         for narrow in before - {id}:
-            (opposed if _mutual(found, narrow, id) else result).add((narrow, id))
+            (opposed if _mutual(effects, narrow, id) else result).add((narrow, id))
     return sorted(result), sorted(opposed)
 
 
-def _mutual(found: Effects, one: int, other: int) -> bool:
+def _mutual(effects: Effects, step: int, other: int) -> bool:
     """Of two steps that both narrow and widen, the earlier goes first; a step that only narrows goes before one that does both."""
-    both = one in found.widens and other in found.narrows
-    return both and one > other
+    both = step in effects.widens and other in effects.narrows
+    return both and step > other
 
 
 def arranged(steps: Sequence[Step], wanted: Sequence[Pair], opposed: Sequence[Pair] = ()) -> tuple[tuple[Step, ...], tuple[Pair, ...]]:
@@ -230,13 +230,13 @@ def arranged(steps: Sequence[Step], wanted: Sequence[Pair], opposed: Sequence[Pa
             left.append((number[narrow], number[wide]))
     left += [(number[narrow], number[wide]) for narrow, wide in opposed if number[narrow] > number[wide]]
     by_id = {step.id: step for step in steps}
-    made = []
+    created = []
     for id in sequence:
         step = by_id[id]
         needs = frozenset({*(number[other] for other in step.needs), *needed[id]})
         after = frozenset(number[other] for other in step.after) - needs
-        made.append(replace(step, id=number[id], needs=needs, after=after))
-    return tuple(made), tuple(left)
+        created.append(replace(step, id=number[id], needs=needs, after=after))
+    return tuple(created), tuple(left)
 
 
 def _sequence(steps: Sequence[Step], wanted: Sequence[Pair]) -> list[int]:

@@ -154,9 +154,9 @@ def _gated(
 
 
 def _worlds(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], said: Said, before: Audiences, steps: Sequence[Step]) -> Worlds:
-    simulation, made = _played(kinds, actual, ids, steps)
+    simulation, created = _played(kinds, actual, ids, steps)
     given = _transferred(kinds, actual, simulation.objects, steps)
-    return Worlds(before, _audiences(kinds, simulation, said, steps), simulation.ids, made, simulation.objects, given)
+    return Worlds(before, _audiences(kinds, simulation, said, steps), simulation.ids, created, simulation.objects, given)
 
 
 def _transferred(kinds: Kinds, actual: Actual, after: Objects, steps: Iterable[Step]) -> dict[Key, Key]:
@@ -242,13 +242,13 @@ def _played(
     steps = tuple(steps)
     created = {address for step in steps if step.verb == "create" for address in (step.address, *(child for _, _, child in step.brings))}
     simulation = Simulation(kinds, actual, ids={address: id for address, id in ids.items() if address not in created})
-    made: dict[Key, Mapping[str, Any]] = {}
+    values: dict[Key, Mapping[str, Any]] = {}
     for step in steps:
         simulation.run(step)
         if step.verb == "create":
             for name, address in ((step.kind, step.address), *((name, child) for name, _, child in step.brings)):
-                made[name, simulation.ids[address]] = simulation.objects[name][simulation.ids[address]].values
-    return simulation, made
+                values[name, simulation.ids[address]] = simulation.objects[name][simulation.ids[address]].values
+    return simulation, values
 
 
 def _audiences(kinds: Kinds, simulation: Simulation, said: Said, steps: Iterable[Step]) -> Audiences:
@@ -288,7 +288,7 @@ def _open_without(
     """
     simulation, _ = _played(kinds, actual, ids, done)
     between = _audiences(kinds, simulation, said, done)
-    handed_out = {id for _, id in worlds.made}  # nobody has what admits them before the run has ended
+    handed_out = {id for _, id in worlds.created}  # nobody has what admits them before the run has ended
     shown = {kind.fields[name].refers for kind in kinds.values() if kind.audience is not None for name in kind.audience.shows}
     result: dict[Key, Paths] = {}
     for name, some in between.objects.items():

@@ -49,14 +49,14 @@ def gained(before: Audiences, after: Audiences, key: Key) -> list[Access]:
 
 def openings(kinds: Kinds, before: Audiences, after: Audiences, transferred: Mapping[Key, Key] = {}) -> list[Opening]:
     """One for each cause and object that it is about, in the order of kinds and ids. `transferred`: see `Worlds`."""
-    found: dict[tuple[Key, str, Key], Opening] = {}
+    result: dict[tuple[Key, str, Key], Opening] = {}
     for kind in kinds.values():
         for id in sorted(before.objects.get(kind.name, {})) if kind.audience is not None else ():
             key = (kind.name, id)
             for access in gained(before, after, key):
                 path = after.path(key, access)
                 for at, name, cause in _Cause(kinds, before, after, path, transferred).of(access):
-                    opening = found.setdefault((at, name, cause), Opening(at, name, cause, path=path))
+                    opening = result.setdefault((at, name, cause), Opening(at, name, cause, path=path))
                     opening.opened[key, access] = path[-1]
                     if key == at:
                         opening.own.add(access)
@@ -64,10 +64,10 @@ def openings(kinds: Kinds, before: Audiences, after: Audiences, transferred: Map
                         opening.others.add(access)
     for key, access in _openers(kinds, before, after):
         name = (audience.gates if (audience := kinds[key[0]].audience) is not None else ())[0]
-        opening = found.setdefault((key, name, key), Opening(key, name, key, path=(key,)))
+        opening = result.setdefault((key, name, key), Opening(key, name, key, path=(key,)))
         opening.opened[key, access] = key
         opening.own.add(access)
-    return list(found.values())
+    return list(result.values())
 
 
 def _openers(kinds: Kinds, before: Audiences, after: Audiences) -> Iterator[tuple[Key, Access]]:
@@ -135,7 +135,7 @@ class _Cause:
         for index in range(len(self.path) - 1, -1, -1):
             key = self.path[index]
             exists = self.before.objects.get(key[0], {}).get(key[1]) is not None
-            if not exists or any(one.includes(access) or _same(one, access) for one in gained(self.before, self.after, key)):
+            if not exists or any(gain.includes(access) or _same(gain, access) for gain in gained(self.before, self.after, key)):
                 return index
         return 0
 
@@ -173,8 +173,8 @@ class _Cause:
         return [*(needed or gates), *(name for name in names if name in kind.audience.inherits)] or names
 
 
-def _same(one: Access, other: Access) -> bool:
-    return (one.who, one.via, one.of) == (other.who, other.via, other.of)
+def _same(access: Access, other_access: Access) -> bool:
+    return (access.who, access.via, access.of) == (other_access.who, other_access.via, other_access.of)
 
 
 def _container(kinds: Kinds, key: Key) -> str:

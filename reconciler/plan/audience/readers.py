@@ -123,13 +123,15 @@ class Audiences:
 
     def path(self, key: Key, access: Access) -> tuple[Key, ...]:
         """The objects through which readers come to an object, itself first and what admits them last."""
-        found, seen = [key], {key}
+        path, seen = [key], {key}
         while True:
-            source = next((at for at, given in self._sources(found[-1]) if given.includes(access) and at not in seen), None)
+            source = next((at for at, given in self._sources(path[-1]) if given.includes(access) and at not in seen), None)
             if source is None:
-                return tuple(found)
-            access = next((one for one in self.of(source) if self._passed(one, found[-1], source).includes(access)), access)
-            found.append(source)
+                return tuple(path)
+            access = next(
+                (candidate for candidate in self.of(source) if self._passed(candidate, path[-1], source).includes(access)), access
+            )
+            path.append(source)
             seen.add(source)
 
     def _sources(self, key: Key) -> Iterator[tuple[Key, Access]]:

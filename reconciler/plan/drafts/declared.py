@@ -12,11 +12,11 @@ from dataclasses import replace
 from reconciler.address import Address
 from reconciler.model import Declared, Desired, waiting
 from reconciler.model.choices import choices
-from reconciler.model.codec import unborn, wanted
+from reconciler.model.codec import unresolved_addresses, wanted
 from reconciler.plan.decisions import Draft
-from reconciler.plan.drafts.existing import compared
+from reconciler.plan.drafts.existing import draft_existing
 from reconciler.plan.drafts.facts import DraftFacts
-from reconciler.plan.drafts.new import created, replaced
+from reconciler.plan.drafts.new import draft_create, draft_replacement
 from reconciler.plan.drafts.references import refuse_ambiguous, refuse_outsiders
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.world import Decisions, World
@@ -51,7 +51,7 @@ def parents(desired: Desired, declared: Declared) -> Iterator[Address]:
 
 def needed(declared: Declared) -> set[Address]:
     """The addresses that must exist before a resource can be created: its container, its parent, and what it refers to."""
-    addresses = {*unborn(list(declared.values.values())), declared.parent, declared.address.container}
+    addresses = {*unresolved_addresses(list(declared.values.values())), declared.parent, declared.address.container}
     return {address for address in addresses if address is not None and address != declared.address}
 
 
@@ -71,10 +71,10 @@ def _draft(facts: DraftFacts, declared: Declared, drafts: Mapping[Address, Draft
     matches, state, address = facts.matches, facts.world.state, declared.address
     kind = facts.world.kinds[declared.kind]
     binding = None if address in matches.recreated else matches.binding(address)  # what is tracked is another object, and gone
-    hindered = matches.former.hindered(address, parents(facts.world.desired, declared))
+    blocker = matches.former.rename_blocker(address, parents(facts.world.desired, declared))
     draft = Draft(address, kind, declared, wanted(kind, declared, facts.known), binding=binding)
-    if hindered is not None:
-        draft = replace(draft, blocked=replace(hindered, address=address, source=hindered.source or declared.source))
+    if blocker is not None:
+        draft = replace(draft, blocked=replace(blocker, address=address, source=blocker.source or declared.source))
     elif address in matches.blocked:
         draft = replace(draft, blocked=matches.blocked[address])
     elif address in facts.doubtful:
@@ -82,11 +82,11 @@ def _draft(facts: DraftFacts, declared: Declared, drafts: Mapping[Address, Draft
     elif address in matches.unknown:
         draft = _unknown(matches, draft, drafts)
     elif address in matches.replaced:
-        draft = replaced(draft, facts.world.actual, matches.replaced[address])
+        draft = draft_replacement(draft, facts.world.actual, matches.replaced[address])
     elif address in matches.ids:
-        draft = compared(facts, draft)
+        draft = draft_existing(facts, draft)
     else:
-        draft = created(draft, gone=address in matches.gone, may_replace=facts.world.may_replace(address))
+        draft = draft_create(draft, gone=address in matches.gone, may_replace=facts.world.may_replace(address))
     if draft.is_new and (kind.name, address.container) in state.held:
         draft = draft.block(f"another {kind.name} is in doubt there, and its list could not be read", AGAIN, id="RC-in-doubt-beside")
     return refuse_ambiguous(refuse_outsiders(facts, draft), matches.former)

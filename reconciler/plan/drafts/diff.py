@@ -31,7 +31,7 @@ def differences(
 
     `chosen`: for choice fields the id of the child that carries the flag now.
     """
-    found = []
+    result = []
     for name, field in kind.fields.items():
         want = wants.get(name, UNSET)
         if want is UNSET or not field.compared:
@@ -39,8 +39,8 @@ def differences(
         current = chosen.get(name, UNSET) if field.role is FieldRole.CHOICE else now.values.get(name, UNSET)
         difference = _compare(field, want, current, binding, now.id)
         if difference is not None:
-            found.append(difference)
-    return tuple(found)
+            result.append(difference)
+    return tuple(result)
 
 
 def _compare(field: Field, want: Any, now: Any, binding: Binding | None, id: str) -> FieldDifference | None:
@@ -63,16 +63,16 @@ def _compare(field: Field, want: Any, now: Any, binding: Binding | None, id: str
     return _noted(field, FieldDifference(field, now, want, cause))
 
 
-def _noted(field: Field, found: FieldDifference) -> FieldDifference:
+def _noted(field: Field, difference: FieldDifference) -> FieldDifference:
     if field.on_change == "report":
         return FieldDifference(
             field,
-            found.before,
-            found.after,
-            found.cause,
+            difference.before,
+            difference.after,
+            difference.cause,
             "differs from its value at creation, and cannot be changed later",
         )
-    return found
+    return difference
 
 
 def explain(before: Any, after: Any) -> tuple[tuple[str, Any, Any], ...]:
@@ -86,10 +86,10 @@ def explain(before: Any, after: Any) -> tuple[tuple[str, Any, Any], ...]:
         return (("", before, after),)
     from deepdiff import DeepDiff
 
-    found = []
+    places = []
     for group in DeepDiff(before, after, view="tree", verbose_level=2).values():
         for change in group:
             path = ".".join(str(part) for part in change.path(output_format="list"))
             t1, t2 = change.t1, change.t2
-            found.append((path, UNSET if repr(t1) == "not present" else t1, UNSET if repr(t2) == "not present" else t2))
-    return tuple(sorted(found, key=lambda entry: (entry[0], repr(entry[1:]))))
+            places.append((path, UNSET if repr(t1) == "not present" else t1, UNSET if repr(t2) == "not present" else t2))
+    return tuple(sorted(places, key=lambda entry: (entry[0], repr(entry[1:]))))

@@ -7,18 +7,18 @@ from datetime import timedelta
 
 from reconciler.address import bare
 from reconciler.model import Blocked
-from reconciler.model.codec import unborn
+from reconciler.model.codec import unresolved_addresses
 from reconciler.plan.decisions import Adopt, Draft, Keep, Restore, Transfer
+from reconciler.plan.drafts.corrections import Correction, correction_of, explained
 from reconciler.plan.drafts.diff import FieldDifference, differences
 from reconciler.plan.drafts.facts import DraftFacts
 from reconciler.plan.drafts.left_behind import pruned_later
-from reconciler.plan.drafts.new import created, replaced, without
-from reconciler.plan.drafts.verdict import Fate, explained, fate
+from reconciler.plan.drafts.new import draft_create, draft_replacement, without
 from reconciler.plan.matching.identity import is_other, other
 from reconciler.plan.matching.restoration import last_moment, left_over, span, window
 
 
-def compared(facts: DraftFacts, draft: Draft) -> Draft:
+def draft_existing(facts: DraftFacts, draft: Draft) -> Draft:
     """The draft of an address whose object is known."""
     kind, address, actual = draft.kind, draft.address, facts.world.actual
     id = facts.matches.ids[address]
@@ -31,9 +31,9 @@ def compared(facts: DraftFacts, draft: Draft) -> Draft:
     if now.deleted_at is not None:
         ago, left = window(kind, now.deleted_at, actual)
         if left <= timedelta(0):
-            return created(replace(draft, id=None, observed=None), gone=True, may_replace=facts.world.may_replace(address))
+            return draft_create(replace(draft, id=None, observed=None), gone=True, may_replace=facts.world.may_replace(address))
         reason = f"deleted {span(ago)} ago, {left_over(left)} left"
-        draft = replace(draft, intent=Restore(), reason=reason, until=last_moment(kind, now.deleted_at))
+        draft = replace(draft, purpose=Restore(), reason=reason, until=last_moment(kind, now.deleted_at))
     if draft.declared.implied:
         return draft
     return _corrected(facts, _with_intent(facts, draft))
@@ -45,15 +45,15 @@ def _with_intent(facts: DraftFacts, draft: Draft) -> Draft:
     if address in matches.adopted and not draft.is_restored:
         came_late = (draft.kind.name, draft.id) in matches.late
         usual = "created by a late request of an earlier run" if came_late else "exists and is unmanaged"
-        return _recreated(facts, replace(draft, intent=Adopt(), reason=usual))
-    root = facts.world.carried.along.get(address)
+        return _recreated(facts, replace(draft, purpose=Adopt(), reason=usual))
+    root = facts.world.carried.root_of.get(address)
     if address in facts.world.carried.roots:
-        return replace(draft, intent=_transfer(facts, draft), reason=f"was {matches.renamed[address]}")
+        return replace(draft, purpose=_transfer(facts, draft), reason=f"was {matches.renamed[address]}")
     if root is not None and not draft.is_restored:
-        return replace(draft, intent=Adopt(), reason=f"was {matches.renamed[address]}; is transferred with {root}")
+        return replace(draft, purpose=Adopt(), reason=f"was {matches.renamed[address]}; is transferred with {root}")
     if address in matches.renamed:
-        intent = Restore(adopt=True) if draft.is_restored else Adopt()
-        return replace(draft, intent=intent, reason=draft.reason or f"was {matches.renamed[address]}")
+        purpose = Restore(adopt=True) if draft.is_restored else Adopt()
+        return replace(draft, purpose=purpose, reason=draft.reason or f"was {matches.renamed[address]}")
     return draft
 
 
@@ -98,24 +98,26 @@ def _corrected(facts: DraftFacts, draft: Draft) -> Draft:
             draft = _without_field(draft, difference, reason, "run again when the service answers", id="RC-unread")
     if not differing:
         return draft
-    deviations = tuple(explained(kind, difference) for difference in differing if fate(difference) is not Fate.NOTHING)
+    deviations = tuple(explained(kind, difference) for difference in differing if correction_of(difference) is not Correction.NOTHING)
     draft, kept = replace(draft, deviations=deviations), list[FieldDifference]()
     for difference in differing:
         if is_other(difference):
             why = other(kind, difference, id, draft.declared.id is not None, draft.address)
-            return replace(draft.block(*why, id="RC-another-object"), intent=Keep())
-        end = fate(difference) if not (settled and difference.field is kind.inside) else Fate.SEND
-        if end is Fate.SEND:
+            return replace(draft.block(*why, id="RC-another-object"), purpose=Keep())
+        correction = correction_of(difference) if not (settled and difference.field is kind.inside) else Correction.SEND
+        if correction is Correction.SEND:
             kept.append(difference)
-        elif end is Fate.REPLACE and facts.world.may_replace(draft.address):
+        elif correction is Correction.REPLACE and facts.world.may_replace(draft.address):
             lost = pruned_later(facts.world, facts.matches, kind, now)
-            return draft.block(*lost, id="RC-result-would-be-pruned") if lost is not None else replaced(draft, facts.world.actual, id)
-        elif end is Fate.REPLACE:
+            return (
+                draft.block(*lost, id="RC-result-would-be-pruned") if lost is not None else draft_replacement(draft, facts.world.actual, id)
+            )
+        elif correction is Correction.REPLACE:
             reason = f"{difference.field.name} cannot be changed on an existing {kind.name}; it would be replaced"
             return draft.block(reason, f"to delete and recreate it: --allow-replace {draft.address}", id="RC-replacement-needs-consent")
-        elif end is not Fate.NOTHING:
-            cause = "RC-not-undoable" if end is Fate.BACK else "RC-not-changeable"
-            draft = _without_field(draft, difference, *_refusal(draft, difference, end), id=cause)
+        elif correction is not Correction.NOTHING:
+            cause = "RC-not-undoable" if correction is Correction.IRREVERSIBLE else "RC-not-changeable"
+            draft = _without_field(draft, difference, *_refusal(draft, difference, correction), id=cause)
     for verb in kind.carriers:
         lacking = without(draft, verb) if any(verb.name in difference.field.on for difference in kept) else None
         if lacking is not None:
@@ -130,7 +132,7 @@ def _without_field(draft: Draft, difference: FieldDifference, reason: str, remed
 def _unread(facts: DraftFacts, draft: Draft, difference: FieldDifference) -> str | None:
     """What could not be read of what a field refers to; None where all was."""
     unknown, field = facts.matches.unknown, difference.field
-    referred = next((address for address in unborn(draft.declared.values.get(field.name)) if address in unknown), None)
+    referred = next((address for address in unresolved_addresses(draft.declared.values.get(field.name)) if address in unknown), None)
     if referred is not None:
         return f"{referred} could not be read: {unknown[referred]}"
     to, within = field.to or "", draft.observed.within.values() if draft.observed is not None else ()
@@ -140,10 +142,10 @@ def _unread(facts: DraftFacts, draft: Draft, difference: FieldDifference) -> str
     return None
 
 
-def _refusal(draft: Draft, difference: FieldDifference, end: Fate) -> tuple[str, str]:
+def _refusal(draft: Draft, difference: FieldDifference, correction: Correction) -> tuple[str, str]:
     """Why no request corrects a difference, and what to do."""
     field = difference.field
-    if end is Fate.BACK:
+    if correction is Correction.IRREVERSIBLE:
         return f"{field.name} cannot be undone: the service has no request for it", f"write {field.name}: true, or remove the line"
     before = field.shown(difference.before)
     values = "its value" if field.sensitive else f"{before} -> {field.shown(difference.after)}"

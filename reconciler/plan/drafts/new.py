@@ -13,7 +13,7 @@ from reconciler.resource import UNSET, FieldRole, Verb
 from reconciler.text.suggest import a
 
 
-def created(draft: Draft, *, gone: bool, may_replace: bool) -> Draft:
+def draft_create(draft: Draft, *, gone: bool, may_replace: bool) -> Draft:
     """The draft of what has no object, or why it cannot be created. `gone`: it had one, which was deleted outside Reconciler."""
     kind, address, first = draft.kind, draft.address, draft.kind.first
     if "create" not in kind.api:
@@ -34,7 +34,7 @@ def created(draft: Draft, *, gone: bool, may_replace: bool) -> Draft:
     lacking = without(draft, draft.kind.api["create"])
     if lacking is not None:
         return draft.block(*lacking, id="RC-sent-together")
-    return replace(draft, intent=Create(), reason="deleted outside Reconciler" if gone else draft.reason, differences=_from_nothing(draft))
+    return replace(draft, purpose=Create(), reason="deleted outside Reconciler" if gone else draft.reason, differences=_from_nothing(draft))
 
 
 def without(draft: Draft, verb: Verb) -> tuple[str, str] | None:
@@ -46,12 +46,12 @@ def without(draft: Draft, verb: Verb) -> tuple[str, str] | None:
     return f"cannot be sent without {' and '.join(names)}: {lost}", f"write {' and '.join(names)}"
 
 
-def replaced(draft: Draft, actual: Actual, id: str) -> Draft:
+def draft_replacement(draft: Draft, actual: Actual, id: str) -> Draft:
     """The draft of what takes the place of the object `id`, with the values that the YAML does not manage."""
     old = actual.find(draft.kind.name, id)
     assert old is not None
     values, lost = carried_over(draft.kind, old, dict(draft.wants), actual)
-    draft = replace(draft, intent=Replace(old), observed=None, id=None, wants={**draft.wants, **values})
+    draft = replace(draft, purpose=Replace(old), observed=None, id=None, wants={**draft.wants, **values})
     parts = [f"{'keeps' if names is values else 'loses'} {', '.join(names)}" for names in (values, lost) if names]
     reason = (" and ".join(parts) + left_behind(actual, draft.kind, old)).removeprefix("; ")
     return replace(draft, differences=_from_nothing(draft), reason=reason)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from reconciler.address import Address
 from reconciler.model import Blocked, waiting
-from reconciler.model.codec import unborn
+from reconciler.model.codec import unresolved_addresses
 from reconciler.plan.decisions import Draft
 from reconciler.plan.drafts.facts import DraftFacts
 from reconciler.plan.matching.outsiders import outsider
@@ -59,4 +59,4 @@ def _refused(draft: Draft, wrong: Callable[[str], Blocked | None], of_field: Cal
 
 
 def _claimed(value: object, former: Former) -> Address | None:
-    return next((address for address in unborn(value) if address in former.refused), None)
+    return next((address for address in unresolved_addresses(value) if address in former.refused), None)

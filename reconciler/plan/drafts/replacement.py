@@ -19,14 +19,14 @@ def carried_over(kind: Kind, old: Observed, wants: dict[str, object], actual: Ac
             continue
         if value == (field.usual(old.raw) if callable(field.usual) else field.usual):
             continue  # the service gives it again by itself
-        if field.on and not field.sensitive and not (field.unique and _taken(kind, old, wants, actual, field)):
+        if field.on and not field.sensitive and not (field.unique and _is_taken(kind, old, wants, actual, field)):
             values[name] = value
         else:
             lost.append(name)
     return values, tuple(lost)
 
 
-def _taken(kind: Kind, old: Observed, wants: dict[str, object], actual: Actual, field: Field) -> bool:
+def _is_taken(kind: Kind, old: Observed, wants: dict[str, object], actual: Actual, field: Field) -> bool:
     """Whether another object has the value where the new one will be."""
     inside = kind.inside
     return any(

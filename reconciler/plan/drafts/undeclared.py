@@ -60,9 +60,9 @@ def _tracked(world: World, matches: Matches) -> Iterator[Removal]:
         removal = _removal(world, matches, kind, address, binding, declared_root=address.root in roots)
         if removal.deletes and address in matches.renamed:
             removal = replace(removal, reason=f"{removal.reason} (was {matches.renamed[address]})")
-        hindered = matches.former.hindered(address, stands_in(state.bindings, address))
-        if hindered is not None:
-            removal = replace(removal, blocked=replace(hindered, address=address))
+        blocker = matches.former.rename_blocker(address, stands_in(state.bindings, address))
+        if blocker is not None:
+            removal = replace(removal, blocked=replace(blocker, address=address))
         if address in doubtful:
             removal = removal.block(
                 "a request of an earlier run is in doubt", "reconciler apply finds out what happened to it", id="RC-in-doubt"

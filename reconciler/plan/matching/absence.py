@@ -16,10 +16,10 @@ AT_LEAST: Final = 3  # objects that may always be gone
 SHARE: Final = 0.1  # of what is bound, that may be gone at once
 
 
-def missing(found: Matches) -> dict[Address, Binding]:
+def missing(matches: Matches) -> dict[Address, Binding]:
     """What is bound and gone, with its binding; what went along with its container is no news of its own and left out."""
-    gone = {address: found.binding(address) for address in sorted(found.gone) if address.container not in found.gone}
-    return {address: binding for address, binding in gone.items() if binding is not None}
+    absent = {address: matches.binding(address) for address in sorted(matches.gone) if address.container not in matches.gone}
+    return {address: binding for address, binding in absent.items() if binding is not None}
 
 
 def believable(matches: Matches, desired: Desired, *, accept: int | None) -> None:

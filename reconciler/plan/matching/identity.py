@@ -9,8 +9,8 @@ from __future__ import annotations
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Desired, State
 from reconciler.model.codec import wanted
+from reconciler.plan.drafts.corrections import Correction, correction_of
 from reconciler.plan.drafts.diff import FieldDifference, differences
-from reconciler.plan.drafts.verdict import Fate, fate
 from reconciler.plan.matching.match import match
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.renames import Stuck, follow
@@ -19,7 +19,7 @@ from reconciler.resource import Kind, Kinds
 from reconciler.text.suggest import a
 
 
-def identified(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Matches:
+def identify(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Matches:
     """Every object that can be matched, once the renames are refused that its natural key does not allow."""
     impossible: dict[Address, Stuck] = {}
     order = tuple(by_reference(kinds, desired))
@@ -55,7 +55,7 @@ def _wrong(kinds: Kinds, desired: Desired, matches: Matches, actual: Actual) -> 
 
 def is_other(difference: FieldDifference) -> bool:
     """Whether it shows that the object is another one: a part of its natural key differs that nothing can change."""
-    return difference.field.key and fate(difference) is Fate.REFUSE
+    return difference.field.key and correction_of(difference) is Correction.REFUSE
 
 
 def other(kind: Kind, difference: FieldDifference, id: str, by_id: bool, address: Address) -> tuple[str, str]:

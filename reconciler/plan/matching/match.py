@@ -76,7 +76,7 @@ class _Matching:
         """What is known of one resource. `late_id`: what a request made for it that was taken for lost. `wrong`: why its id is wrong."""
         address, binding = declared.address, self.state.bindings.get(declared.address)
         if binding is not None:
-            bound = self._bound(kind, declared, binding)
+            bound = self._tracked(kind, declared, binding)
             return self._created_again(kind, declared, binding, bound) if bound.gone else bound
         if wrong is not None:
             return Match(blocked=wrong)
@@ -101,7 +101,7 @@ class _Matching:
         binding = Binding(declared.address, kind.name, restored.id, Origin.CREATED)
         return restored.then(self.natural.beside(kind, declared, binding))
 
-    def _bound(self, kind: Kind, declared: Declared, binding: Binding) -> Match:
+    def _tracked(self, kind: Kind, declared: Declared, binding: Binding) -> Match:
         """Where the object of a tracked address is."""
         address, known, actual = declared.address, self.known, self.actual
         if declared.id is not None and declared.id != binding.id:
@@ -223,8 +223,8 @@ def _undeclared(
             gone.add(address)
         elif kind.inside is not None and kind.inside.cascade and binding.place is not None:
             inner[address] = Address.parse(binding.place.parent)
-    while along := {address for address, parent in inner.items() if parent in gone} - gone:
-        gone |= along
+    while contained := {address for address, parent in inner.items() if parent in gone} - gone:
+        gone |= contained
     return leaving, frozenset(gone)
 
 

@@ -17,13 +17,13 @@ from reconciler.plan.matching.natural_keys import listed, unread
 from reconciler.resource import UNSET, Field, Foreign, Kind, Kinds
 
 
-def outsider(kinds: Kinds, declared: Declared, field: Field, value: Any, actual: Actual, found: Matches) -> Blocked | None:
+def outsider(kinds: Kinds, declared: Declared, field: Field, value: Any, actual: Actual, matches: Matches) -> Blocked | None:
     """Why a field must not be sent: it names an object that is not, or not known to be, in the declared container."""
     for reference in outside(value):
         kind, container = scope_of(kinds, declared.address, reference)
         if kind is None or container is None:
             continue
-        within = path_ids(kinds, container, found.id)
+        within = path_ids(kinds, container, matches.id)
         id = kind.identity(reference.id, within)
         scope = within.get(kind.within or "")
         now = actual.find(kind.name, id)

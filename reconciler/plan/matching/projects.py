@@ -12,7 +12,7 @@ from shlex import quote
 
 from reconciler.address import Address
 from reconciler.model import Blocked, Declared, Desired, State
-from reconciler.plan.matching.renames import carried, renames
+from reconciler.plan.matching.renames import address_after_moves, renames
 from reconciler.text.suggest import a
 
 
@@ -33,7 +33,7 @@ class Projects:
             for address in tracked:
                 root = tracked.get(address.root)
                 if root is not None:
-                    today = asked.get(address, carried(address, asked))
+                    today = asked.get(address, address_after_moves(address, asked))
                     names.setdefault((root, today.parts[1:]), name)
         return names
 

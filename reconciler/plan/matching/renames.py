@@ -58,7 +58,7 @@ class Former:
         root = self.today.get(old.root, self.state.fulfilled.get(old.root, old.root))
         return root if root != address.root else None
 
-    def hindered(self, address: Address, parents: Iterable[Address]) -> Blocked | None:
+    def rename_blocker(self, address: Address, parents: Iterable[Address]) -> Blocked | None:
         """Why nothing is done at an address: it, or one of its parents, has a rename that cannot happen."""
         if not self.refused:
             return None
@@ -137,7 +137,7 @@ def stands_in(bindings: Mapping[Address, Binding], address: Address) -> list[Add
     return [*above[1:], *address.containers]
 
 
-def carried(address: Address, moves: Mapping[Address, Address]) -> Address:
+def address_after_moves(address: Address, moves: Mapping[Address, Address]) -> Address:
     """The address below the new name of the nearest renamed container."""
     for container in address.containers:
         if container in moves:
@@ -145,7 +145,7 @@ def carried(address: Address, moves: Mapping[Address, Address]) -> Address:
     return address
 
 
-def called_today(removed: Mapping[Address, Removed], former: Former) -> dict[Address, Removed]:
+def current_addresses(removed: Mapping[Address, Removed], former: Former) -> dict[Address, Removed]:
     """`removed` under today's addresses: what it names may have been in a container that has another name now."""
     result: dict[Address, Removed] = {}
     for address, removal in removed.items():
@@ -191,7 +191,7 @@ class _Following:
             fulfilled[len(old.parts)][old] = new
         carried_out: dict[Address, Address] = {}
         for depth in sorted({*levels, *fulfilled}):
-            done = {carried(old, self.final): carried(new, self.final) for old, new in fulfilled[depth].items()}
+            done = {address_after_moves(old, self.final): address_after_moves(new, self.final) for old, new in fulfilled[depth].items()}
             carried_out |= done
             self._level(sorted(levels[depth]), done)
         moves = {address: self.final[address] for address in self.state.bindings if self.final[address] != address}
@@ -270,9 +270,9 @@ class _Following:
             movers = [address for address in claimants if address in lines]
             holder = next((address for address in claimants if address not in lines), None)
             for address in movers:
-                stay(address, self._taken(plain[address], new, holder, [plain[mover] for mover in movers]))
+                stay(address, self._address_conflict(plain[address], new, holder, [plain[mover] for mover in movers]))
 
-    def _taken(self, old: Address, new: Address, holder: Address | None, movers: list[Address]) -> Stuck:
+    def _address_conflict(self, old: Address, new: Address, holder: Address | None, movers: list[Address]) -> Stuck:
         """Why something cannot get an address: it has an object that keeps it, or several would get it."""
         if holder is None:
             names = " and ".join(str(mover) for mover in sorted(movers))
@@ -315,7 +315,7 @@ class _Following:
         names = {str(old): str(new) for old, new in moves.items()}
 
         def called(address: Address) -> Address:
-            return self.final[address] if address in self.final else carried(address, self.final)
+            return self.final[address] if address in self.final else address_after_moves(address, self.final)
 
         def tracked(binding: Binding) -> Binding:
             place = binding.place

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from reconciler.address import Address
 from reconciler.model import Declared, Desired
-from reconciler.model.codec import unborn
+from reconciler.model.codec import unresolved_addresses
 from reconciler.resource import Kinds
 
 
@@ -26,7 +26,9 @@ def by_reference(kinds: Kinds, desired: Desired) -> Iterable[Declared]:
         container, names = start.address.container, keys[start.kind]
         if start.address in done:
             continue
-        if (container is None or container in done) and not any(True for name in names for _ in unborn(start.values.get(name))):
+        if (container is None or container in done) and not any(
+            True for name in names for _ in unresolved_addresses(start.values.get(name))
+        ):
             done.add(start.address)  # as nearly all: it waits for nothing
             yield start
             continue
@@ -47,5 +49,5 @@ def by_reference(kinds: Kinds, desired: Desired) -> Iterable[Declared]:
 
 def key_references(declared: Declared, names: Iterable[str]) -> list[Address]:
     """The addresses that must be known before the natural key of a resource is: its container and what the key fields refer to."""
-    references = [address for name in names for address in unborn(declared.values.get(name))]
+    references = [address for name in names for address in unresolved_addresses(declared.values.get(name))]
     return references if declared.address.container is None else [declared.address.container, *references]

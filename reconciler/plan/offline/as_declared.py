@@ -12,7 +12,7 @@ from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Declared, Desired, Observed, State
-from reconciler.model.codec import path_ids, unborn, wanted
+from reconciler.model.codec import path_ids, unresolved_addresses, wanted
 from reconciler.plan import plan as make_plan
 from reconciler.plan.offline.urls import PublishedUrls
 from reconciler.plan.prove import carried_out
@@ -102,7 +102,7 @@ def _derived(kind: Kind, observed: Observed, field: Field, shown: Actual) -> str
 
 def _values(kind: Kind, declared: Declared, ids: Mapping[Address, str]) -> dict[str, Any]:
     """What an object says once it is as declared; what refers to objects that are not there yet is said later."""
-    values = {name: value for name, value in wanted(kind, declared, ids).items() if not any(unborn(value))}
+    values = {name: value for name, value in wanted(kind, declared, ids).items() if not any(unresolved_addresses(value))}
     local = {
         name: declared.values[name] for name, field in kind.fields.items() if field.role is FieldRole.LOCAL and name in declared.values
     }

@@ -131,7 +131,7 @@ class _Check:
         stays = [inhabitant for inhabitant in self._inhabitants(removal) if not self._leaves(inhabitant)]
         if stays:
             return self._holds(removal, stays, "move its contents elsewhere, or declare and remove them too")
-        taken = list(self._taken_along(removal))
+        taken = list(self._cascade_of(removal))
         kept = [observed for observed in taken if self._is_kept(observed)]
         if kept:
             stuck = (self.holders[key].blocked for observed in kept if (key := (observed.kind, observed.id)) in self.holders)
@@ -162,30 +162,30 @@ class _Check:
                     observed for observed in self.contents.in_node(kind.name, removal.kind.name, removal.id) if observed.deleted_at is None
                 )
 
-    def _taken_along(self, removal: Removal) -> Iterable[Observed]:
+    def _cascade_of(self, removal: Removal) -> Iterable[Observed]:
         """What the service deletes together with it."""
         moved = self.keepers.get((removal.kind.name, removal.id), frozenset())
         for kind in self.kinds.values():
             if kind.name not in moved:
-                yield from self.contents.goes_along(kind.name, removal.kind.name, removal.id)
+                yield from self.contents.cascade(kind.name, removal.kind.name, removal.id)
 
-    def _leaves(self, one: Observed) -> bool:
-        if (one.kind, one.id) in self.leaving:
+    def _leaves(self, observed: Observed) -> bool:
+        if (observed.kind, observed.id) in self.leaving:
             return True
-        draft = self.holders.get((one.kind, one.id))
+        draft = self.holders.get((observed.kind, observed.id))
         return draft is not None and draft.active and any(diff.field.container for diff in draft.sendable)
 
-    def _is_kept(self, one: Observed) -> bool:
+    def _is_kept(self, observed: Observed) -> bool:
         """Whether it is managed, and neither leaves nor is made anew elsewhere."""
-        key = (one.kind, one.id)
+        key = (observed.kind, observed.id)
         return (key in self.holders or key in self.tracked) and key not in self.leaving
 
-    def _is_strange(self, removal: Removal, one: Observed) -> bool:
+    def _is_strange(self, removal: Removal, observed: Observed) -> bool:
         """Whether nobody declared it and nobody agreed to its end: not with `delete-all`, nor with `prune: all` of its kind."""
         removed = self.desired.removed.get(removal.address)
         agreed = removal.binding is None or (removed is not None and removed.action == "delete-all")
-        pruned = self.desired.prune.get(one.kind) == "all" and one.kind not in self.desired.protect
-        return not agreed and not pruned and (one.kind, one.id) not in self.leaving
+        pruned = self.desired.prune.get(observed.kind) == "all" and observed.kind not in self.desired.protect
+        return not agreed and not pruned and (observed.kind, observed.id) not in self.leaving
 
     def _unread(self, removal: Removal) -> str | None:
         """The objects in it that were not read completely; None where all were."""
@@ -208,10 +208,10 @@ class _Check:
         inside = removal.kind.inside
         if inside is None or not inside.cascade or removal.observed is None or removal.covered_by is not None:
             return None
-        stands = removal.observed.values.get(inside.name)
-        for draft in self.waiting.get((removal.kind.name, stands), ()):
-            stood = draft.observed.values.get(inside.name) if draft.observed is not None else None
-            if stands != stood:
+        parent = removal.observed.values.get(inside.name)
+        for draft in self.waiting.get((removal.kind.name, parent), ()):
+            parent_today = draft.observed.values.get(inside.name) if draft.observed is not None else None
+            if parent != parent_today:
                 return draft.blocked
         return None
 
@@ -225,9 +225,9 @@ class _Check:
         scope = removal.observed.within.get(kind.within, "")
         outer = self.actual.find(kind.within, scope)
         if outer is not None and outer.values.get(needed.field) == needed.value:
-            told = "true" if needed.value is True else str(needed.value)
+            value = "true" if needed.value is True else str(needed.value)
             way = f"turn {needed.field} of {container} off in an earlier run"
-            return Blocked(removal.address, f"is in use: {needed.field} of {container} is {told}", way, id="RC-in-use")
+            return Blocked(removal.address, f"is in use: {needed.field} of {container} is {value}", way, id="RC-in-use")
         left = len(self.contents.within(kind.name, kind.within, scope)) - self.going[_beside(removal)]
         if left <= 0 and removal.address not in self.desired.removed:
             line = f"{{address: {removal.address}, action: delete}}"

@@ -13,7 +13,7 @@ from typing import Final
 from reconciler.model import BrokenUrl, Declared, ExpectedValue, Observed, Severity, Violation, waiting
 from reconciler.plan.decisions import Draft
 from reconciler.plan.derived import Derivation, derivations
-from reconciler.plan.warnings.broken_urls import broken
+from reconciler.plan.warnings.broken_urls import broken_urls
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import Kind
 from reconciler.resource.kind import URL
@@ -24,13 +24,13 @@ CORRECT: Final = "correct expect, or change the path or the name that the URL is
 
 def expectations(world: World, decisions: Decisions) -> Decisions:
     """Block each resource of this run for which the service would derive another value than the YAML expects."""
-    mine, gone = decisions.of_this_run()
-    asserting = [draft for draft in mine.values() if draft.declared.expected and draft.active]
+    run_drafts, run_removals = decisions.of_this_run()
+    asserting = [draft for draft in run_drafts.values() if draft.declared.expected and draft.active]
     if not asserting:
         return decisions
     drafts = dict(decisions.drafts)
-    derived = derivations(world.kinds, world.actual, decisions.matches.ids, drafts, mine, gone)
-    urls = _Urls(broken(world.kinds, world.actual, mine, gone))
+    derived = derivations(world.kinds, world.actual, decisions.matches.ids, drafts, run_drafts, run_removals)
+    urls = _Urls(broken_urls(world.kinds, world.actual, run_drafts, run_removals))
     for draft in asserting:
         for name, expected in draft.declared.expected.items():
             blocked = _url(draft, expected, urls) if name == URL else _field(draft, name, expected, derived.get(draft.address))

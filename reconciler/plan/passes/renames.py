@@ -34,8 +34,8 @@ def probable_renames(world: World, decisions: Decisions) -> Decisions:
     blocked: list[Draft | Removal] = []
     same: dict[Address, str] = {}
     while pairs := _pairs(vanished, fresh, same):
-        for gone, come in pairs:
-            old, new = vanished.pop(gone), fresh.pop(come)
+        for removal, draft in pairs:
+            old, new = vanished.pop(removal), fresh.pop(draft)
             same[new.address] = old.id
             name = title(old.observed) if old.observed is not None else old.id
             blocked += _blocked(
@@ -189,10 +189,12 @@ def _mistyped(desired: Desired, vanished: Mapping[Address, Removal], fresh: Mapp
     return pairs
 
 
-def _vanished(desired: Desired, one: Removal) -> bool:
+def _vanished(desired: Desired, removal: Removal) -> bool:
     """Whether its line is gone without a word, while the object and what it stands within are still there."""
-    there = one.observed is not None and one.observed.deleted_at is None
-    return there and one.binding is not None and one.address not in desired.removed and one.address.container in desired.resources
+    there = removal.observed is not None and removal.observed.deleted_at is None
+    return (
+        there and removal.binding is not None and removal.address not in desired.removed and removal.address.container in desired.resources
+    )
 
 
 def _was(old: Removal, name: str) -> Any:

@@ -113,9 +113,9 @@ def _last(
     return Rearrangement(kind, kind.reshapes, container, leaving[keeper.id], keeper.id, addresses, top, settled)
 
 
-def where(one: Observed | None, kind: Kind) -> Any:
+def where(observed: Observed | None, kind: Kind) -> Any:
     """The id of the node in which an object is; None at the top of its container."""
-    return one.values.get(kind.inside.name) if one is not None and kind.inside is not None else None
+    return observed.values.get(kind.inside.name) if observed is not None and kind.inside is not None else None
 
 
 def second_run(world: World, decisions: Decisions) -> Decisions:

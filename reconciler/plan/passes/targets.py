@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from reconciler.address import Address
 from reconciler.model import Blocked, waiting
-from reconciler.model.codec import unborn
+from reconciler.model.codec import unresolved_addresses
 from reconciler.plan.decisions import Draft, Keep, Removal
 from reconciler.plan.derived import pending_sources
 from reconciler.plan.drafts.declared import needed
@@ -172,4 +172,4 @@ def _used(draft: Draft, address: Address) -> set[Address]:
     """The needed addresses that this run's requests for the draft would really name."""
     if draft.is_new:
         return {address}
-    return set(unborn([difference.after for difference in draft.sendable]))
+    return set(unresolved_addresses([difference.after for difference in draft.sendable]))

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from reconciler.address import Address, bare
 from reconciler.dataclass import dataclass
-from reconciler.model import Actual, Binding, Observed, Stood
+from reconciler.model import Actual, Binding, Observed, SiblingPosition
 from reconciler.resource import Kind, Kinds
 
 
@@ -34,42 +34,44 @@ S = TypeVar("S", bound=Sibling)
 
 def standing(present: Sequence[S], parent: str) -> list[S]:
     """The siblings that stand below `parent` (an address, as places name it), in their order there."""
-    places = {one.address: index for one in present if (index := placed(one, parent)) is not None}
-    sorted_ones = iter(sorted((one for one in present if one.address in places), key=lambda one: places[one.address]))
-    base = [next(sorted_ones) if one.address in places else one for one in present]
+    places = {sibling.address: index for sibling in present if (index := placed(sibling, parent)) is not None}
+    sorted_ones = iter(sorted((sibling for sibling in present if sibling.address in places), key=lambda sibling: places[sibling.address]))
+    base = [next(sorted_ones) if sibling.address in places else sibling for sibling in present]
     shown: dict[str, list[S]] = defaultdict(list)
-    for one in base:
-        shown[one.kind.name].append(one)
+    for sibling in base:
+        shown[sibling.kind.name].append(sibling)
     for name, some in shown.items():
-        ranks = {one.address: one.observed.rank for one in some if one.observed is not None and one.observed.rank is not None}
+        ranks = {
+            sibling.address: sibling.observed.rank for sibling in some if sibling.observed is not None and sibling.observed.rank is not None
+        }
         if len(ranks) == len(some):
-            ranked = iter(sorted(some, key=lambda one: ranks[one.address]))
-            base = [next(ranked) if one.kind.name == name else one for one in base]
+            ranked = iter(sorted(some, key=lambda sibling: ranks[sibling.address]))
+            base = [next(ranked) if sibling.kind.name == name else sibling for sibling in base]
     return base
 
 
-def placed(one: Sibling, parent: str) -> int | None:
+def placed(sibling: Sibling, parent: str) -> int | None:
     """Its index below that parent when it was last placed there; None where it never was."""
-    place = one.binding.place if one.binding is not None else None
+    place = sibling.binding.place if sibling.binding is not None else None
     return place.index if place is not None and place.parent == parent else None
 
 
-def parent_of(one: Sibling, names: Mapping[str, Address]) -> Address | None:
+def parent_of(sibling: Sibling, names: Mapping[str, Address]) -> Address | None:
     """The address it stands below: the node it is in, else its fixed container; None where that is not managed. `names`: by id."""
-    inside = one.kind.inside
-    held = one.observed.values.get(inside.name) if one.observed is not None and inside is not None else None
-    return names.get(str(held)) if held else one.address.container
+    inside = sibling.kind.inside
+    held = sibling.observed.values.get(inside.name) if sibling.observed is not None and inside is not None else None
+    return names.get(str(held)) if held else sibling.address.container
 
 
 def lists(everyone: Iterable[S], names: Mapping[str, Address]) -> dict[Address, list[S]]:
     """What stands below each parent now, in order; only what is there and has an order."""
-    found: dict[Address, list[S]] = defaultdict(list)
-    for one in everyone:
-        if one.kind.ordered and one.observed is not None and one.observed.deleted_at is None:
-            parent = parent_of(one, names)
+    rows: dict[Address, list[S]] = defaultdict(list)
+    for sibling in everyone:
+        if sibling.kind.ordered and sibling.observed is not None and sibling.observed.deleted_at is None:
+            parent = parent_of(sibling, names)
             if parent is not None:
-                found[parent].append(one)
-    return {parent: standing(some, str(parent)) for parent, some in found.items()}
+                rows[parent].append(sibling)
+    return {parent: standing(some, str(parent)) for parent, some in rows.items()}
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Stranger:
 
 def strangers(kinds: Kinds, actual: Actual, names: Mapping[str, Address]) -> list[Stranger]:
     """Those that stand in managed containers. `names`: by id, of what is managed."""
-    found = []
+    unmanaged = []
     for kind in kinds.values():
         for observed in actual.objects.get(kind.name, {}).values():
             container = names.get(observed.within.get(kind.within or "", ""))
@@ -95,23 +97,23 @@ def strangers(kinds: Kinds, actual: Actual, names: Mapping[str, Address]) -> lis
                 and observed.deleted_at is None
                 and container is not None
             ):
-                found.append(Stranger(container.child(kind.name, bare(observed.id)), kind, observed))
-    return sorted(found, key=lambda stranger: (stranger.observed.rank or 0, stranger.address))
+                unmanaged.append(Stranger(container.child(kind.name, bare(observed.id)), kind, observed))
+    return sorted(unmanaged, key=lambda stranger: (stranger.observed.rank or 0, stranger.address))
 
 
-def woven(
+def rows_with_strangers(
     rows: Mapping[Address, Sequence[Sibling]], among: Sequence[Sibling], names: Mapping[str, Address]
 ) -> dict[Address, list[Sibling]]:
     """The rows with the strangers in them: behind the sibling of their kind that is shown before them, else before the first of it."""
-    found: dict[Address, list[Sibling]] = {parent: list(row) for parent, row in rows.items()}
+    result: dict[Address, list[Sibling]] = {parent: list(row) for parent, row in rows.items()}
     strange: dict[Address, list[Sibling]] = defaultdict(list)
     for sibling in among:
         if (parent := parent_of(sibling, names)) is not None:
             strange[parent].append(sibling)
-    return found | {parent: _with(found.get(parent, []), some) for parent, some in strange.items()}
+    return result | {parent: _row_with_strangers(result.get(parent, []), some) for parent, some in strange.items()}
 
 
-def _with(row: Sequence[Sibling], among: Sequence[Sibling]) -> list[Sibling]:
+def _row_with_strangers(row: Sequence[Sibling], among: Sequence[Sibling]) -> list[Sibling]:
     """One row with the strangers in it."""
     before: dict[int, list[Sibling]] = defaultdict(list)  # who comes before each place of the row
     for name in dict.fromkeys(sibling.kind.name for sibling in among):
@@ -125,16 +127,18 @@ def _with(row: Sequence[Sibling], among: Sequence[Sibling]) -> list[Sibling]:
     return [sibling for index in range(len(row) + 1) for sibling in (*before[index], *row[index : index + 1])]
 
 
-def _rank(one: Sibling) -> int | None:
-    return one.observed.rank if one.observed is not None else None
+def _rank(sibling: Sibling) -> int | None:
+    return sibling.observed.rank if sibling.observed is not None else None
 
 
-def stood(everyone: Iterable[Sibling], among: Sequence[Stranger], names: Mapping[str, Address]) -> dict[Address, Stood]:
+def current_positions(
+    everyone: Iterable[Sibling], among: Sequence[Stranger], names: Mapping[str, Address]
+) -> dict[Address, SiblingPosition]:
     """Where each of them stands now."""
-    found = {}
-    for parent, some in woven(lists(everyone, names), among, names).items():
+    positions = {}
+    for parent, some in rows_with_strangers(lists(everyone, names), among, names).items():
         previous: Address | None = None
         for index, sibling in enumerate(some):
-            found[sibling.address] = Stood(parent, index, previous)
+            positions[sibling.address] = SiblingPosition(parent, index, previous)
             previous = sibling.address
-    return found
+    return positions

@@ -26,8 +26,9 @@ class SiblingRow:
     `wanted`: the managed siblings that will stand there, in the order of the YAML. `current`: those that stand there before any move,
     the first arrivals at the end included. What happens, in sequence: `arrivals` come by a create, a join or a transfer; then `moves`; then
     `tail`, the newcomers at the end of the list, each by its own move or (an address) by its create or join. A transfer waits for no move
-    of the row: what moves may come along with it. `strayed`: those that a listing shows elsewhere than they were placed, each with whom it
-    was placed behind and whom it stands behind (of its kind).
+    of the row: what moves may come along with it.
+    `moved_outside`: those that a listing shows elsewhere than they were placed, each with the sibling it was placed after and the one it
+    is after now (of its kind).
     """
 
     parent: Address | None
@@ -36,11 +37,11 @@ class SiblingRow:
     arrivals: tuple[Address, ...]
     moves: tuple[SiblingMove[Address], ...]
     tail: tuple[SiblingMove[Address] | Address, ...] = ()
-    strayed: tuple[tuple[Address, Address | None, Address | None], ...] = ()
+    moved_outside: tuple[tuple[Address, Address | None, Address | None], ...] = ()
 
     def moving(self) -> tuple[SiblingMove[Address], ...]:
         """Every move of the row."""
-        return (*self.moves, *(one for one in self.tail if isinstance(one, SiblingMove)))
+        return (*self.moves, *(move for move in self.tail if isinstance(move, SiblingMove)))
 
     @cached_property
     def present(self) -> frozenset[Address]:
@@ -70,11 +71,11 @@ def arrange(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tup
             lists[(draft.declared.parent, draft.declared.section)].append(draft)
     members, rows, turns = frozenset(chosen), [], _turns(drafts)
     for (parent, _), siblings in lists.items():
-        mine = {draft.address for draft in siblings if draft.address in members}
-        if len(mine) == len(siblings):
-            rows.append(_row(parent, siblings, mine, turns))
-        elif mine:
-            rows.append(_partly(parent, siblings, mine, turns))
+        movable = {draft.address for draft in siblings if draft.address in members}
+        if len(movable) == len(siblings):
+            rows.append(_row(parent, siblings, movable, turns))
+        elif movable:
+            rows.append(_partly(parent, siblings, movable, turns))
     return tuple(rows)
 
 
@@ -102,45 +103,45 @@ def _turns(drafts: Mapping[Address, Draft]) -> dict[Address, int]:
     return turns
 
 
-def _partly(parent: Address | None, siblings: Sequence[Draft], mine: Collection[Address], turns: Mapping[Address, int]) -> SiblingRow:
+def _partly(parent: Address | None, siblings: Sequence[Draft], movable: Collection[Address], turns: Mapping[Address, int]) -> SiblingRow:
     """A row of which only some siblings are meant: each of those goes behind the one it follows in the YAML, if it is not there already.
 
     Where that would move one that is not meant (only some kinds can be named as neighbours), they stay, and newcomers go to the end.
     """
-    fixed = [draft for draft in siblings if draft.address not in mine and _is_there(draft)]
+    fixed = [draft for draft in siblings if draft.address not in movable and _is_there(draft)]
     there = {draft.address for draft in fixed}
     behind: dict[Address | None, list[Draft]] = defaultdict(list)
     previous: Address | None = None
     for draft in siblings:
         if draft.address in there:
             previous = draft.address
-        elif draft.address in mine and draft.active:
+        elif draft.address in movable and draft.active:
             behind[previous].append(draft)
     stands = standing(fixed, str(parent or ""))
     order = [*behind[None], *(draft for there_already in stands for draft in (there_already, *behind[there_already.address]))]
-    for forced in (frozenset[Address](), frozenset(mine)):
-        row = _row(parent, order, mine, turns, forced)
-        if {move.item for move in row.moving()} <= set(mine):
+    for forced in (frozenset[Address](), frozenset(movable)):
+        row = _row(parent, order, movable, turns, forced)
+        if {move.item for move in row.moving()} <= set(movable):
             return row
-    shown = [draft for draft in siblings if draft.active or draft.address not in mine]
+    shown = [draft for draft in siblings if draft.active or draft.address not in movable]
     stay = standing([draft for draft in shown if _is_there(draft)], str(parent or ""))
     staying = {draft.address for draft in stay}
-    return _row(parent, [*stay, *(draft for draft in shown if draft.address not in staying and draft.address in mine)], mine, turns)
+    return _row(parent, [*stay, *(draft for draft in shown if draft.address not in staying and draft.address in movable)], movable, turns)
 
 
 def _row(
     parent: Address | None,
     siblings: Sequence[Draft],
-    mine: Collection[Address],
+    movable: Collection[Address],
     turns: Mapping[Address, int],
     forced: Collection[Address] = frozenset(),
 ) -> SiblingRow:
-    """The row with the fewest moves. `mine`: those that this run may move; `forced`: those of them that it moves in any case.
+    """The row with the fewest moves. `movable`: those that this run may move; `forced`: those of them that it moves in any case.
 
     `turns`: the transfers in their sequence.
     """
     present: list[Draft] = []
-    landing: list[Draft] = []
+    arriving: list[Draft] = []
     must: list[Draft] = []
     for draft in siblings:
         if not draft.active:
@@ -148,41 +149,41 @@ def _row(
         if draft.is_restored:
             must.append(draft)
         elif draft.is_transferred and not _arrives(draft):
-            landing.append(draft)
+            arriving.append(draft)
         elif draft.id is not None and not _arrives(draft):
             present.append(draft)
-            if draft.address in forced or (draft.address in mine and _never_placed(draft)):
+            if draft.address in forced or (draft.address in movable and _never_placed(draft)):
                 must.append(draft)
         elif _by_move(draft):
             must.append(draft)
         else:
-            landing.append(draft)
+            arriving.append(draft)
     there = standing(present, str(parent or ""))
     wanted = tuple(draft.address for draft in siblings if draft.active)
     kinds = {draft.address: draft.kind for draft in siblings if draft.active}
     few = narrow_kinds(kinds.values())
     narrow = {address for address, kind in kinds.items() if kind.name in few}
     placing = {draft.address for draft in must}
-    tailing = {draft.address for draft in landing if not draft.is_transferred}
+    tailing = {draft.address for draft in arriving if not draft.is_transferred}
     split = _split(wanted, tailing, placing - narrow)
     if wanted and not split and wanted[0] in placing and not kinds[wanted[0]].moves_to_end:
         placing.discard(wanted[0])  # it stays, and the others are put behind it
         split = _split(wanted, tailing, placing - narrow)
     head, tail = wanted[:split], wanted[split:]
-    placing |= {draft.address for draft in landing if draft.address in forced} & {*head}
+    placing |= {draft.address for draft in arriving if draft.address in forced} & {*head}
     held = [address for address in head if address in narrow]
     if held and placing.issuperset(held):
         placing.discard(held[0])
     ahead = frozenset(head)
-    comes = _in_turn([draft.address for draft in landing if draft.address in ahead], turns)
+    comes = _in_turn([draft.address for draft in arriving if draft.address in ahead], turns)
     current = (*(draft.address for draft in there), *comes)
     sibling_moves = moves(current, head, must=[address for address in head if address in placing], narrow=narrow.__contains__)
     last = tuple(
         SiblingMove(address, after=wanted[index - 1] if index else None) if address in placing else address
         for index, address in enumerate(tail, start=split)
     )
-    strayed = _strayed(there, str(parent or "")) if sibling_moves else ()
-    return SiblingRow(parent, wanted, current, comes, tuple(sibling_moves), last, strayed)
+    moved_outside = _moved_outside(there, str(parent or "")) if sibling_moves else ()
+    return SiblingRow(parent, wanted, current, comes, tuple(sibling_moves), last, moved_outside)
 
 
 def _in_turn(comes: Sequence[Address], turns: Mapping[Address, int]) -> tuple[Address, ...]:
@@ -191,27 +192,27 @@ def _in_turn(comes: Sequence[Address], turns: Mapping[Address, int]) -> tuple[Ad
     return tuple(next(following) if address in turns else address for address in comes)
 
 
-def _split(wanted: Sequence[Address], landing: Collection[Address], placing: Collection[Address]) -> int:
+def _split(wanted: Sequence[Address], arriving: Collection[Address], placing: Collection[Address]) -> int:
     """Where the newcomers at the end of a list begin."""
     split = len(wanted)
-    while split and (wanted[split - 1] in landing or wanted[split - 1] in placing):
+    while split and (wanted[split - 1] in arriving or wanted[split - 1] in placing):
         split -= 1
     return split
 
 
-def _strayed(present: Sequence[Draft], parent: str) -> tuple[tuple[Address, Address | None, Address | None], ...]:
+def _moved_outside(present: Sequence[Draft], parent: str) -> tuple[tuple[Address, Address | None, Address | None], ...]:
     """The fewest siblings by which the order that a listing shows differs from the order they were last placed in, kind by kind."""
     alike: dict[str, list[Draft]] = defaultdict(list)
     for draft in present:
         if draft.observed is not None and draft.observed.rank is not None and placed(draft, parent) is not None:
             alike[draft.kind.name].append(draft)
-    found = []
+    moved = []
     for some in alike.values():
         now = [draft.address for draft in sorted(some, key=lambda draft: (draft.observed and draft.observed.rank) or 0)]
         then = [draft.address for draft in sorted(some, key=lambda draft: placed(draft, parent) or 0)]
         behind_now, behind_then = (dict(zip(row, (None, *row), strict=False)) for row in (now, then))
-        found += [(move.item, behind_then[move.item], behind_now[move.item]) for move in moves(now, then)]
-    return tuple(found)
+        moved += [(move.item, behind_then[move.item], behind_now[move.item]) for move in moves(now, then)]
+    return tuple(moved)
 
 
 def _never_placed(draft: Draft) -> bool:

@@ -120,9 +120,9 @@ class Simulation:
         id = self.ids[step.target] if isinstance(step.target, Address) else step.target
         assert id is not None
         if step.verb == "delete":
-            self.deleted(kind, id)
+            self.delete(kind, id)
         else:
-            self.wrote(step, kind, id, self.writes(step), substitute(step.body, self.ids))
+            self.write(step, kind, id, self.writes(step), substitute(step.body, self.ids))
 
     def _create(self, step: Step, kind: Kind) -> None:
         writes = self.writes(step)
@@ -147,7 +147,7 @@ class Simulation:
         observed = Observed(kind.name, id, {**blank, **values}, within, {"id": id})
         self.ids[address] = id
         flags = {flag: self._is_first(kind, flag, observed) for flag in self._flags[kind.name]}
-        self.made(replace(observed, flags=flags))
+        self.add_created(replace(observed, flags=flags))
 
     def _is_first(self, kind: Kind, flag: str, observed: Observed) -> bool:
         """Whether the service chooses what was just created, because nothing else is chosen."""
@@ -156,7 +156,7 @@ class Simulation:
 
     # -- what a request did ----------------------------------------------------------------------------------------------------------
 
-    def made(self, observed: Observed) -> None:
+    def add_created(self, observed: Observed) -> None:
         """A create, or a child that it brought."""
         self.born.add((observed.kind, observed.id))
         self._put(observed)
@@ -186,7 +186,7 @@ class Simulation:
         old = self.objects[kind][id]
         self._put(replace(old, values={**old.values, **values}))
 
-    def wrote(self, step: Step, kind: Kind, id: str, writes: Mapping[str, Any], body: Any = None) -> None:
+    def write(self, step: Step, kind: Kind, id: str, writes: Mapping[str, Any], body: Any = None) -> None:
         """A request on an object that exists; `writes` and `body` with ids."""
         if step.verb == "transfer" and kind.transferable is not None:
             self._transferred(kind, id, writes[kind.transferable.name])
@@ -213,20 +213,20 @@ class Simulation:
         self._put(replace(observed, within={**observed.within, str(kind.within): container}, values=values))
         self.place(kind, id)
 
-    def deleted(self, kind: Kind, id: str) -> list[Observed]:
+    def delete(self, kind: Kind, id: str) -> list[Observed]:
         """A delete with all that goes along, which is returned. What else the object contained is at the root then.
 
         The last of its kind takes along nothing that the service rearranges then.
         """
-        gone: dict[Key, Observed] = {}
+        removed: dict[Key, Observed] = {}
         stays = self.alone(kind, id)
         ahead = [(kind, id)]
         while ahead:
             outer, at = ahead.pop()
             observed = self.objects[outer.name].get(at)
-            if observed is None or (outer.name, at) in gone:
+            if observed is None or (outer.name, at) in removed:
                 continue
-            gone[outer.name, at] = observed
+            removed[outer.name, at] = observed
             for other in self._holds[outer.name]:
                 for inner in [*self.inside(other.name, outer.name, at)]:
                     if (outer.name, at) in deleted_with(other, inner) and not (outer is kind and other.name in stays):
@@ -234,12 +234,12 @@ class Simulation:
                     elif inner.deleted_at is None:
                         self.learned(other.name, inner.id, {field.name: None for field in containers(other) if field.to == outer.name})
                         self.place(other, inner.id)
-        for key, observed in gone.items():
+        for key, observed in removed.items():
             self._drop(key, observed)
-        self.removed |= {id, *(inner for _, inner in gone)}
-        for observed in gone.values():
+        self.removed |= {id, *(inner for _, inner in removed)}
+        for observed in removed.values():
             self._hand_over(observed)
-        return [*gone.values()]
+        return [*removed.values()]
 
     def choose(self, kind: Kind, id: str, field: Field, child: Any) -> None:
         """A parent chooses one of its children."""
@@ -283,14 +283,14 @@ class Simulation:
         observed = self.objects[kind][id]
         self._put(replace(observed, flags={**observed.flags, flag: value}))
 
-    def _hand_over(self, gone: Observed) -> None:
+    def _hand_over(self, removed: Observed) -> None:
         """Where the chosen child goes, the service chooses the first that remains."""
-        kind = self.kinds[gone.kind]
+        kind = self.kinds[removed.kind]
         for flag in self._flags[kind.name]:
-            chooser = self._index.chooser(kind, flag, gone) if gone.flags.get(flag) else None
+            chooser = self._index.chooser(kind, flag, removed) if removed.flags.get(flag) else None
             if chooser is None or self._index.count(chooser) or self.find(*chooser[1:3]) is None:
                 continue
-            siblings = iter(self.order.rows[row_of(kind, gone)])
+            siblings = iter(self.order.rows[row_of(kind, removed)])
             others = (other.id for other in self.inside(kind.name, *chooser[1:3]) if self._index.chooser(kind, flag, other) == chooser)
             heir = next(siblings, None) or next(others, None)
             if heir is not None:

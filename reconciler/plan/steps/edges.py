@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reconciler.address import Address
 from reconciler.model import Observed
-from reconciler.model.codec import ids_in, unborn
+from reconciler.model.codec import ids_in, unresolved_addresses
 from reconciler.plan.decisions import Draft, Removal, Transfer
 from reconciler.plan.derived import Derivation, Level, level
 from reconciler.plan.steps.graph import Acyclic, Cycle
@@ -20,303 +20,307 @@ from reconciler.plan.steps.transfers import before_transfer, leave_first
 from reconciler.resource import UNSET, Field, FieldRole, Kind
 
 
-def connect(whole: Sketches, derived: Mapping[Address, Derivation]) -> None:
+def connect(sketches: Sketches, derived: Mapping[Address, Derivation]) -> None:
     """Add every edge. `derived`: what created objects get by themselves."""
-    for index, sketch in enumerate(whole.sketches):
+    for index, sketch in enumerate(sketches.all):
         if isinstance(sketch.draft, Draft):
-            _needs(whole, index, sketch, sketch.draft)
-    _containers_move_first(whole)
-    _one_way_last(whole)
-    _first_gathers(whole)
-    _unique_values(whole)
-    _deletes_last(whole)
-    others = _creates_before_deletes(whole, {address for derivation in derived.values() for address in derivation.after})
-    _derived_after(whole, derived)
-    leave_first(whole)
+            _needs(sketches, index, sketch, sketch.draft)
+    _containers_move_first(sketches)
+    _one_way_last(sketches)
+    _first_gathers(sketches)
+    _unique_values(sketches)
+    _deletes_last(sketches)
+    others = _creates_before_deletes(sketches, {address for derivation in derived.values() for address in derivation.after})
+    _derived_after(sketches, derived)
+    leave_first(sketches)
     try:
-        waits = Acyclic(*_graph(whole))
+        waits = Acyclic(*_graph(sketches))
     except Cycle:
         return  # the plan is refused for that
-    _follow_leaders(whole, others, waits)
-    _derived_after_deletes(whole, derived, waits)
-    _settle_values(whole, waits)
-    _copies_last(whole, waits)
-    _chosen_first(whole, waits)
-    _named_first(whole, waits)
+    _follow_leaders(sketches, others, waits)
+    _derived_after_deletes(sketches, derived, waits)
+    _settle_values(sketches, waits)
+    _copies_last(sketches, waits)
+    _chosen_first(sketches, waits)
+    _named_first(sketches, waits)
 
 
-def _graph(whole: Sketches) -> tuple[dict[int, set[int]], dict[int, tuple[int, int]]]:
+def _graph(sketches: Sketches) -> tuple[dict[int, set[int]], dict[int, tuple[int, int]]]:
     """What each sketch waits for by now, and an order that most of what is still to come agrees with: what is made is finished at once."""
-    waits = {index: sketch.needs | sketch.after for index, sketch in enumerate(whole.sketches)}
-    return waits, {index: (whole.makers.get(sketch.draft.address, index), index) for index, sketch in enumerate(whole.sketches)}
+    waits = {index: sketch.needs | sketch.after for index, sketch in enumerate(sketches.all)}
+    return waits, {index: (sketches.makers.get(sketch.draft.address, index), index) for index, sketch in enumerate(sketches.all)}
 
 
-def _needs(whole: Sketches, index: int, sketch: StepSketch, draft: Draft) -> None:
+def _needs(sketches: Sketches, index: int, sketch: StepSketch, draft: Draft) -> None:
     needed: set[Address] = {part for part in sketch.path if isinstance(part, Address)}
-    needed.update(unborn(sketch.body), unborn(sketch.writes), unborn([draft.declared.values.get(name) for name in sketch.writes]))
+    needed.update(
+        unresolved_addresses(sketch.body),
+        unresolved_addresses(sketch.writes),
+        unresolved_addresses([draft.declared.values.get(name) for name in sketch.writes]),
+    )
     seed = draft.kind.seed
     if seed is not None and sketch.verb.copies == seed.name:
-        needed |= set(unborn(draft.declared.values.get(seed.name)))
-    if index not in (whole.makers.get(draft.address), whole.transfers.get(draft.address)):
+        needed |= set(unresolved_addresses(draft.declared.values.get(seed.name)))
+    if index not in (sketches.makers.get(draft.address), sketches.transfers.get(draft.address)):
         needed.add(draft.address)
-    if index == whole.transfers.get(draft.address):
-        sketch.needs |= set(before_transfer(whole, draft))
+    if index == sketches.transfers.get(draft.address):
+        sketch.needs |= set(before_transfer(sketches, draft))
         return
-    sketch.needs |= {whole.makers[address] for address in needed if address in whole.makers and whole.makers[address] != index}
+    sketch.needs |= {sketches.makers[address] for address in needed if address in sketches.makers and sketches.makers[address] != index}
 
 
-def _containers_move_first(whole: Sketches) -> None:
+def _containers_move_first(sketches: Sketches) -> None:
     """A move into something waits until that has left what moves, however deep: nothing can be moved into itself."""
-    for address, index in whole.movers.items():
-        parent = whole.drafts[address].declared.parent
-        while parent is not None and parent not in whole.movers:
-            parent = whole.drafts[parent].declared.parent if parent in whole.drafts else None
-        if parent is not None and whole.sketches[index].writes:
-            whole.sketches[index].after.add(whole.movers[parent])
+    for address, index in sketches.movers.items():
+        parent = sketches.drafts[address].declared.parent
+        while parent is not None and parent not in sketches.movers:
+            parent = sketches.drafts[parent].declared.parent if parent in sketches.drafts else None
+        if parent is not None and sketches.all[index].writes:
+            sketches.all[index].after.add(sketches.movers[parent])
 
 
-def _one_way_last(whole: Sketches) -> None:
+def _one_way_last(sketches: Sketches) -> None:
     last: dict[Address, list[int]] = defaultdict(list)
-    for index, sketch in enumerate(whole.sketches):
+    for index, sketch in enumerate(sketches.all):
         if isinstance(sketch.draft, Draft) and any(sketch.draft.kind.fields[name].one_way for name in sketch.writes):
             last[sketch.draft.address].append(index)
-    for address, steps in whole.of.items() if last else ():
-        for outer in (address, *address.containers) if address in whole.drafts else ():
+    for address, steps in sketches.of.items() if last else ():
+        for outer in (address, *address.containers) if address in sketches.drafts else ():
             for index in last.get(outer, ()):
-                whole.sketches[index].after |= set(steps) - {index}
+                sketches.all[index].after |= set(steps) - {index}
 
 
-def _first_gathers(whole: Sketches) -> None:
+def _first_gathers(sketches: Sketches) -> None:
     """What gathers objects when it comes first is created before its siblings."""
-    for address, index in whole.makers.items():
-        draft = whole.drafts[address]
+    for address, index in sketches.makers.items():
+        draft = sketches.drafts[address]
         if draft.is_new:
-            whole.sketches[index].needs |= {whole.makers[other] for other in draft.behind if whole.makers.get(other, index) != index}
+            sketches.all[index].needs |= {sketches.makers[other] for other in draft.behind if sketches.makers.get(other, index) != index}
 
 
-def _unique_values(whole: Sketches) -> None:
+def _unique_values(sketches: Sketches) -> None:
     """Free a value before another takes it."""
-    writers = _unique_writers(whole)
+    writers = _unique_writers(sketches)
     if not writers:
         return
     holders: dict[Level, list[Draft | Removal]] = defaultdict(list)
-    everyone: list[Draft | Removal] = [*whole.drafts.values(), *whole.removals.values()]
+    everyone: list[Draft | Removal] = [*sketches.drafts.values(), *sketches.removals.values()]
     for holder in everyone:
         if holder.observed is not None:
             holders[level(holder, now=True)].append(holder)
     for (where, name), indices in writers.items():
-        _free_first(whole, holders.get(where, []), name, indices)
+        _free_first(sketches, holders.get(where, []), name, indices)
 
 
-def _unique_writers(whole: Sketches) -> dict[tuple[Level, str], list[int]]:
+def _unique_writers(sketches: Sketches) -> dict[tuple[Level, str], list[int]]:
     """The steps that write a unique value, by where it must be unique."""
     writers: dict[tuple[Level, str], list[int]] = defaultdict(list)
-    for index, sketch in enumerate(whole.sketches):
+    for index, sketch in enumerate(sketches.all):
         for name in sketch.writes:
             if isinstance(sketch.draft, Draft) and sketch.draft.kind.fields[name].unique:
                 writers[(level(sketch.draft, now=False), name)].append(index)
     return writers
 
 
-def _settle_values(whole: Sketches, waits: Acyclic) -> None:
+def _settle_values(sketches: Sketches, waits: Acyclic) -> None:
     """Let no create's own choice of a value come between: each waits for the values written before it, where that makes no circle."""
     creates: dict[Level, list[int]] = defaultdict(list)
-    for address, index in whole.makers.items():
-        if whole.drafts[address].is_new:
-            creates[level(whole.drafts[address], now=False)].append(index)
-    for (where, _), indices in _unique_writers(whole).items():
+    for address, index in sketches.makers.items():
+        if sketches.drafts[address].is_new:
+            creates[level(sketches.drafts[address], now=False)].append(index)
+    for (where, _), indices in _unique_writers(sketches).items():
         by_maker: dict[int, list[int]] = defaultdict(list)
         for index in indices:
-            if _is_born(whole, index):
-                by_maker[whole.makers[whole.sketches[index].draft.address]].append(index)
-        written = [index for index in indices if not _is_born(whole, index)]
+            if _is_born(sketches, index):
+                by_maker[sketches.makers[sketches.all[index].draft.address]].append(index)
+        written = [index for index in indices if not _is_born(sketches, index)]
         for maker in sorted(set(creates.get(where, []))):
-            whole.sketches[maker].after |= {index for index in written if waits.add(maker, index)}
+            sketches.all[maker].after |= {index for index in written if waits.add(maker, index)}
             written = by_maker.get(maker) or (written if len(written) < 2 else [maker])  # whoever waits for it waits for all of them
 
 
-def _copies_last(whole: Sketches, waits: Acyclic) -> None:
+def _copies_last(sketches: Sketches, waits: Acyclic) -> None:
     """A copy waits until its source is as declared, where that makes no circle: what is not said of it is as it was in its source."""
-    by_id = {draft.id: address for address, draft in whole.drafts.items() if draft.id is not None}
-    for index, sketch in enumerate(whole.sketches):
+    by_id = {draft.id: address for address, draft in sketches.drafts.items() if draft.id is not None}
+    for index, sketch in enumerate(sketches.all):
         if sketch.source is None:
             continue
         source = sketch.source if isinstance(sketch.source, Address) else by_id.get(sketch.source)
         if source is not None:
-            sketch.after |= {step for step in whole.of.get(source, ()) if waits.add(index, step)}
+            sketch.after |= {step for step in sketches.of.get(source, ()) if waits.add(index, step)}
 
 
-def _chosen_first(whole: Sketches, waits: Acyclic) -> None:
+def _chosen_first(sketches: Sketches, waits: Acyclic) -> None:
     """Where nothing says which child is chosen, the service takes the one that is made first: let that be the first that is declared."""
     among: dict[tuple[Address, str], list[Draft]] = defaultdict(list)
-    for draft in whole.drafts.values():
-        parent = _chooser(whole, draft)
+    for draft in sketches.drafts.values():
+        parent = _chooser(sketches, draft)
         if parent is not None:
             among[parent.address, draft.kind.name].append(draft)
     for (address, name), children in among.items():
-        parent = whole.drafts[address]
-        told = any(parent.wants.get(field.name, UNSET) is not UNSET for field in _choices(parent.kind, name))
-        if told or any(one.observed is not None for one in children):
+        parent = sketches.drafts[address]
+        is_declared = any(parent.wants.get(field.name, UNSET) is not UNSET for field in _choices(parent.kind, name))
+        if is_declared or any(child.observed is not None for child in children):
             continue
-        made = [whole.makers[child.address] for child in children if child.is_new and child.address in whole.makers]
-        for index in made[1:]:
-            if waits.add(index, made[0]):
-                whole.sketches[index].after.add(made[0])
+        creates = [sketches.makers[child.address] for child in children if child.is_new and child.address in sketches.makers]
+        for index in creates[1:]:
+            if waits.add(index, creates[0]):
+                sketches.all[index].after.add(creates[0])
 
 
-def _named_first(whole: Sketches, waits: Acyclic) -> None:
+def _named_first(sketches: Sketches, waits: Acyclic) -> None:
     """Let a copy have its natural key before anything refers to it, where that makes no circle: without a state, only that tells which
     copy it is, and what refers to it could not be recognized either."""
     naming: dict[int, list[int]] = {}
-    for address, maker in whole.makers.items():
-        draft = whole.drafts[address]
-        if draft.is_new and whole.sketches[maker].source is not None:
+    for address, maker in sketches.makers.items():
+        draft = sketches.drafts[address]
+        if draft.is_new and sketches.all[maker].source is not None:
             keys = {field.name for field in draft.kind.keys if not field.container}
-            naming[maker] = [step for step in whole.of.get(address, ()) if step != maker and keys & whole.sketches[step].writes.keys()]
-    for index, sketch in enumerate(whole.sketches):
+            naming[maker] = [step for step in sketches.of.get(address, ()) if step != maker and keys & sketches.all[step].writes.keys()]
+    for index, sketch in enumerate(sketches.all):
         for maker in sketch.needs & naming.keys():
-            if sketch.draft.address != whole.sketches[maker].draft.address:
+            if sketch.draft.address != sketches.all[maker].draft.address:
                 sketch.after |= {step for step in naming[maker] if waits.add(index, step)}
 
 
-def _chooser(whole: Sketches, draft: Draft) -> Draft | None:
+def _chooser(sketches: Sketches, draft: Draft) -> Draft | None:
     """What chooses among this one and its like."""
     addresses = (draft.declared.parent, draft.address.container)
-    outer = [(whole.drafts[at].kind.name, whole.drafts[at]) for at in addresses if at is not None and at in whole.drafts]
-    found = (whole.kinds.chooser(draft.kind.name, flag, outer) for flag in whole.kinds.flags(draft.kind.name))
-    return next((chooser[0] for chooser in found if chooser is not None), None)
+    outer = [(sketches.drafts[at].kind.name, sketches.drafts[at]) for at in addresses if at is not None and at in sketches.drafts]
+    choosers = (sketches.kinds.chooser(draft.kind.name, flag, outer) for flag in sketches.kinds.flags(draft.kind.name))
+    return next((chooser[0] for chooser in choosers if chooser is not None), None)
 
 
 def _choices(kind: Kind, of: str) -> list[Field]:
     return [field for field in kind.fields.values() if field.role is FieldRole.CHOICE and field.to == of]
 
 
-def _is_born(whole: Sketches, index: int) -> bool:
-    draft = whole.sketches[index].draft
+def _is_born(sketches: Sketches, index: int) -> bool:
+    draft = sketches.all[index].draft
     return isinstance(draft, Draft) and draft.is_new
 
 
-def _free_first(whole: Sketches, everyone: Sequence[Draft | Removal], name: str, indices: Sequence[int]) -> None:
+def _free_first(sketches: Sketches, everyone: Sequence[Draft | Removal], name: str, indices: Sequence[int]) -> None:
     holders: dict[str, Draft | Removal] = {}
     for other in everyone:
         if other.observed is not None:
             holders[repr(other.observed.values.get(name))] = other
     freeing: dict[int, int] = {}
-    by_address = {whole.sketches[index].draft.address: index for index in indices}
+    by_address = {sketches.all[index].draft.address: index for index in indices}
     for index in indices:
-        holder = holders.get(repr(whole.sketches[index].writes[name]))
-        if holder is None or holder.address == whole.sketches[index].draft.address:
+        holder = holders.get(repr(sketches.all[index].writes[name]))
+        if holder is None or holder.address == sketches.all[index].draft.address:
             continue
         if isinstance(holder, Removal):
-            freed = whole.deletes.get(holder.covered_by or holder.address)
+            freed = sketches.deletes.get(holder.covered_by or holder.address)
         else:
             freed = by_address.get(holder.address)
         if freed is not None:
             freeing[index] = freed
-    aside = {index: _step_aside(whole, index, name) for index in _rings(freeing)}
+    aside = {index: _step_aside(sketches, index, name) for index in _rings(freeing)}
     for index, freed in freeing.items():
-        whole.sketches[index].needs.add(aside.get(freed, freed))
+        sketches.all[index].needs.add(aside.get(freed, freed))
 
 
-def _step_aside(whole: Sketches, index: int, name: str) -> int:
+def _step_aside(sketches: Sketches, index: int, name: str) -> int:
     """Give the object a value nobody holds, so that a ring of values can turn; returns the number of that sketch."""
-    sketch = whole.sketches[index]
+    sketch = sketches.all[index]
     assert isinstance(sketch.draft, Draft)
     draft = sketch.draft
     aside = f"{str(sketch.writes[name])[:90]}-aside"
     body = body_of(draft.kind, {name: aside})
-    new = whole.add(StepSketch(draft, sketch.verb, sketch.path, body, {name: aside}, target=sketch.target))
+    new = sketches.add(StepSketch(draft, sketch.verb, sketch.path, body, {name: aside}, target=sketch.target))
     sketch.needs.add(new)
     return new
 
 
-def _derived_after(whole: Sketches, derived: Mapping[Address, Derivation]) -> None:
+def _derived_after(sketches: Sketches, derived: Mapping[Address, Derivation]) -> None:
     """A create from which a value is derived needs what sets its source, and the siblings that get the same value before it.
 
     A source that failed to change must not make the derived value wrong for ever.
     """
     for address, derivation in derived.items():
-        maker = whole.makers.get(address)
+        maker = sketches.makers.get(address)
         if maker is None:
             continue
-        needs = {whole.makers[other] for other in derivation.behind if other in whole.makers}
+        needs = {sketches.makers[other] for other in derivation.behind if other in sketches.makers}
         needs |= {
             index
             for other in derivation.behind
-            for index in whole.of.get(other, ())
-            if derivation.field.name in whole.sketches[index].writes
+            for index in sketches.of.get(other, ())
+            if derivation.field.name in sketches.all[index].writes
         }
         if derivation.shown and derivation.source is not None:
-            needs |= {index for index in whole.of.get(derivation.source, ()) if derivation.derived.field in whole.sketches[index].writes}
-        whole.sketches[maker].needs |= needs - {maker}
+            needs |= {index for index in sketches.of.get(derivation.source, ()) if derivation.derived.field in sketches.all[index].writes}
+        sketches.all[maker].needs |= needs - {maker}
 
 
-def _derived_after_deletes(whole: Sketches, derived: Mapping[Address, Derivation], waits: Acyclic) -> None:
+def _derived_after_deletes(sketches: Sketches, derived: Mapping[Address, Derivation], waits: Acyclic) -> None:
     """A create needs the deletes that free what is derived for it, where that makes no circle."""
     for address, derivation in derived.items():
-        maker = whole.makers.get(address)
-        deletes = {whole.deletes[other] for other in derivation.after if other in whole.deletes}
+        maker = sketches.makers.get(address)
+        deletes = {sketches.deletes[other] for other in derivation.after if other in sketches.deletes}
         if maker is not None:
-            whole.sketches[maker].needs |= {index for index in sorted(deletes) if waits.add(maker, index)}
+            sketches.all[maker].needs |= {index for index in sorted(deletes) if waits.add(maker, index)}
 
 
-def _deletes_last(whole: Sketches) -> None:
+def _deletes_last(sketches: Sketches) -> None:
     """A delete waits for what stops referring to it, and for the deletes in it."""
-    if not whole.deletes:
+    if not sketches.deletes:
         return
     mentions: dict[str, set[int]] = defaultdict(set)
-    for index, sketch in enumerate(whole.sketches):
+    for index, sketch in enumerate(sketches.all):
         if not isinstance(sketch.draft, Draft):
             continue
         for difference in sketch.draft.sendable:
             if difference.field.name in sketch.writes:
                 for text in ids_in(difference.before) if difference.before is not UNSET else ():
                     mentions[text].add(index)
-        if isinstance(sketch.draft.intent, Transfer) and sketch.verb.name == "transfer" and sketch.draft.intent.left is not None:
-            mentions[sketch.draft.intent.left].add(index)
+        if isinstance(sketch.draft.purpose, Transfer) and sketch.verb.name == "transfer" and sketch.draft.purpose.left is not None:
+            mentions[sketch.draft.purpose.left].add(index)
     inside: dict[tuple[str, str], set[int]] = defaultdict(set)
-    for address, index in whole.deletes.items():
-        for outer in _stands_in(whole.removals[address].kind, whole.removals[address].observed):
+    for address, index in sketches.deletes.items():
+        for outer in _stands_in(sketches.removals[address].kind, sketches.removals[address].observed):
             inside[outer].add(index)
-    for address, index in whole.deletes.items():
-        removal = whole.removals[address]
+    for address, index in sketches.deletes.items():
+        removal = sketches.removals[address]
         waits = set(mentions.get(removal.id, ())) | inside[removal.kind.name, removal.id]
-        waits |= {whole.deletes[other] for other in removal.behind if other in whole.deletes}
-        if removal.replaces is not None and removal.replaces in whole.makers:
-            waits.add(whole.makers[removal.replaces])
-        whole.sketches[index].needs |= waits
+        waits |= {sketches.deletes[other] for other in removal.behind if other in sketches.deletes}
+        if removal.replaces is not None and removal.replaces in sketches.makers:
+            waits.add(sketches.makers[removal.replaces])
+        sketches.all[index].needs |= waits
 
 
-def _creates_before_deletes(whole: Sketches, first: Collection[Address]) -> list[tuple[int, int, frozenset[int]]]:
+def _creates_before_deletes(sketches: Sketches, first: Collection[Address]) -> list[tuple[int, int, frozenset[int]]]:
     """The last one must not go before new siblings are there: of the deletes beside creates, one waits for all of these.
 
     Returns the other deletes, each with that one and with the creates: it is enough that they wait for it. `first`: what is deleted before
     new siblings, others being left.
     """
-    if not whole.deletes:
+    if not sketches.deletes:
         return []
     created: dict[tuple[str, Address | None], set[int]] = defaultdict(set)
-    for address, maker in whole.makers.items():
-        if whole.drafts[address].is_new:
-            created[whole.drafts[address].kind.name, address.container].add(maker)
+    for address, maker in sketches.makers.items():
+        if sketches.drafts[address].is_new:
+            created[sketches.drafts[address].kind.name, address.container].add(maker)
     deleted: dict[tuple[str, Address | None], list[int]] = defaultdict(list)
-    for address, index in whole.deletes.items():
-        if address not in first and (whole.removals[address].kind.name, address.container) in created:
-            deleted[whole.removals[address].kind.name, address.container].append(index)
+    for address, index in sketches.deletes.items():
+        if address not in first and (sketches.removals[address].kind.name, address.container) in created:
+            deleted[sketches.removals[address].kind.name, address.container].append(index)
     others: list[tuple[int, int, frozenset[int]]] = []
     for beside, indices in deleted.items():
-        gone = set(indices)
-        leader = min(indices, key=lambda index: (not gone.isdisjoint(whole.sketches[index].needs), index))
+        competing = set(indices)
+        leader = min(indices, key=lambda index: (not competing.isdisjoint(sketches.all[index].needs), index))
         creates = frozenset(created[beside])
-        whole.sketches[leader].needs |= creates
+        sketches.all[leader].needs |= creates
         others += [(index, leader, creates) for index in indices if index != leader]
     return others
 
 
-def _follow_leaders(whole: Sketches, others: Collection[tuple[int, int, frozenset[int]]], waits: Acyclic) -> None:
+def _follow_leaders(sketches: Sketches, others: Collection[tuple[int, int, frozenset[int]]], waits: Acyclic) -> None:
     """Let each delete wait for the one that waits for the creates; where that makes a circle, for the creates themselves."""
     for index, leader, creates in others:
-        whole.sketches[index].needs |= {leader} if waits.add(index, leader) else {maker for maker in creates if waits.add(index, maker)}
+        sketches.all[index].needs |= {leader} if waits.add(index, leader) else {maker for maker in creates if waits.add(index, maker)}
 
 
 def _stands_in(kind: Kind, observed: Observed | None) -> Iterator[tuple[str, str]]:

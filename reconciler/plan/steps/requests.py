@@ -12,7 +12,7 @@ from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.dataclass import dataclass
-from reconciler.model import Before, Stood
+from reconciler.model import Before, SiblingPosition
 from reconciler.plan.decisions import Draft, Removal, Transfer
 from reconciler.plan.drafts.diff import FieldDifference
 from reconciler.plan.siblings.moves import SiblingMove
@@ -45,7 +45,7 @@ class Sketches:
 
     `brought`: by a resource that is created and a kind, the child of it that its create makes. `makers`: address to the create, restore or
     transfer that later steps need. `transfers`: to the transfer of its own. `of`: address to all its sketches. `arrivals`: to the join or
-    leave that changes its container. `movers`: to its move. `deletes`: to its delete. Numbers are places in `sketches`.
+    leave that changes its container. `movers`: to its move. `deletes`: to its delete. Numbers are places in `all`.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class Sketches:
         rows: Sequence[SiblingRow],
         removals: Mapping[Address, Removal],
         ids: Mapping[Address, str],
-        stood: Mapping[Address, Stood],
+        positions: Mapping[Address, SiblingPosition],
     ) -> None:
-        self.kinds, self.drafts, self.rows, self.removals, self.ids, self.stood = kinds, drafts, rows, removals, ids, stood
+        self.kinds, self.drafts, self.rows, self.removals, self.ids, self.positions = kinds, drafts, rows, removals, ids, positions
         self.brought = {
             (draft.created_with, draft.kind.name): address for address, draft in reversed([*drafts.items()]) if draft.created_with
         }
-        self.sketches: list[StepSketch] = []
+        self.all: list[StepSketch] = []
         self.makers: dict[Address, int] = {}
         self.of: dict[Address, list[int]] = defaultdict(list)
         self.arrivals: dict[Address, int] = {}
@@ -72,8 +72,8 @@ class Sketches:
     # -- sketching ---------------------------------------------------------------------------------------------------------------
 
     def add(self, sketch: StepSketch) -> int:
-        self.sketches.append(sketch)
-        index = len(self.sketches) - 1
+        self.all.append(sketch)
+        index = len(self.all) - 1
         self.of[sketch.draft.address].append(index)
         return index
 
@@ -100,7 +100,7 @@ class Sketches:
         assert owner is not None
         container = self.kinds.container(draft.address, str(owner.to))
         writes = {owner.name: self.ids.get(container, container)}
-        renames = dict(draft.intent.renames) if isinstance(draft.intent, Transfer) else {}
+        renames = dict(draft.purpose.renames) if isinstance(draft.purpose, Transfer) else {}
         return self.add(
             StepSketch(draft, verb, self._path(verb, draft), body_of(draft.kind, writes), writes, target=draft.id, renames=renames)
         )
@@ -130,9 +130,9 @@ class Sketches:
         for draft in self.drafts.values():
             if not (draft.differences and draft.active):
                 continue
-            made = draft.is_new and draft.created_with is None
+            is_created = draft.is_new and draft.created_with is None
             open_fields = {difference.field.name for difference in draft.sendable}
-            if made:
+            if is_created:
                 open_fields -= {declared_field.name for declared_field in draft.kind.carried("create")}
             elif draft.created_with is not None:
                 open_fields -= _brought_fields(draft)
@@ -149,7 +149,7 @@ class Sketches:
                     ]
                 writes = {declared_field.name: draft.wants[declared_field.name] for declared_field in carried}
                 body = body_of(draft.kind, {k: v for k, v in writes.items() if not draft.kind.fields[k].one_way})
-                body = {**_kept(draft, verb), **body, **self._container(draft, verb)}
+                body = {**_unmanaged_values(draft, verb), **body, **self._container(draft, verb)}
                 self.add(StepSketch(draft, verb, self._path(verb, draft), body or None, writes, target=self._self(draft)))
             self._membership(draft)
 
@@ -193,13 +193,13 @@ class Sketches:
             for address in row.arrivals:
                 index = self._arrival(address)
                 if index is not None:
-                    self.sketches[index].after |= set(arrived[-1:])
+                    self.all[index].after |= set(arrived[-1:])
                     arrived.append(index)
             previous: set[int] = set(arrived)
             for one in (*row.moves, *row.tail):
                 index = self._move(self.drafts[one.item], one) if isinstance(one, SiblingMove) else self._arrival(one)
                 if index is not None:
-                    self.sketches[index].after |= previous - {index}
+                    self.all[index].after |= previous - {index}
                     previous = {index}
 
     def _arrival(self, address: Address) -> int | None:
@@ -225,14 +225,14 @@ class Sketches:
             raise AssertionError(f"a move of {draft.address} that says nothing")
         index = self.add(StepSketch(draft, verb, self._path(verb, draft), body, writes, target=self._self(draft)))
         if anchor is not None:
-            self.sketches[index].needs |= self._there(anchor)
+            self.all[index].needs |= self._there(anchor)
         self.movers[draft.address] = index
         return index
 
     def _there(self, anchor: Address) -> set[int]:
         """The steps after which an object is among its siblings, where it is not there from the start."""
         steps = {self.makers.get(anchor), self.transfers.get(anchor), self.arrivals.get(anchor)}
-        if anchor in self.movers and self.sketches[self.movers[anchor]].writes:
+        if anchor in self.movers and self.all[self.movers[anchor]].writes:
             steps.add(self.movers[anchor])
         return {step for step in steps if step is not None}
 
@@ -257,23 +257,25 @@ class Sketches:
 
     def before(self, sketch: StepSketch) -> Before:
         """What undoing the request needs: the values and the place it changes, as they are now."""
-        stood = None if sketch.verb in sketch.draft.kind.carriers else self.stood.get(sketch.draft.address)
+        position = None if sketch.verb in sketch.draft.kind.carriers else self.positions.get(sketch.draft.address)
         if isinstance(sketch.draft, Removal):
-            return Before(_held(sketch.draft), stood)
+            return Before(_values_deleted(sketch.draft), position)
         if sketch.draft.is_new:
             made_anew = sketch.draft.old if sketch.verb.name == "create" else None
             return Before(replaces=made_anew.id if made_anew is not None else None)
         if sketch.verb.name == "restore":
             return Before()
-        if isinstance(sketch.draft.intent, Transfer) and sketch.verb.name == "transfer":
-            return Before(_left(sketch.draft.kind, sketch.draft.intent), self.stood.get(sketch.draft.address), renames=sketch.renames)
+        if isinstance(sketch.draft.purpose, Transfer) and sketch.verb.name == "transfer":
+            return Before(
+                _container_left(sketch.draft.kind, sketch.draft.purpose), self.positions.get(sketch.draft.address), renames=sketch.renames
+            )
         return Before(
             {
                 difference.field.name: _as_sent(sketch.draft, difference)
                 for difference in sketch.draft.sendable
-                if _told(sketch, difference)
+                if _is_recorded(sketch, difference)
             },
-            stood,
+            position,
         )
 
     # -- paths and numbers -------------------------------------------------------------------------------------------------------
@@ -301,21 +303,21 @@ class Sketches:
 
 
 def _takes(address: Address, below: Mapping[Address, Sequence[Address]]) -> set[Address]:
-    """What goes along with a delete, at whatever depth. `below`: what goes along with each."""
-    along: set[Address] = set()
+    """Everything that is deleted with an object, at whatever depth. `below`: what is deleted with each."""
+    deleted: set[Address] = set()
     waiting = [address]
     while waiting:
-        new = set(below.get(waiting.pop(), ())) - along
-        along |= new
+        new = set(below.get(waiting.pop(), ())) - deleted
+        deleted |= new
         waiting += new
-    return along
+    return deleted
 
 
 def body_of(kind: Kind, writes: Mapping[str, Any]) -> dict[str, Any]:
     return {kind.fields[name].wire: value for name, value in writes.items()}
 
 
-def _kept(draft: Draft, verb: Verb) -> dict[str, Any]:
+def _unmanaged_values(draft: Draft, verb: Verb) -> dict[str, Any]:
     """What a request that replaces the whole object says of the fields that nobody manages: the values that they have."""
     if not verb.whole or draft.observed is None:
         return {}
@@ -329,25 +331,25 @@ def _brought_fields(draft: Draft) -> set[str]:
     return {declared_field.name for declared_field in draft.kind.fields.values() if declared_field.key or declared_field.container}
 
 
-def _told(sketch: StepSketch, one: FieldDifference) -> bool:
-    return one.field.name in sketch.writes and not one.field.sensitive
+def _is_recorded(sketch: StepSketch, difference: FieldDifference) -> bool:
+    return difference.field.name in sketch.writes and not difference.field.sensitive
 
 
-def _as_sent(draft: Draft, one: FieldDifference) -> Any:
+def _as_sent(draft: Draft, difference: FieldDifference) -> Any:
     """The value before, in the form in which it would be sent again: what was sent, where that is what is seen of it."""
     binding = draft.binding
-    if binding is not None and one.before is not UNSET and binding.seen.get(one.field.name, UNSET) == one.before:
-        return binding.sent.get(one.field.name, one.before)
-    return one.before
+    if binding is not None and difference.before is not UNSET and binding.seen.get(difference.field.name, UNSET) == difference.before:
+        return binding.sent.get(difference.field.name, difference.before)
+    return difference.before
 
 
-def _left(kind: Kind, transfer: Transfer) -> dict[str, Any]:
+def _container_left(kind: Kind, transfer: Transfer) -> dict[str, Any]:
     """What a transferred object leaves: its container and the node it is in."""
     left: dict[str, Any] = {kind.transferable.name: transfer.source_id} if kind.transferable is not None else {}
     return left | ({kind.inside.name: transfer.left} if kind.inside is not None and transfer.left is not None else {})
 
 
-def _held(removal: Removal) -> dict[str, Any]:
+def _values_deleted(removal: Removal) -> dict[str, Any]:
     """The managed values of what is about to go, and what it stands in."""
     if removal.observed is None:
         return {}

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from reconciler.address import Address
 from reconciler.errors import ReconcilerError
-from reconciler.model import Step, Stood
+from reconciler.model import SiblingPosition, Step
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation
 from reconciler.plan.siblings.rows import SiblingRow
@@ -25,37 +25,37 @@ def requests(
     rows: Sequence[SiblingRow],
     removals: Mapping[Address, Removal],
     ids: Mapping[Address, str],
-    stood: Mapping[Address, Stood],
+    positions: Mapping[Address, SiblingPosition],
     derived: Mapping[Address, Derivation] = {},
 ) -> tuple[Step, ...]:
-    """All steps of a plan. `stood`: where siblings stand before it. `derived`: what created objects get by themselves."""
+    """All steps of a plan. `positions`: where siblings stand before it. `derived`: what created objects get by themselves."""
     known = {address: id for address, id in ids.items() if address not in drafts or not drafts[address].is_new}
-    collected = Sketches(kinds, drafts, rows, removals, known, stood)
-    collected.makers_first()
-    collected.changes()
-    collected.moves()
-    collected.removes()
-    if not collected.sketches:
+    sketches = Sketches(kinds, drafts, rows, removals, known, positions)
+    sketches.makers_first()
+    sketches.changes()
+    sketches.moves()
+    sketches.removes()
+    if not sketches.all:
         return ()
-    connect(collected, derived)
-    return _numbered(collected)
+    connect(sketches, derived)
+    return _numbered(sketches)
 
 
-def _numbered(whole: Sketches) -> tuple[Step, ...]:
+def _numbered(sketches: Sketches) -> tuple[Step, ...]:
     """The steps, numbered from 1 in an order that could be run one by one."""
-    nodes = {i: Edges(frozenset(s.needs), frozenset(s.after - s.needs)) for i, s in enumerate(whole.sketches)}
+    nodes = {i: Edges(frozenset(s.needs), frozenset(s.after - s.needs)) for i, s in enumerate(sketches.all)}
     try:
         sequence = ordered(nodes, {index: (index,) for index in nodes})
     except Cycle as cycle:
-        names = ", ".join(f"{whole.sketches[n].draft.address} ({', '.join(whole.sketches[n].writes)})" for n in cycle.nodes)
+        names = ", ".join(f"{sketches.all[n].draft.address} ({', '.join(sketches.all[n].writes)})" for n in cycle.nodes)
         raise ReconcilerError(
             f"these fields wait for each other: {names}", id="RC-fields-in-a-circle", hint="remove one of the references"
         ) from cycle
     numbers = {index: number for number, index in enumerate(sequence, start=1)}
-    return tuple(_step(whole, whole.sketches[index], number, numbers) for index, number in numbers.items())
+    return tuple(_step(sketches, sketches.all[index], number, numbers) for index, number in numbers.items())
 
 
-def _step(whole: Sketches, sketch: StepSketch, number: int, numbers: Mapping[int, int]) -> Step:
+def _step(sketches: Sketches, sketch: StepSketch, number: int, numbers: Mapping[int, int]) -> Step:
     needs = frozenset(numbers[n] for n in sketch.needs)
     return Step(
         id=number,
@@ -72,7 +72,7 @@ def _step(whole: Sketches, sketch: StepSketch, number: int, numbers: Mapping[int
         source=sketch.source,
         brings=sketch.brings,
         takes=sketch.takes,
-        before=whole.before(sketch),
+        before=sketches.before(sketch),
         renames=sketch.renames,
         needs=needs,
         after=frozenset(numbers[n] for n in sketch.after) - needs,

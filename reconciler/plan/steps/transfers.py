@@ -14,19 +14,19 @@ from reconciler.plan.decisions import Draft
 from reconciler.plan.steps.requests import Sketches, StepSketch, body_of
 
 
-def before_transfer(whole: Sketches, draft: Draft) -> Iterator[int]:
+def before_transfer(sketches: Sketches, draft: Draft) -> Iterator[int]:
     """The deletes, transfers and updates of what shows it that must have succeeded before an object is transferred."""
     for address in draft.behind:
-        removal = whole.removals.get(address)
+        removal = sketches.removals.get(address)
         while removal is not None and removal.covered_by is not None:
-            removal = whole.removals.get(removal.covered_by)
-        deleted = whole.deletes.get(removal.address) if removal is not None else None
-        yield from (step for step in (deleted, whole.transfers.get(address)) if step is not None)
-        shower = whole.drafts.get(address)
+            removal = sketches.removals.get(removal.covered_by)
+        deleted = sketches.deletes.get(removal.address) if removal is not None else None
+        yield from (step for step in (deleted, sketches.transfers.get(address)) if step is not None)
+        shower = sketches.drafts.get(address)
         if shower is not None and shower.kind.transferable is None:
-            yield from (step for step in whole.of.get(address, ()) if any(_refers(shower, name) for name in whole.sketches[step].writes))
-    if draft.after_transfer in whole.transfers:
-        yield whole.transfers[draft.after_transfer]
+            yield from (step for step in sketches.of.get(address, ()) if any(_refers(shower, name) for name in sketches.all[step].writes))
+    if draft.after_transfer in sketches.transfers:
+        yield sketches.transfers[draft.after_transfer]
 
 
 def _refers(draft: Draft, name: str) -> bool:
@@ -35,34 +35,36 @@ def _refers(draft: Draft, name: str) -> bool:
     return field.refers is not None and not field.container
 
 
-def leave_first(whole: Sketches) -> None:
+def leave_first(sketches: Sketches) -> None:
     """Let each transfer wait for the moves of what leaves the object; what leaves by a transfer of its own is out with that."""
     aside: dict[Address, int] = {}
-    for address, transfer in whole.transfers.items():
-        for leaving in (other for other in whole.drafts[address].behind if other not in whole.transfers):
-            move = whole.movers.get(leaving, whole.arrivals.get(leaving))
-            if move is not None and leaving not in aside and _waits_for(whole, move, transfer):
-                aside[leaving] = _to_the_top(whole, leaving, move)
+    for address, transfer in sketches.transfers.items():
+        for leaving in (other for other in sketches.drafts[address].behind if other not in sketches.transfers):
+            move = sketches.movers.get(leaving, sketches.arrivals.get(leaving))
+            if move is not None and leaving not in aside and _waits_for(sketches, move, transfer):
+                aside[leaving] = _to_the_top(sketches, leaving, move)
             if move is not None:
-                whole.sketches[transfer].needs.add(aside.get(leaving, move))
+                sketches.all[transfer].needs.add(aside.get(leaving, move))
 
 
-def _to_the_top(whole: Sketches, address: Address, move: int) -> int:
+def _to_the_top(sketches: Sketches, address: Address, move: int) -> int:
     """Move an object to the top of its container before it moves where it belongs."""
-    sketch, inside = whole.sketches[move], whole.drafts[address].kind.inside
+    sketch, inside = sketches.all[move], sketches.drafts[address].kind.inside
     assert inside is not None
     assert isinstance(sketch.draft, Draft)
     writes = {inside.name: None}
-    step = whole.add(StepSketch(sketch.draft, sketch.verb, sketch.path, body_of(sketch.draft.kind, writes), writes, target=sketch.target))
+    step = sketches.add(
+        StepSketch(sketch.draft, sketch.verb, sketch.path, body_of(sketch.draft.kind, writes), writes, target=sketch.target)
+    )
     sketch.needs.add(step)
     return step
 
 
-def _waits_for(whole: Sketches, step: int, other: int) -> bool:
+def _waits_for(sketches: Sketches, step: int, other: int) -> bool:
     """Whether a step comes after another one, at whatever distance."""
     seen, ahead = {step}, [step]
     while ahead:
-        sketch = whole.sketches[ahead.pop()]
+        sketch = sketches.all[ahead.pop()]
         new = (sketch.needs | sketch.after) - seen
         seen |= new
         ahead += new

@@ -31,13 +31,13 @@ class Batch:
 def batches(
     moves: Mapping[Address, Address],
     roots: Collection[Address],
-    along: Mapping[Address, Address],
+    root_of: Mapping[Address, Address],
     inner: Mapping[Address, Collection[Address]],
 ) -> tuple[Batch, ...]:
     """One for each group of transfers whose addresses depend on each other.
 
-    `moves`: tracked address to today's. `roots`: in the order of the YAML. `along`: see `Carried`. `inner`: roots by a root that they must
-    leave before it is transferred itself.
+    `moves`: tracked address to today's. `roots`: in the order of the YAML. `root_of`: see `Carried`. `inner`: roots by a root that they
+    must leave before it is transferred itself.
     """
     if not roots:
         return ()
@@ -58,17 +58,17 @@ def batches(
         join(old, new)
         if old.container is not None and moves.get(old.container) == new.container:
             join(old, old.container)
-        root = along.get(new)
+        root = root_of.get(new)
         join(old, former.get(root) if root is not None else None)
-    found: dict[Address, list[Address]] = {}
+    result: dict[Address, list[Address]] = {}
     for root in roots:
         if root in former:
-            found.setdefault(leader(former[root]), []).append(root)
-    members: dict[Address, dict[Address, Address]] = {at: {} for at in found}
+            result.setdefault(leader(former[root]), []).append(root)
+    members: dict[Address, dict[Address, Address]] = {at: {} for at in result}
     for old, new in moves.items():
         if (at := leader(old)) in members:
             members[at][old] = new
-    return tuple(Batch(tuple(_inner_first(some, inner)), members[at]) for at, some in found.items())
+    return tuple(Batch(tuple(_inner_first(some, inner)), members[at]) for at, some in result.items())
 
 
 def each_once(by_address: Mapping[Address, Batch]) -> Iterable[Batch]:

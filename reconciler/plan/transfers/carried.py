@@ -24,19 +24,19 @@ Key = tuple[str, str]
 class Carried:
     """`roots`: the addresses that need a request of their own, with the keys of all that stands in them, at whatever depth.
 
-    `along`: the addresses that come along, each with the root that brings it. `actual`: the reading as if all were transferred.
+    `root_of`: the addresses that come along, each with the root that brings it. `actual`: the reading as if all were transferred.
     """
 
     actual: Actual
     roots: Mapping[Address, tuple[Key, ...]] = field(default_factory=dict)
-    along: Mapping[Address, Address] = field(default_factory=dict)
+    root_of: Mapping[Address, Address] = field(default_factory=dict)
 
 
 def carried(kinds: Kinds, actual: Actual, matches: Matches) -> Carried:
     """What is transferred by what."""
     if not matches.transfers:
         return Carried(actual)
-    return _Carrying(kinds, actual, matches).whole()
+    return _Carrying(kinds, actual, matches).carried()
 
 
 def parent(kind: Kind, observed: Observed) -> Key | None:
@@ -45,7 +45,7 @@ def parent(kind: Kind, observed: Observed) -> Key | None:
     return (str(kind.inside.to), held) if kind.inside is not None and isinstance(held, str) else None
 
 
-def landed(kinds: Kinds, observed: Observed, container: str, *, top: bool) -> Observed:
+def in_container(kinds: Kinds, observed: Observed, container: str, *, top: bool) -> Observed:
     """An object as its new container shows it; `top`: it is at the top of that."""
     kind = kinds[observed.kind]
     values = {**observed.values, kind.inside.name: None} if kind.inside is not None and top else observed.values
@@ -71,9 +71,9 @@ class _Carrying:
                     self.inner[outer].append((kind.name, observed.id))
         self._goes: dict[Key, str | None] = {}
 
-    def whole(self) -> Carried:
+    def carried(self) -> Carried:
         roots: dict[Address, tuple[Key, ...]] = {}
-        along: dict[Address, Address] = {}
+        root_of: dict[Address, Address] = {}
         objects = {name: dict(some) for name, some in self.actual.objects.items()}
         for key, address in self.address.items():
             if self._brought(key):
@@ -84,10 +84,10 @@ class _Carrying:
                 observed = self.actual.find(*inner)
                 if observed is None or self._destination(inner) != self.target[key]:
                     continue
-                objects[inner[0]][inner[1]] = landed(self.kinds, observed, self.target[key], top=inner == key)
+                objects[inner[0]][inner[1]] = in_container(self.kinds, observed, self.target[key], top=inner == key)
                 if inner != key and inner in self.address and self._brought(inner):
-                    along[self.address[inner]] = address
-        return Carried(replace(self.actual, objects=objects), roots, along)
+                    root_of[self.address[inner]] = address
+        return Carried(replace(self.actual, objects=objects), roots, root_of)
 
     def _inside(self, key: Key) -> Iterator[Key]:
         """Everything in an object, at whatever depth."""

@@ -11,21 +11,21 @@ from dataclasses import replace
 
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
-from reconciler.model import Actual, Binding, Blocked, Observed, Stood
+from reconciler.model import Actual, Binding, Blocked, Observed, SiblingPosition
 from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
-from reconciler.plan.siblings.positions import Sibling, stood, strangers
+from reconciler.plan.siblings.positions import Sibling, current_positions, strangers
 from reconciler.plan.transfers.batches import Batch, batches, each_once
 from reconciler.plan.transfers.carried import carried
-from reconciler.plan.transfers.obstacles import outlook
+from reconciler.plan.transfers.obstacles import transfer_obstacles
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import Kind, Kinds
 
 Decide = Callable[[World, Matches], Decisions]
 
 
-def transferred(world: World, matches: Matches, decide: Decide) -> tuple[World, Decisions]:
+def decide_with_transfers(world: World, matches: Matches, decide: Decide) -> tuple[World, Decisions]:
     """The world after the transfers that can be made, and what is decided in it."""
     waiting = _waiting(world, matches)
     if not matches.transfers:
@@ -36,10 +36,10 @@ def transferred(world: World, matches: Matches, decide: Decide) -> tuple[World, 
         coming = carried(world.kinds, actual, allowed)
         world = replace(world, actual=coming.actual, carried=coming, batches=_batches(world.kinds, actual, allowed))
         decisions = decide(world, allowed)
-        found = outlook(world, decisions, actual)
-        new = {address: blocked for address, blocked in found.held.items() if address not in held}
+        obstacles = transfer_obstacles(world, decisions, actual)
+        new = {address: blocked for address, blocked in obstacles.held.items() if address not in held}
         if not new:
-            ready = [replace(decisions.drafts[root], behind=behind) for root, behind in found.behind.items()]
+            ready = [replace(decisions.drafts[root], behind=behind) for root, behind in obstacles.behind.items()]
             return world, replace(decisions.changed(ready), unsettled=waiting)
         held |= new
 
@@ -48,8 +48,8 @@ def _waiting(world: World, matches: Matches) -> frozenset[Address]:
     """The tracked addresses that do not change before a transfer has succeeded: also where it is not known yet whether one is needed."""
     former = matches.former
     stuck = [new for new in former.today.values() if (new in matches.blocked or new in matches.unknown) and former.origin(new) is not None]
-    found = [*each_once(_batches(world.kinds, world.actual, matches)), *batches(former.today, stuck, {}, {})]
-    return frozenset(old for batch in found for old in batch.moves)
+    stuck_batches = [*each_once(_batches(world.kinds, world.actual, matches)), *batches(former.today, stuck, {}, {})]
+    return frozenset(old for batch in stuck_batches for old in batch.moves)
 
 
 def _without(matches: Matches, held: Mapping[Address, Blocked]) -> Matches:
@@ -67,15 +67,15 @@ def _batches(kinds: Kinds, actual: Actual, matches: Matches) -> dict[Address, Ba
     coming = carried(kinds, actual, matches)
     roots = {(kinds.of(root).name, matches.ids[root]): root for root in coming.roots}
     inner = {root: {roots[key] for key in inside if key in roots} for root, inside in coming.roots.items()}
-    found = batches(matches.former.today, list(coming.roots), coming.along, inner)
-    return {address: batch for batch in found for address in batch.moves.values()}
+    result = batches(matches.former.today, list(coming.roots), coming.root_of, inner)
+    return {address: batch for batch in result for address in batch.moves.values()}
 
 
-def shown_where(world: World, mine: Mapping[Address, Draft], before: Actual) -> frozenset[tuple[str, str]]:
+def shown_where(world: World, drafts: Mapping[Address, Draft], before: Actual) -> frozenset[tuple[str, str]]:
     """The objects of which a reading must tell what shows them, because they are to leave it."""
     sought = {reading.by for kind in world.kinds.values() for reading in kind.findings}
-    roots = {root: inside for root, inside in world.carried.roots.items() if root in mine}
-    going = {key for inside in roots.values() for key in inside} | {(mine[root].kind.name, str(mine[root].id)) for root in roots}
+    roots = {root: inside for root, inside in world.carried.roots.items() if root in drafts}
+    going = {key for inside in roots.values() for key in inside} | {(drafts[root].kind.name, str(drafts[root].id)) for root in roots}
     return frozenset(key for key in going if key[0] in sought and before.find(*key) is not None)
 
 
@@ -89,9 +89,9 @@ class _Former:
     observed: Observed | None
 
 
-def stood_before(world: World, decisions: Decisions, before: Actual, names: Names) -> dict[Address, Stood]:
+def positions_before_transfer(world: World, decisions: Decisions, before: Actual, names: Names) -> dict[Address, SiblingPosition]:
     """Where the objects are that this run transfers, by their new addresses: among their siblings in the container that they leave."""
-    drafts = [draft for draft in decisions.drafts.values() if isinstance(draft.intent, Transfer)]
+    drafts = [draft for draft in decisions.drafts.values() if isinstance(draft.purpose, Transfer)]
     if not drafts:
         return {}
     former = {
@@ -100,12 +100,12 @@ def stood_before(world: World, decisions: Decisions, before: Actual, names: Name
     }
     staying = [draft for draft in decisions.drafts.values() if draft.address not in former]
     everyone: list[Sibling] = [*staying, *decisions.removals.values(), *former.values()]
-    places = stood(everyone, strangers(world.kinds, before, names), names)
-    return {address: places[one.address] for address, one in former.items() if one.address in places}
+    places = current_positions(everyone, strangers(world.kinds, before, names), names)
+    return {address: places[sibling.address] for address, sibling in former.items() if sibling.address in places}
 
 
 def _address(world: World, draft: Draft) -> Address:
     """The address that an object has in the container that it leaves, as that is called today."""
-    assert isinstance(draft.intent, Transfer)
+    assert isinstance(draft.purpose, Transfer)
     old = world.state.renamed[draft.address]
-    return old.renamed(old.root, draft.intent.source)
+    return old.renamed(old.root, draft.purpose.source)

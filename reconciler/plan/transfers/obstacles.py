@@ -26,24 +26,24 @@ AGAIN = "run again when the service answers"
 
 
 @dataclass
-class Outlook:
+class TransferObstacles:
     """`held`: what is not transferred, and why. `behind`: by root, the addresses that are deleted, moved out or transferred before it."""
 
     held: dict[Address, Blocked] = field(default_factory=dict)
     behind: dict[Address, tuple[Address, ...]] = field(default_factory=dict)
 
 
-def outlook(world: World, decisions: Decisions, actual: Actual) -> Outlook:
+def transfer_obstacles(world: World, decisions: Decisions, actual: Actual) -> TransferObstacles:
     """What is in the way of each transfer of this run, and what comes before it. `actual`: as it is now."""
-    return _Looking(world, decisions, actual).whole() if world.carried.roots else Outlook()
+    return _Obstacles(world, decisions, actual).of_each_root() if world.carried.roots else TransferObstacles()
 
 
-def brought_unmanaged(world: World, decisions: Decisions) -> Iterator[str]:
+def unmanaged_in_transfers(world: World, decisions: Decisions) -> Iterator[str]:
     """One sentence for each transfer that takes along what nobody manages."""
-    mine, _ = decisions.of_this_run()
+    drafts, _ = decisions.of_this_run()
     tracked = {(binding.kind, binding.id) for binding in world.state.bindings.values()}
     for root, inside in world.carried.roots.items():
-        if root not in mine or not mine[root].active:
+        if root not in drafts or not drafts[root].active:
             continue
         some = [world.actual.find(*key) for key in inside if key not in tracked]
         names = [f"{observed.kind} {title(observed)!r} ({bare(observed.id)})" for observed in some if observed is not None]
@@ -52,48 +52,48 @@ def brought_unmanaged(world: World, decisions: Decisions) -> Iterator[str]:
             yield f"{root}: what is unmanaged in it is transferred too: {', '.join(names[:5])}{more}"
 
 
-class _Looking:
+class _Obstacles:
     def __init__(self, world: World, decisions: Decisions, actual: Actual) -> None:
         self.world, self.kinds, self.decisions, self.actual = world, world.kinds, decisions, actual
         self.matches, self.carried = decisions.matches, world.carried
-        mine, gone = decisions.of_this_run()
-        self.mine, self.gone = mine, gone
+        run_drafts, run_removals = decisions.of_this_run()
+        self.run_drafts, self.run_removals = run_drafts, run_removals
         self.drafts: dict[Key, Draft] = {(draft.kind.name, draft.id): draft for draft in decisions.drafts.values() if draft.id is not None}
         self.removals: dict[Key, list[Removal]] = defaultdict(list)
         for removal in decisions.removals.values():
             self.removals[removal.kind.name, removal.id].append(removal)
-        self.brought = {(self.kinds.of(at).name, self.matches.ids[at]): root for at, root in self.carried.along.items()}
+        self.brought = {(self.kinds.of(at).name, self.matches.ids[at]): root for at, root in self.carried.root_of.items()}
         self.alone = {(self.kinds.of(root).name, self.matches.ids[root]): root for root in self.carried.roots}
         self.going = {id for inside in self.carried.roots.values() for _, id in inside} | {id for _, id in self.alone}
         self.referring = self._referring()
 
-    def whole(self) -> Outlook:
-        found = Outlook()
+    def of_each_root(self) -> TransferObstacles:
+        obstacles = TransferObstacles()
         for root, inside in self.carried.roots.items():
             behind: set[Address] = set()
             blocked = self._why(root, inside, behind)
             if blocked is not None:
-                found.held[root] = blocked
-            found.behind[root] = tuple(sorted(behind))
-        self._together(found)
-        return found
+                obstacles.held[root] = blocked
+            obstacles.behind[root] = tuple(sorted(behind))
+        self._together(obstacles)
+        return obstacles
 
-    def _together(self, found: Outlook) -> None:
+    def _together(self, obstacles: TransferObstacles) -> None:
         """Hold what comes along, and what waits for an address, with what is held."""
         while True:
-            before = len(found.held)
+            before = len(obstacles.held)
             for batch in each_once(self.world.batches):
-                cause = next((found.held[root] for root in batch.roots if root in found.held), None)
+                cause = next((obstacles.held[root] for root in batch.roots if root in obstacles.held), None)
                 if cause is None:
                     continue
-                for address in (address for address in batch.moves.values() if address not in found.held):
+                for address in (address for address in batch.moves.values() if address not in obstacles.held):
                     declared = self.world.desired.resources.get(address)
-                    found.held[address] = waiting(address, cause, declared.source if declared is not None else None)
-            for root, behind in found.behind.items():
-                cause = next((found.held[other] for other in behind if other in found.held), None)
-                if cause is not None and root not in found.held:
-                    found.held[root] = waiting(root, cause, self.world.desired.resources[root].source)
-            if len(found.held) == before:
+                    obstacles.held[address] = waiting(address, cause, declared.source if declared is not None else None)
+            for root, behind in obstacles.behind.items():
+                cause = next((obstacles.held[other] for other in behind if other in obstacles.held), None)
+                if cause is not None and root not in obstacles.held:
+                    obstacles.held[root] = waiting(root, cause, self.world.desired.resources[root].source)
+            if len(obstacles.held) == before:
                 return
 
     # -- one transfer ----------------------------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ class _Looking:
             return self._blocked(root, "its transfer is not part of this run", f"include {root}", id="RC-outside-selection")
         if draft.blocked is not None:
             return draft.blocked
-        if root not in self.mine:
+        if root not in self.run_drafts:
             return None
         key = (draft.kind.name, self.matches.ids[root])
         return (
@@ -192,10 +192,10 @@ class _Looking:
         at: Key | None = inner
         while at is not None and at != key:
             for removal in self.removals.get(at, ()):
-                if removal.deletes and removal.address in self.gone:
+                if removal.deletes and removal.address in self.run_removals:
                     return removal.address
             draft = self.drafts.get(at)
-            moving = draft is not None and draft.active and draft.address in self.mine
+            moving = draft is not None and draft.active and draft.address in self.run_drafts
             if draft is not None and moving and at not in self.brought and any(difference.field.container for difference in draft.sendable):
                 return draft.address
             observed = self.actual.find(*at)
@@ -206,7 +206,7 @@ class _Looking:
 
     def _referring(self) -> Mapping[str, list[Observed]]:
         """By id of what is transferred: the objects that name it."""
-        found: dict[str, list[Observed]] = defaultdict(list)
+        referring: dict[str, list[Observed]] = defaultdict(list)
         for kind in self.kinds.values():
             names = [name for name, field in kind.kept if not field.container]
             for observed in self.actual.objects.get(kind.name, {}).values() if names else ():
@@ -214,8 +214,8 @@ class _Looking:
                     value = observed.values.get(name, UNSET)
                     for id in ids_in(value) if value is not UNSET else ():
                         if id in self.going:
-                            found[id].append(observed)
-        return found
+                            referring[id].append(observed)
+        return referring
 
     def _shown(self, root: Address, going: set[Key], behind: set[Address]) -> Blocked | None:
         """Why something must stop showing an object first, or what stops it, which is added to `behind`."""
@@ -229,12 +229,12 @@ class _Looking:
                 if key in going:
                     continue
                 removals = self.removals.get(key, [])
-                removal = next((removal for removal in removals if removal.deletes and removal.address in self.gone), None)
+                removal = next((removal for removal in removals if removal.deletes and removal.address in self.run_removals), None)
                 if removal is not None:
                     behind.add(removal.address)
                     continue
                 draft = self.drafts.get(key)
-                if draft is not None and draft.active and draft.address in self.mine and self._shows_another(draft, id):
+                if draft is not None and draft.active and draft.address in self.run_drafts and self._shows_another(draft, id):
                     behind.add(draft.address)
                     continue
                 name = draft.address if draft is not None else removals[0].address if removals else self._called(observed)

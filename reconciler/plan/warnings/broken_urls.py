@@ -19,18 +19,20 @@ from reconciler.resource import UNSET, Kind, Kinds
 ANEW = "it is recreated; the service chooses the URL"
 
 
-def broken(kinds: Kinds, actual: Actual, mine: Mapping[Address, Draft], gone: Mapping[Address, Removal]) -> tuple[BrokenUrl, ...]:
+def broken_urls(
+    kinds: Kinds, actual: Actual, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]
+) -> tuple[BrokenUrl, ...]:
     """One for each object whose public address breaks; what stands below it goes with it and is not told again."""
-    found = []
-    for draft in mine.values():
+    urls = []
+    for draft in drafts.values():
         if draft.active and draft.old is not None:
-            found += _gone(kinds, actual, draft.address, draft.kind, draft.old, ANEW)
+            urls += _gone(kinds, actual, draft.address, draft.kind, draft.old, ANEW)
         elif draft.active and draft.differences and draft.observed is not None:
-            found += _changed(kinds, actual, draft, draft.observed)
-    for removal in gone.values():
+            urls += _changed(kinds, actual, draft, draft.observed)
+    for removal in removals.values():
         if removal.deletes and removal.observed is not None and not (removal.covered_by or removal.replaces):
-            found += _gone(kinds, actual, removal.address, removal.kind, removal.observed, "it is deleted")
-    return tuple(found)
+            urls += _gone(kinds, actual, removal.address, removal.kind, removal.observed, "it is deleted")
+    return tuple(urls)
 
 
 def _gone(kinds: Kinds, actual: Actual, address: Address, kind: Kind, now: Observed, reason: str) -> list[BrokenUrl]:
@@ -58,7 +60,7 @@ def is_read(kinds: Kinds, actual: Actual, kind: Kind, now: Observed) -> bool:
 
 
 def _changed(kinds: Kinds, actual: Actual, draft: Draft, now: Observed) -> list[BrokenUrl]:
-    kind, found = draft.kind, []
+    kind, urls = draft.kind, []
     url = kind.url(now.raw)
     read = url is not None and is_read(kinds, actual, kind, now)
     after, reasons = url, []
@@ -66,7 +68,7 @@ def _changed(kinds: Kinds, actual: Actual, draft: Draft, now: Observed) -> list[
         source = draft.declared.positions.get(difference.field.name, draft.declared.source)
         if difference.field.address == "whole" and difference.before not in (None, UNSET):
             then = difference.after if isinstance(difference.after, str) else None
-            found.append(BrokenUrl(draft.address, kind.name, str(difference.before), then, f"{difference.field.name} changes", source))
+            urls.append(BrokenUrl(draft.address, kind.name, str(difference.before), then, f"{difference.field.name} changes", source))
         elif difference.field.address == "segment" and read:
             after = _with(after, difference.before, difference.after)
             reasons.append(f"{difference.field.name} changes")
@@ -75,8 +77,8 @@ def _changed(kinds: Kinds, actual: Actual, draft: Draft, now: Observed) -> list[
             before, then = (_text(difference.field.shown(value)) for value in (difference.before, difference.after))
             reasons.append(f"{difference.field.name} {before} -> {then}")
     if reasons and url is not None:
-        found.append(BrokenUrl(draft.address, kind.name, _open(kind, url), after, " and ".join(reasons), draft.declared.source))
-    return found
+        urls.append(BrokenUrl(draft.address, kind.name, _open(kind, url), after, " and ".join(reasons), draft.declared.source))
+    return urls
 
 
 def _text(value: Any) -> str:
@@ -84,8 +86,8 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _closes(one: FieldDifference) -> bool:
-    return one.before in one.field.opens and one.after not in one.field.opens
+def _closes(difference: FieldDifference) -> bool:
+    return difference.before in difference.field.opens and difference.after not in difference.field.opens
 
 
 def _with(url: str | None, old: Any, new: Any) -> str | None:

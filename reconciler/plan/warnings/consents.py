@@ -16,7 +16,7 @@ from reconciler.plan.names import Names, named
 from reconciler.resource.audience import LEVELS
 
 
-def asked(exposures: Iterable[Exposure], state: State) -> tuple[Exposure, ...]:
+def with_consent_needed(exposures: Iterable[Exposure], state: State) -> tuple[Exposure, ...]:
     """The exposures, each with whether somebody must consent to it: not where the unfinished run was allowed just that."""
     return tuple(replace(exposure, asked=not state.consents.issuperset(exposure.consents)) for exposure in exposures)
 

@@ -15,8 +15,8 @@ from reconciler.plan.audience.disclosure import ReaderWindow
 from reconciler.plan.audience.openings import Opening
 from reconciler.plan.audience.readers import Access, Key, Objects
 from reconciler.plan.decisions import Draft, Removal
-from reconciler.plan.memory import is_protected
 from reconciler.plan.names import Names, named
+from reconciler.plan.state_updates import is_protected
 from reconciler.plan.warnings.consents import canonical, consent_to, consent_to_readers, consent_value
 from reconciler.resource import UNSET, Field, FieldRole, Kinds
 
@@ -29,8 +29,8 @@ Called = Callable[[Key], Address]
 def exposures(
     desired: Desired,
     state: State,
-    mine: Mapping[Address, Draft],
-    gone: Mapping[Address, Removal],
+    drafts: Mapping[Address, Draft],
+    removals: Mapping[Address, Removal],
     names: Names,
     *,
     freed: Collection[str],
@@ -39,18 +39,18 @@ def exposures(
 
     `freed`: kinds that are no longer protected, of which a line of its own tells already.
     """
-    found: list[Exposure] = []
-    for draft in mine.values():
+    lines: list[Exposure] = []
+    for draft in drafts.values():
         if draft.active:
-            found += _granted(draft, names)
-            found += _opened(draft, names)
-            found += _local(draft, state)
+            lines += _granted(draft, names)
+            lines += _opened(draft, names)
+            lines += _local(draft, state)
             if draft.declared.protect is not None or draft.kind.name not in freed:
-                found += _unguarded(desired, draft)
-    for removal in gone.values():
+                lines += _unguarded(desired, draft)
+    for removal in removals.values():
         if removal.deletes and removal.replaces is None and removal.kind.loses:
             consent = consent_to(removal.address, "", canonical(removal.id))
-            found.append(
+            lines.append(
                 Exposure(
                     removal.address,
                     removal.kind.name,
@@ -62,7 +62,7 @@ def exposures(
                     consents=(consent,),
                 )
             )
-    return tuple(found)
+    return tuple(lines)
 
 
 def _granted(draft: Draft, names: Names) -> Iterator[Exposure]:
@@ -76,11 +76,11 @@ def _granted(draft: Draft, names: Names) -> Iterator[Exposure]:
 
 
 def audience_lines(
-    kinds: Kinds, openings: Collection[Opening], mine: Mapping[Address, Draft], names: Names, called: Called, before: Objects
+    kinds: Kinds, openings: Collection[Opening], drafts: Mapping[Address, Draft], names: Names, called: Called, before: Objects
 ) -> tuple[Exposure, ...]:
     """The openings as people read them. `before`: the objects before the plan."""
     return tuple(
-        _line(kinds, opening, mine, names, called, tuple(reader_text(before, called, opening.at, access) for access in opening.readers))
+        _line(kinds, opening, drafts, names, called, tuple(reader_text(before, called, opening.at, access) for access in opening.readers))
         for opening in openings
     )
 
@@ -92,15 +92,17 @@ def reader_text(before: Objects, called: Called, key: Key, access: Access) -> st
     return str(access) if own or access.of is None else access.text(str(called(access.of)))
 
 
-def _line(kinds: Kinds, opening: Opening, mine: Mapping[Address, Draft], names: Names, called: Called, texts: tuple[str, ...]) -> Exposure:
+def _line(
+    kinds: Kinds, opening: Opening, drafts: Mapping[Address, Draft], names: Names, called: Called, texts: tuple[str, ...]
+) -> Exposure:
     kind, address = kinds[opening.at[0]], called(opening.at)
-    draft, cause = mine.get(address), mine.get(called(opening.cause))
+    draft, cause = drafts.get(address), drafts.get(called(opening.cause))
     readers = tuple(dict.fromkeys(texts))
     before = after = UNSET
     says = f"it can be read by {'; '.join(readers)}"
     if opening.field:
         field = kind.fields[opening.field]
-        difference = next((one for one in draft.sendable if one.field is field), None) if draft is not None else None
+        difference = next((other for other in draft.sendable if other.field is field), None) if draft is not None else None
         if difference is not None:
             before, after = _shown(field, difference.before, names, address), _shown(field, difference.after, names, address)
         else:
@@ -170,7 +172,7 @@ def who_reads(reach: Collection[tuple[Key, Access, Key]], called: Called) -> Ite
 
 def _opened(draft: Draft, names: Names) -> list[Exposure]:
     """The fields that open something else than what can be read."""
-    found = []
+    lines = []
     audience = draft.kind.audience
     modelled = {*audience.gates, *audience.inherits} if audience is not None else set()
     for difference in draft.sendable:
@@ -185,7 +187,7 @@ def _opened(draft: Draft, names: Names) -> list[Exposure]:
             )
             source = draft.declared.positions.get(difference.field.name, draft.declared.source)
             consents = (consent_to(draft.address, difference.field.name, consent_value(draft, difference, names)),)
-            found.append(
+            lines.append(
                 Exposure(
                     draft.address,
                     draft.kind.name,
@@ -198,7 +200,7 @@ def _opened(draft: Draft, names: Names) -> list[Exposure]:
                     consents=consents,
                 )
             )
-    return found
+    return lines
 
 
 def _local(draft: Draft, state: State) -> Iterator[Exposure]:

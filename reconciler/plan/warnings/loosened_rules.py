@@ -30,21 +30,21 @@ CHANGED: Final = "it may allow what it refused before"
 EXCEPTED: Final = "the policy is not applied there"
 
 
-def changed(desired: Desired, state: State) -> Rules | None:
+def changed_rules(desired: Desired, state: State) -> Rules | None:
     """What the state shall remember after a run that went through; None where it does already."""
     return None if state.rules == desired.rules else desired.rules
 
 
-def loosened(desired: Desired, state: State, pruned: Collection[str], leaving: Collection[Address] = ()) -> tuple[Exposure, ...]:
+def loosened_rules(desired: Desired, state: State, pruned: Collection[str], leaving: Collection[Address] = ()) -> tuple[Exposure, ...]:
     """One for each rule that is looser. `pruned`: the kinds of which something goes that nobody declared; `leaving`: what is deleted."""
     if state.rules is None:
         return tuple(_exposure(desired, "prune", kind, UNSET, desired.prune[kind], PRUNED["all"]) for kind in sorted(pruned))
-    unprotected = [_exposure(desired, "protect", kind, True, False, UNPROTECTED) for kind in sorted(freed(desired, state))]
+    unprotected = [_exposure(desired, "protect", kind, True, False, UNPROTECTED) for kind in sorted(unprotected_kinds(desired, state))]
     untested = _untested(desired, state, leaving)
     return (*_loosened(desired, state.rules), *unprotected, *untested, *_policies(desired, state.rules))
 
 
-def freed(desired: Desired, state: State) -> frozenset[str]:
+def unprotected_kinds(desired: Desired, state: State) -> frozenset[str]:
     """The kinds that were protected and are no longer."""
     return frozenset() if state.rules is None else (state.rules.protect - desired.protect) & desired.prune.keys()
 

@@ -12,9 +12,9 @@ from reconciler.model import Actual, ForbiddenRequest, Observed, Step
 from reconciler.resource import Kind, Kinds, Permission
 
 
-def forbidden(kinds: Kinds, actual: Actual, steps: Sequence[Step], ids: Mapping[Address, str]) -> tuple[ForbiddenRequest, ...]:
+def forbidden_requests(kinds: Kinds, actual: Actual, steps: Sequence[Step], ids: Mapping[Address, str]) -> tuple[ForbiddenRequest, ...]:
     """One for each step whose kind names a permission that the token lacks."""
-    found = []
+    requests = []
     for step in steps:
         kind = kinds[step.kind]
         permission = kind.create_permission if step.verb == "create" else kind.permission
@@ -23,8 +23,8 @@ def forbidden(kinds: Kinds, actual: Actual, steps: Sequence[Step], ids: Mapping[
         holder, of = _holder(kinds, actual, kind, permission, step, ids)
         permissions = holder.raw.get("permissions") if holder is not None else None
         if isinstance(permissions, Mapping) and permissions.get(permission.flag) is False:
-            found.append(ForbiddenRequest(step.address, step.verb, permission.flag, of))
-    return tuple(found)
+            requests.append(ForbiddenRequest(step.address, step.verb, permission.flag, of))
+    return tuple(requests)
 
 
 def _holder(

@@ -22,23 +22,23 @@ ADMINS = "admins"
 
 
 def by_transfers(world: World, opening: Opening) -> bool:
-    """Whether an opening is one that `given_away` reports."""
+    """Whether an opening is one that `transfer_exposures` reports."""
     owner = world.kinds[opening.at[0]].transferable
     return owner is not None and opening.field == owner.name
 
 
-def given_away(world: World, mine: Mapping[Address, Draft], disclosed: Disclosure) -> Iterator[Exposure]:
+def transfer_exposures(world: World, drafts: Mapping[Address, Draft], disclosed: Disclosure) -> Iterator[Exposure]:
     """One exposure for each request that transfers something, with all that comes along."""
     openings = {opening.at: opening for opening in disclosed.openings if by_transfers(world, opening)}
     brought: dict[Key, list[Key]] = {}
     for key, outer in disclosed.worlds.transferred.items() if disclosed.worlds is not None else ():
         brought.setdefault(outer, []).append(key)
     for root in world.carried.roots:
-        draft = mine.get(root)
-        if draft is not None and draft.active and isinstance(draft.intent, Transfer):
+        draft = drafts.get(root)
+        if draft is not None and draft.active and isinstance(draft.purpose, Transfer):
             key = (draft.kind.name, str(draft.id))
-            along = tuple(sorted(address for address, by in world.carried.along.items() if by == root))
-            yield replace(_line(disclosed, draft, draft.intent.source, brought.get(key, [key]), openings.get(key)), reaches=along)
+            included = tuple(sorted(address for address, by in world.carried.root_of.items() if by == root))
+            yield replace(_line(disclosed, draft, draft.purpose.source, brought.get(key, [key]), openings.get(key)), reaches=included)
 
 
 def _line(disclosed: Disclosure, draft: Draft, was: Address, keys: list[Key], opening: Opening | None) -> Exposure:
@@ -46,7 +46,7 @@ def _line(disclosed: Disclosure, draft: Draft, was: Address, keys: list[Key], op
     assert owner is not None
     then = root.root
     opened = opening.opened if opening is not None else {}
-    worlds, source = disclosed.worlds, draft.intent.source_id if isinstance(draft.intent, Transfer) else ""
+    worlds, source = disclosed.worlds, draft.purpose.source_id if isinstance(draft.purpose, Transfer) else ""
     gain, loss = _people(then, set()), _people(was, set())
     if worlds is not None:
         target = worlds.after.objects[draft.kind.name][str(draft.id)].within.get(str(owner.to), "")

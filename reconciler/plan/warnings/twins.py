@@ -16,17 +16,17 @@ from reconciler.resource import UNSET, FieldRole
 Key = tuple[str, Address | None, tuple[str, ...]]
 
 
-def twins(drafts: Mapping[Address, Draft], mine: Mapping[Address, Draft]) -> Iterator[str]:
-    """A sentence for each resource of this run (`mine`) that would be created with the natural key of a sibling in `drafts`."""
+def twins(drafts: Mapping[Address, Draft], run_drafts: Mapping[Address, Draft]) -> Iterator[str]:
+    """A sentence for each resource of this run (`run_drafts`) that would be created with the natural key of a sibling in `drafts`."""
     siblings: dict[Key, list[Draft]] = {}
-    growing = {(draft.kind.name, draft.address.container) for draft in mine.values() if draft.is_new}
+    growing = {(draft.kind.name, draft.address.container) for draft in run_drafts.values() if draft.is_new}
     for draft in drafts.values():
         key = _natural_key(draft) if growing and (draft.kind.name, draft.address.container) in growing else None
         if key is not None:
             siblings.setdefault(key, []).append(draft)
     for alike in siblings.values():
         for index, draft in enumerate(alike if len(alike) > 1 else ()):
-            created = draft.address in mine and draft.active and draft.is_new and draft.old is None and draft.declared.adopt
+            created = draft.address in run_drafts and draft.active and draft.is_new and draft.old is None and draft.declared.adopt
             other = alike[0] if index else alike[1]
             if created and (index or not other.is_new):
                 yield _sentence(draft, other)

@@ -12,9 +12,9 @@ from reconciler.plan.decisions import Draft
 from reconciler.resource import UNSET
 
 
-def unshown(mine: Mapping[Address, Draft]) -> Iterator[str]:
+def unshown(drafts: Mapping[Address, Draft]) -> Iterator[str]:
     """A sentence for each object of this run that the next request replaces for the first time."""
-    for draft in mine.values():
+    for draft in drafts.values():
         verb = draft.kind.api.get("update")
         if verb is None or not verb.whole or draft.is_new or not draft.active or not draft.sendable:
             continue

@@ -66,11 +66,11 @@ def _plan(document: Mapping[str, Any]) -> Content:
         *map(_violation, wrong),
     ]
     others = [
-        *(_said(item["address"], Style.BLOCKED, "!", "blocked", item["reason"], item["remedy"]) for item in document["blocked"]),
-        *(_said(at, Style.BLOCKED, "?", "in doubt", "a request of an earlier run") for at in document["inDoubt"]),
-        *(_said(item["kind"], Style.BLOCKED, "?", "unknown", item["reason"]) for item in document["unknown"]),
+        *(_line_entry(item["address"], Style.BLOCKED, "!", "blocked", item["reason"], item["remedy"]) for item in document["blocked"]),
+        *(_line_entry(at, Style.BLOCKED, "?", "in doubt", "a request of an earlier run") for at in document["inDoubt"]),
+        *(_line_entry(item["kind"], Style.BLOCKED, "?", "unknown", item["reason"]) for item in document["unknown"]),
         *(
-            _said(item["address"], Style.BLOCKED, "!", "forbidden", f"{item['verb']}: the token lacks {item['flag']} of {item['of']}")
+            _line_entry(item["address"], Style.BLOCKED, "!", "forbidden", f"{item['verb']}: the token lacks {item['flag']} of {item['of']}")
             for item in document["forbidden"]
         ),
         *(_violation(violation) for violation in violations if violation["level"] != Severity.ERROR),
@@ -140,7 +140,7 @@ def _field(field: Mapping[str, Any], *, born: bool) -> Iterator[ReportLine]:
 
 def _exposure(item: Mapping[str, Any]) -> ReportEntry:
     change = f"{item['field']} {shown(item['before'])} -> {shown(item['after'])}: " if item["field"] else ""
-    entry = _said(item["address"], Style.DELETE, "!", "exposure", f"{change}{item['says']}", where=_where(item["source"]))
+    entry = _line_entry(item["address"], Style.DELETE, "!", "exposure", f"{change}{item['says']}", where=_where(item["source"]))
     details = [
         f"readers: {', '.join(item['readers'])}" if item["readers"] else "",
         f"also for {', '.join(item['reaches'])}" if item["reaches"] else "",
@@ -153,13 +153,13 @@ def _exposure(item: Mapping[str, Any]) -> ReportEntry:
 def _broken(item: Mapping[str, Any]) -> ReportEntry:
     after = f" -> {item['after']}" if item["after"] is not None else ""
     url = f"{item['before'] or HIDDEN_URL}{after}"
-    return _said(item["address"], Style.DELETE, "!", "breaks", url, item["reason"], where=_where(item["source"]))
+    return _line_entry(item["address"], Style.DELETE, "!", "breaks", url, item["reason"], where=_where(item["source"]))
 
 
 def _violation(item: Mapping[str, Any]) -> ReportEntry:
     style, word = _VERDICTS[Severity(item["level"])]
     text = f"{item['sort']} {item['rule']}: {item['message']}"
-    return _said(item["address"] or WHOLE, style, "!", word, text, item["remedy"], where=_where(item["declared"]))
+    return _line_entry(item["address"] or WHOLE, style, "!", word, text, item["remedy"], where=_where(item["declared"]))
 
 
 # -- outcomes, drift, findings --------------------------------------------------------------------------------------------------------
@@ -171,12 +171,15 @@ def _outcome(document: Mapping[str, Any]) -> Content:
     undone = [step for step in steps if step["status"] != StepStatus.DONE]
     serious = (StepStatus.FAILED, StepStatus.IN_DOUBT)
     urgent = [_ended(step) for step in undone if step["status"] in serious]
-    urgent += [_said(item["address"], Style.BLOCKED, "!", "refused", item["reason"]) for item in refused]
+    urgent += [_line_entry(item["address"], Style.BLOCKED, "!", "refused", item["reason"]) for item in refused]
     others = [
         *(_ended(step) for step in undone if step["status"] not in serious),
-        *(_said(at, Style.DRIFT, "~", "differs", "still different when it was read after the run") for at in document["leftover"]),
+        *(_line_entry(at, Style.DRIFT, "~", "differs", "still different when it was read after the run") for at in document["leftover"]),
         *map(_edited, document["edited"]),
-        *(_said(at, Style.BLOCKED, "?", "not checked", "it was written and could not be read again") for at in document["unverified"]),
+        *(
+            _line_entry(at, Style.BLOCKED, "?", "not checked", "it was written and could not be read again")
+            for at in document["unverified"]
+        ),
     ]
     troubles = [
         f"{numbers[key]:,} {word}"
@@ -194,12 +197,12 @@ def _outcome(document: Mapping[str, Any]) -> Content:
 def _ended(step: Mapping[str, Any]) -> ReportEntry:
     symbol, word = ENDINGS[StepStatus(step["status"])]
     style = Style.DIM if step["status"] == StepStatus.SKIPPED else Style.BLOCKED
-    return _said(step["address"], style, symbol, word, f"{step['verb']}: {step['error'] or 'no reason was given'}")
+    return _line_entry(step["address"], style, symbol, word, f"{step['verb']}: {step['error'] or 'no reason was given'}")
 
 
 def _edited(item: Mapping[str, Any]) -> ReportEntry:
     if item["field"] is None:
-        return _said(item["address"], Style.DRIFT, "~", "differs", item["reason"])
+        return _line_entry(item["address"], Style.DRIFT, "~", "differs", item["reason"])
     entry = ReportEntry(item["address"], "changed by somebody else during the run")
     entry.lines += _field({"name": item["field"], "cause": Cause.YOURS, **item}, born=False)
     return entry
@@ -210,8 +213,8 @@ def _drift(document: Mapping[str, Any]) -> Content:
     deleted = [resource for resource in resources if resource["status"] == DriftWord.DELETED]
     others = [
         *(_drifted(resource) for resource in resources if resource["status"] != DriftWord.DELETED),
-        *(_said(item["kind"], Style.BLOCKED, "?", "unknown", item["reason"]) for item in document["unknown"]),
-        *(_said(at, Style.BLOCKED, "?", "unknown", "not tracked, so not judged") for at in document["unjudged"]),
+        *(_line_entry(item["kind"], Style.BLOCKED, "?", "unknown", item["reason"]) for item in document["unknown"]),
+        *(_line_entry(at, Style.BLOCKED, "?", "unknown", "not tracked, so not judged") for at in document["unjudged"]),
     ]
     violations = document.get("violations", [])
     changes = ", ".join(f"{numbers[word.value]:,} {word.value}" for word in DriftWord if numbers[word.value]) or "No drift"
@@ -251,7 +254,7 @@ def _findings(document: Mapping[str, Any]) -> Content:
     numbers = document["summary"]
     ordered = sorted(document["findings"], key=lambda finding: finding["severity"] != Severity.ERROR)
     entries = [
-        _said(
+        _line_entry(
             finding["address"] or (_place(finding["source"]) or "the project"),
             Style.BLOCKED if finding["severity"] == Severity.ERROR else Style.UPDATE,
             "!",
@@ -274,7 +277,7 @@ def _findings(document: Mapping[str, Any]) -> Content:
 # -- lines ----------------------------------------------------------------------------------------------------------------------------
 
 
-def _said(title: str, style: Style, symbol: str, word: str, text: str, note: str = "", *, where: str = "") -> ReportEntry:
+def _line_entry(title: str, style: Style, symbol: str, word: str, text: str, note: str = "", *, where: str = "") -> ReportEntry:
     """An entry of one line."""
     return ReportEntry(title, where, [ReportLine(style, symbol, word, text, note)])
 

@@ -97,7 +97,7 @@ def upkeep(known: Sequence[OurComment], mine: Sequence[CommentPart], mode: Comme
         at_home = {part.key: part for part in read}
         for id, leaving in elsewhere.items():
             if leaving and all(part.key in at_home and at_home[part.key].run >= part.run for part in leaving):
-                steps += _left(id, comments[id], leaving, mode)
+                steps += _steps_for_left_comment(id, comments[id], leaving, mode)
             elif not leaving and comments[id].name == name:
                 steps.append(DeleteComment(id))  # a second one without a part
     return Upkeep(tuple(steps), tuple(superseded.values()), short)
@@ -153,7 +153,7 @@ def _leaving(comment: CommentText, name: str, names: set[str]) -> tuple[CommentP
     return tuple(part for part in comment.parts if part.name == name or (not name and part.name in names))
 
 
-def _left(id: int, comment: CommentText, leaving: Sequence[CommentPart], mode: CommentMode) -> list[Step]:
+def _steps_for_left_comment(id: int, comment: CommentText, leaving: Sequence[CommentPart], mode: CommentMode) -> list[Step]:
     """What happens to a comment whose parts are in another one."""
     gone = {part.key for part in leaving}
     rest = tuple(part for part in comment.parts if part.key not in gone)

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Before, Binding, Intent, Stood
+from reconciler.model import Before, Binding, Intent, SiblingPosition
 from reconciler.resource import UNSET
 from reconciler.state.tables import values
 from reconciler.state.tables.schema import befores, bindings, fields, journal, known, open_intents, outcomes
@@ -201,11 +201,13 @@ def before_row(state: int, intent: Intent) -> dict[str, Any] | None:
     before = intent.before
     if before == Before():
         return None
-    stood = before.stood
+    position = before.position
     value: dict[str, Any] = {
         "values": {name: value for name, value in before.values.items() if value is not UNSET},
         "absent": sorted(name for name, value in before.values.items() if value is UNSET),
-        "stood": None if stood is None else [str(stood.parent), stood.index, None if stood.previous is None else str(stood.previous)],
+        "stood": None
+        if position is None
+        else [str(position.parent), position.index, None if position.previous is None else str(position.previous)],
         "replaces": before.replaces,
     }
     if before.takes:
@@ -225,13 +227,13 @@ def _before(text: str | None, what: str) -> Before:
     if text is None:
         return Before()
     value = from_json(text, what)
-    stood = None
+    position = None
     if value["stood"] is not None:
         parent, index, previous = value["stood"]
-        stood = Stood(Address.parse(parent), int(index), None if previous is None else Address.parse(previous))
+        position = SiblingPosition(Address.parse(parent), int(index), None if previous is None else Address.parse(previous))
     takes = tuple(Address.parse(text) for text in value.get("takes", ()))
     renames = {Address.parse(old): Address.parse(new) for old, new in value.get("renames", {}).items()}
-    return Before({**value["values"], **dict.fromkeys(value["absent"], UNSET)}, stood, value["replaces"], takes, renames)
+    return Before({**value["values"], **dict.fromkeys(value["absent"], UNSET)}, position, value["replaces"], takes, renames)
 
 
 _MADE: Final = (

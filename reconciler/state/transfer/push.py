@@ -89,8 +89,8 @@ def _loose(found: Document) -> str | None:
     ):
         if len(set(listed)) < len(listed):
             return f"{name}: an entry is duplicated"
-    told = [*found["requests"], *found["turns"], *found["approvals"], *(ended for one in found["requests"] for ended in one["outcomes"])]
-    if missing := {one["run"] for one in told} - set(run_ids):
+    of_runs = [*found["requests"], *found["turns"], *found["approvals"], *(ended for one in found["requests"] for ended in one["outcomes"])]
+    if missing := {one["run"] for one in of_runs} - set(run_ids):
         return f"runs: no run has the id {min(missing)!r}"
     if missing := {one["known"] for one in found["requests"]} - set(found["known"]):
         return f"known: no list is called {min(missing)}"
@@ -102,13 +102,13 @@ def _loose(found: Document) -> str | None:
 def refuse(connection: Connection, state: int, found: Document, *, by: str, force: bool) -> None:
     """Raise `Refused` where the state there holds something that the document would lose. `by`: the run that asks."""
     there = connection.execute(select(states.c.lineage, states.c.serial).where(states.c.id == state)).one()
-    told = {(one["run"], one["id"]) for one in found["requests"]}
+    intents = {(one["run"], one["id"]) for one in found["requests"]}
     waiting = (
         select(journal.c.run, journal.c.id, journal.c.address)
         .join(open_intents, (open_intents.c.state == journal.c.state) & (open_intents.c.intent == journal.c.id))
         .where(journal.c.state == state)
     )
-    lost = next((row.address for row in connection.execute(waiting) if (row.run, row.id) not in told), None)
+    lost = next((row.address for row in connection.execute(waiting) if (row.run, row.id) not in intents), None)
     if lost is not None:
         hint = f"Run `reconciler apply` there first, which finds out what happened to it; or `reconciler state forget {lost} --in-doubt`."
         raise Refused(f"a request of {lost} is in doubt in the existing state, and would be lost", id="RC-in-doubt", hint=hint)

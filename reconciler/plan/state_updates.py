@@ -11,67 +11,67 @@ from reconciler.model import Binding, Desired, Origin, StateUpdate
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.drafts.declared import parents
 from reconciler.plan.matching.matches import Matches
-from reconciler.plan.matching.renames import Former, carried
+from reconciler.plan.matching.renames import Former, address_after_moves
 from reconciler.resource import UNSET, FieldRole
 
 
-def memory(
+def state_update(
     desired: Desired,
-    found: Matches,
-    mine: Mapping[Address, Draft],
-    gone: Mapping[Address, Removal],
+    matches: Matches,
+    drafts: Mapping[Address, Draft],
+    removals: Mapping[Address, Removal],
     *,
-    whole: bool,
+    is_complete: bool,
     waiting: Collection[Address] = (),
 ) -> StateUpdate:
     """What the state shall hold before the first request: adoptions, renames, protection, and readings that agree.
 
-    `whole`: the run is about everything, so that what the YAML no longer says is forgotten. `waiting`: tracked addresses that change with
-    the outcome of a request, if at all.
+    `is_complete`: the run is about everything, so that what the YAML no longer says is forgotten. `waiting`: tracked addresses that change
+    with the outcome of a request, if at all.
     """
     bind: dict[Address, Binding] = {}
     carried_later: dict[Address, Binding] = {}
     forget: set[Address] = set()
-    later = {found.former.moves[old] for old in waiting if old in found.former.moves}
-    for draft in mine.values():
+    later = {matches.former.moves[old] for old in waiting if old in matches.former.moves}
+    for draft in drafts.values():
         if draft.blocked is not None or (draft.declared.implied and draft.binding is None):
             continue
         if draft.observed is not None and draft.id is not None:
-            binding = _remembered(desired, draft, Origin.RECOVERED if (draft.kind.name, draft.id) in found.late else Origin.ADOPTED)
+            binding = _updated_binding(desired, draft, Origin.RECOVERED if (draft.kind.name, draft.id) in matches.late else Origin.ADOPTED)
             if draft.address in later:
                 carried_later[draft.address] = binding
-            elif binding != found.binding(draft.address):
+            elif binding != matches.binding(draft.address):
                 bind[draft.address] = binding
-    for removal in gone.values():
+    for removal in removals.values():
         if removal.replaces is not None and removal.blocked is None and removal.binding is not None:
             forget.add(removal.replaces)
             bind[removal.address] = replace(removal.binding, address=removal.address, protected=False, place=None)
         elif removal.active and not removal.delete:
             forget.add(removal.address)
-    rename = found.former.moves if whole else _touched(desired, found.former, mine, gone)
+    rename = matches.former.moves if is_complete else _touched(desired, matches.former, drafts, removals)
     rename = {old: new for old, new in rename.items() if old not in waiting} if waiting else rename
-    fulfilled = _fulfilled(found, rename, mine, whole=whole, waiting=waiting)
+    fulfilled = _fulfilled(matches, rename, drafts, is_complete=is_complete, waiting=waiting)
     return StateUpdate(
-        bind, frozenset(forget), rename, None if fulfilled == found.former.before.fulfilled else fulfilled, carried=carried_later
+        bind, frozenset(forget), rename, None if fulfilled == matches.former.before.fulfilled else fulfilled, carried=carried_later
     )
 
 
-def remembered(memory: StateUpdate) -> dict[str, Any]:
+def journal_changes(state_update: StateUpdate) -> dict[str, Any]:
     """What a journal is told of it. A journal forgets before it renames, so that it needs the old addresses of what is forgotten."""
-    before = {new: old for old, new in memory.rename.items()}
-    forget = [before.get(address, address) for address in memory.forget if address in before or address not in memory.rename]
-    return {"bind": memory.bind.values(), "forget": forget, "rename": memory.rename, "fulfilled": memory.fulfilled}
+    before = {new: old for old, new in state_update.rename.items()}
+    forget = [before.get(address, address) for address in state_update.forget if address in before or address not in state_update.rename]
+    return {"bind": state_update.bind.values(), "forget": forget, "rename": state_update.rename, "fulfilled": state_update.fulfilled}
 
 
 def _touched(
-    desired: Desired, former: Former, mine: Mapping[Address, Draft], gone: Mapping[Address, Removal]
+    desired: Desired, former: Former, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]
 ) -> dict[Address, Address]:  # fmt: skip
     """The renames that a run needs which is about some addresses only: those of what it is about, with all that changes with them."""
     if not former.moves:
         return {}
-    about = {*mine, *gone}
-    for address in (*mine, *gone):
-        about.update(parents(desired, mine[address].declared) if address in mine else address.containers)
+    about = {*drafts, *removals}
+    for address in (*drafts, *removals):
+        about.update(parents(desired, drafts[address].declared) if address in drafts else address.containers)
     group = {address: address for address in former.moves}
 
     def leader(address: Address) -> Address:
@@ -79,9 +79,9 @@ def _touched(
             address = group[address]
         return address
 
-    def join(one: Address, other: Address | None) -> None:
+    def join(member: Address, other: Address | None) -> None:
         if other in group:
-            group[leader(one)] = leader(other)
+            group[leader(member)] = leader(other)
 
     for old, new in former.moves.items():
         join(old, next((container for container in old.containers if container in former.moves), None))
@@ -91,26 +91,26 @@ def _touched(
 
 
 def _fulfilled(
-    found: Matches, rename: Mapping[Address, Address], mine: Mapping[Address, Draft], *, whole: bool, waiting: Collection[Address]
+    matches: Matches, rename: Mapping[Address, Address], drafts: Mapping[Address, Draft], *, is_complete: bool, waiting: Collection[Address]
 ) -> Mapping[Address, Address]:  # fmt: skip
     """The renames of the YAML that have had their effect when these are done.
 
     What renamed a resource that is blocked now is kept where its line is gone: with the former files, it must not take effect again.
     """
-    former = found.former
-    done = {carried(old, rename): carried(new, rename) for old, new in former.before.fulfilled.items()}
-    if whole:
+    former = matches.former
+    done = {address_after_moves(old, rename): address_after_moves(new, rename) for old, new in former.before.fulfilled.items()}
+    if is_complete:
         pending = {former.followed[old] for old in waiting if old in former.followed}
-        blocked = {*found.blocked, *(address for address, draft in mine.items() if draft.blocked is not None)}
+        blocked = {*matches.blocked, *(address for address, draft in drafts.items() if draft.blocked is not None)}
         tracked = former.before.bindings.keys() | former.state.bindings.keys() if blocked and done else ()
         kept = {old: new for old, new in done.items() if not blocked.isdisjoint((old, new)) and new in tracked}
         return {**kept, **{line: new for line, new in former.renames.items() if line not in pending}}
     undone = {line for old, line in former.followed.items() if old in former.moves and old not in rename}
     followed = {line for old, line in former.followed.items() if old in rename}
-    return done | {line: new for line, new in former.renames.items() if line in followed or (new in mine and line not in undone)}
+    return done | {line: new for line, new in former.renames.items() if line in followed or (new in drafts and line not in undone)}
 
 
-def _remembered(desired: Desired, draft: Draft, origin: Origin) -> Binding:
+def _updated_binding(desired: Desired, draft: Draft, origin: Origin) -> Binding:
     """The binding of an object that exists: *sent* and *seen* where now agrees with the YAML, else what they were."""
     assert draft.observed is not None
     assert draft.id is not None
