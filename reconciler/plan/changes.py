@@ -1,4 +1,4 @@
-"""The changes people read: one an address, in the words of the YAML. Pure."""
+"""The changes that people read: one for each address, in the terms of the YAML. Pure."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def changes(
 
 
 def remarks(mine: Mapping[Address, Draft]) -> tuple[str, ...]:
-    """What differs and cannot be mended: one sentence each, for the reader; nothing is pending for it."""
+    """One sentence for each difference that no request can correct; it does not count as pending."""
     active = [draft for draft in mine.values() if draft.active]
     return tuple(
         f"{draft.address}: {difference.field.name} {difference.note}"
@@ -71,7 +71,7 @@ def remarks(mine: Mapping[Address, Draft]) -> tuple[str, ...]:
 
 
 def differing(mine: Mapping[Address, Draft], names: Names) -> dict[Address, tuple[Delta, ...]]:
-    """Every field of an existing object that is not as declared, whether a request mends it or not."""
+    """Every field of an existing object that is not as declared, whether or not a request corrects it."""
     return {
         draft.address: tuple(_delta(draft, deviation, names) for deviation in draft.deviations)
         for draft in mine.values()
@@ -80,7 +80,7 @@ def differing(mine: Mapping[Address, Draft], names: Names) -> dict[Address, tupl
 
 
 def strayed(rows: Collection[SiblingRow]) -> dict[Address, tuple[SiblingSpot, SiblingSpot]]:
-    """Siblings that were moved since they were placed: where they were put, and where they stand."""
+    """Siblings that were moved since they were placed: the position they were given, and their position now."""
     return {address: (SiblingSpot(row.parent, then), SiblingSpot(row.parent, now)) for row in rows for address, then, now in row.strayed}
 
 
@@ -117,7 +117,7 @@ def _derived_deltas(draft: Draft, derived: Mapping[Address, Derivation]) -> list
 
 
 def _dropped(draft: Draft) -> list[str]:
-    """Fields that were managed and are no longer written."""
+    """Fields that were managed and are no longer declared."""
     if draft.binding is None or draft.is_new:
         return []
     values, fields = draft.declared.values, draft.kind.fields
@@ -126,7 +126,7 @@ def _dropped(draft: Draft) -> list[str]:
 
 
 def _state_deltas(desired: Desired, draft: Draft, names: Names) -> list[Delta]:
-    """Changes of what we remember that need no request."""
+    """Changes of the state that need no request."""
     found = []
     for name in _dropped(draft):
         field = draft.kind.fields[name]

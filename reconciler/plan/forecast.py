@@ -1,7 +1,6 @@
-"""What applying a plan will take, from what reading it took and from what the service says of its rate limit. Pure.
+"""How long applying a plan will take, from the time that reading took and the service's rate limit. Pure.
 
-An apply reads before it writes and once more when all is done, each about as much as the plan did; its writes take as long, one by one, as
-the readings did on the average.
+An apply reads before it writes and again at the end, each about as much as the plan did; each write takes as long as an average read.
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ from reconciler.model import Allowance, Forecast
 
 
 def forecast(writes: int, reads: int, seconds: float, allowance: Allowance | None) -> Forecast:
-    """`reads` and `seconds`: what the reading of this plan took. `allowance`: what is left of the rate limit; None where none is told."""
+    """The forecast of an apply. `reads` (requests) and `seconds`: what reading for this plan took. `allowance`: what is left of the rate
+    limit; None where the service reports none."""
     if not writes:
         return Forecast(0, 0, 0.0)
     again = 2 * reads

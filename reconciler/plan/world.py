@@ -1,4 +1,4 @@
-"""What a planner pass is given, and what it returns. Frozen data. Pure.
+"""What a planner pass takes and returns. Frozen data. Pure.
 
 A pass takes the world and the decisions so far, and returns the decisions with its own. Nothing edits what another pass made.
 """
@@ -72,9 +72,9 @@ class Decisions:
     """What is decided so far.
 
     `matches`: which object is which resource, what is replaced left out of its `ids`. `drafts`: of all declared addresses, in the order of
-    Desired. `removals`: of all that are no longer declared. `selected`, `selected_removals`: those that this run is
-    about; None for all. `required`: those among them that came along because a target requires them. `notes`: sentences for the reader.
-    `unsettled`: tracked addresses that the state keeps until a transfer has succeeded.
+    Desired. `removals`: of all that are no longer declared. `selected`, `selected_removals`: those that this run is about; None for all.
+    `required`: those of them that are selected because a target requires them. `notes`: sentences for the reader. `unsettled`: tracked
+    addresses that the state keeps until a transfer has succeeded.
     """
 
     matches: Matches

@@ -1,4 +1,4 @@
-"""What can be done about a field that is not as declared, and why nothing can. Pure."""
+"""What can be done about a field that is not as declared, or why nothing can. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Fate(Enum):
 
 
 def fate(one: FieldDifference) -> Fate:
-    """What becomes of it."""
+    """What can be done about this field."""
     field = one.field
     if one.note is not None or field.role is FieldRole.MEMBER:
         return Fate.SEND
@@ -32,7 +32,7 @@ def fate(one: FieldDifference) -> Fate:
 
 
 def explained(kind: Kind, one: FieldDifference) -> FieldDifference:
-    """The difference with why no request mends it, where none does."""
+    """The difference, with a note where no request corrects it."""
     match fate(one):
         case Fate.BACK:
             return replace(one, note="cannot be undone: the service has no request for it")

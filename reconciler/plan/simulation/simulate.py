@@ -157,7 +157,7 @@ class Simulation:
     # -- what a request did ----------------------------------------------------------------------------------------------------------
 
     def made(self, observed: Observed) -> None:
-        """A create, or a child that it brought."""
+        """Add an object: by a create, or as the child that it creates too."""
         self.born.add((observed.kind, observed.id))
         self._put(observed)
         self.place(self.kinds[observed.kind], observed.id)
@@ -214,9 +214,9 @@ class Simulation:
         self.place(kind, id)
 
     def deleted(self, kind: Kind, id: str) -> list[Observed]:
-        """A delete with all that goes along, which is returned. What else the object contained is at the root then.
+        """Delete an object with everything that is deleted with it, and return all of these. Its other contents move to the root.
 
-        The last of its kind takes along nothing that the service rearranges then.
+        What the service rearranges when the last of a kind is deleted is not deleted with it.
         """
         gone: dict[Key, Observed] = {}
         stays = self.alone(kind, id)
@@ -300,7 +300,8 @@ class Simulation:
 def simulate(
     kinds: Kinds, actual: Actual, ids: Mapping[Address, str], steps: Iterable[Step], places: Mapping[Address, SiblingPlace] | None = None
 ) -> Simulation:
-    """The service after these requests. `ids`: of what exists, by address; what is created anew gets its own. `places`: see `Order`."""
+    """The service after these requests. `ids`: of what exists, by address; created and recreated objects get their own. `places`: see
+    `Order`."""
     steps = tuple(steps)
     created = {address for step in steps if step.verb == "create" for address in (step.address, *(child for _, _, child in step.brings))}
     world = Simulation(kinds, actual, ids={address: id for address, id in ids.items() if address not in created}, places=places)

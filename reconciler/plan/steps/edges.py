@@ -1,7 +1,7 @@
 """What each step must wait for. Pure.
 
-In: the sketches of a plan. Out: nothing; the edges are added to them. An edge stands on the step that carries a reference, so that
-the cycles of the service dissolve: a create goes first, the field that refers back is a later step.
+In: the sketches of a plan. Out: nothing; the edges are added to them. An edge belongs to the step that carries a reference, which breaks
+the cycles of the service: a create comes first, the field that refers back is a later step.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ def _unique_writers(whole: Sketches) -> dict[tuple[Level, str], list[int]]:
 
 
 def _settle_values(whole: Sketches, waits: Acyclic) -> None:
-    """Let no create's own choice of a value come between: each waits for the values written before it, where that makes no circle."""
+    """Prevent values that creates get by themselves from interfering: each waits for the values written before it, where that makes no
+    cycle."""
     creates: dict[Level, list[int]] = defaultdict(list)
     for address, index in whole.makers.items():
         if whole.drafts[address].is_new:
@@ -136,7 +137,7 @@ def _settle_values(whole: Sketches, waits: Acyclic) -> None:
 
 
 def _copies_last(whole: Sketches, waits: Acyclic) -> None:
-    """A copy waits until its source is as declared, where that makes no circle: what is not said of it is as it was in its source."""
+    """A copy waits until its source is as declared, where that makes no cycle: its undeclared fields keep the values of its source."""
     by_id = {draft.id: address for address, draft in whole.drafts.items() if draft.id is not None}
     for index, sketch in enumerate(whole.sketches):
         if sketch.source is None:
@@ -147,7 +148,7 @@ def _copies_last(whole: Sketches, waits: Acyclic) -> None:
 
 
 def _chosen_first(whole: Sketches, waits: Acyclic) -> None:
-    """Where nothing says which child is chosen, the service takes the one that is made first: let that be the first that is declared."""
+    """Create the first declared child first where no choice is declared: the service chooses the child that is created first."""
     among: dict[tuple[Address, str], list[Draft]] = defaultdict(list)
     for draft in whole.drafts.values():
         parent = _chooser(whole, draft)
@@ -165,8 +166,8 @@ def _chosen_first(whole: Sketches, waits: Acyclic) -> None:
 
 
 def _named_first(whole: Sketches, waits: Acyclic) -> None:
-    """Let a copy have its natural key before anything refers to it, where that makes no circle: without a state, only that tells which
-    copy it is, and what refers to it could not be recognized either."""
+    """Write the natural key of a copy before anything refers to it, where that makes no cycle: without a state, only the key identifies the
+    copy and what refers to it."""
     naming: dict[int, list[int]] = {}
     for address, maker in whole.makers.items():
         draft = whole.drafts[address]
@@ -219,7 +220,7 @@ def _free_first(whole: Sketches, everyone: Sequence[Draft | Removal], name: str,
 
 
 def _step_aside(whole: Sketches, index: int, name: str) -> int:
-    """Give the object a value nobody holds, so that a ring of values can turn; returns the number of that sketch."""
+    """Give the object an unused value, which breaks a cycle of values; returns the number of that sketch."""
     sketch = whole.sketches[index]
     assert isinstance(sketch.draft, Draft)
     draft = sketch.draft
@@ -233,7 +234,7 @@ def _step_aside(whole: Sketches, index: int, name: str) -> int:
 def _derived_after(whole: Sketches, derived: Mapping[Address, Derivation]) -> None:
     """A create from which a value is derived needs what sets its source, and the siblings that get the same value before it.
 
-    A source that failed to change must not make the derived value wrong for ever.
+    A source that failed to change must not make the derived value permanently wrong.
     """
     for address, derivation in derived.items():
         maker = whole.makers.get(address)
@@ -288,7 +289,7 @@ def _deletes_last(whole: Sketches) -> None:
 
 
 def _creates_before_deletes(whole: Sketches, first: Collection[Address]) -> list[tuple[int, int, frozenset[int]]]:
-    """The last one must not go before new siblings are there: of the deletes beside creates, one waits for all of these.
+    """The last sibling must not be deleted before new ones exist: of the deletes among siblings with creates, one waits for all creates.
 
     Returns the other deletes, each with that one and with the creates: it is enough that they wait for it. `first`: what is deleted before
     new siblings, others being left.

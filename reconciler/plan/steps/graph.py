@@ -112,11 +112,11 @@ def _cycle(stuck: Mapping[int, Edges]) -> tuple[int, ...]:
 
 
 class Acyclic:
-    """A graph that grows by edges, and refuses those that would close a circle.
+    """A graph to which edges are added; edges that would close a cycle are refused.
 
-    Keeps an order in which every node stands behind what it waits for; an edge that agrees with it costs nothing, another one as much as
-    the stretch of the order that it turns round (Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic graphs",
-    2006). Raises Cycle where the graph has a circle from the beginning.
+    Keeps an order in which every node comes after what it waits for; an edge that agrees with it costs nothing, any other one the part of
+    the order that it reverses (Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", 2006). Raises Cycle
+    where the initial graph has a cycle.
     """
 
     def __init__(self, waits: Mapping[int, Iterable[int]], rank: Mapping[int, tuple[Any, ...]]) -> None:

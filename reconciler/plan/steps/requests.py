@@ -230,7 +230,7 @@ class Sketches:
         return index
 
     def _there(self, anchor: Address) -> set[int]:
-        """The steps after which an object is among its siblings, where it is not there from the start."""
+        """The steps after which an object is among its siblings, where it is not among them from the start."""
         steps = {self.makers.get(anchor), self.transfers.get(anchor), self.arrivals.get(anchor)}
         if anchor in self.movers and self.sketches[self.movers[anchor]].writes:
             steps.add(self.movers[anchor])
@@ -301,7 +301,7 @@ class Sketches:
 
 
 def _takes(address: Address, below: Mapping[Address, Sequence[Address]]) -> set[Address]:
-    """What goes along with a delete, at whatever depth. `below`: what goes along with each."""
+    """Everything that is deleted with an address, at any depth. `below`: what is deleted directly with each address."""
     along: set[Address] = set()
     waiting = [address]
     while waiting:
@@ -316,7 +316,7 @@ def body_of(kind: Kind, writes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _kept(draft: Draft, verb: Verb) -> dict[str, Any]:
-    """What a request that replaces the whole object says of the fields that nobody manages: the values that they have."""
+    """The current values of unmanaged fields, which a request that replaces the whole object must repeat."""
     if not verb.whole or draft.observed is None:
         return {}
     carried = (declared_field for declared_field in draft.kind.carried(verb.name) if declared_field.role is FieldRole.VALUE)
@@ -342,13 +342,13 @@ def _as_sent(draft: Draft, one: FieldDifference) -> Any:
 
 
 def _left(kind: Kind, transfer: Transfer) -> dict[str, Any]:
-    """What a transferred object leaves: its container and the node it is in."""
+    """The location that a transferred object leaves: its container and its node."""
     left: dict[str, Any] = {kind.transferable.name: transfer.source_id} if kind.transferable is not None else {}
     return left | ({kind.inside.name: transfer.left} if kind.inside is not None and transfer.left is not None else {})
 
 
 def _held(removal: Removal) -> dict[str, Any]:
-    """The managed values of what is about to go, and what it stands in."""
+    """The managed values of an object to delete, and its containers; empty where the object was not read."""
     if removal.observed is None:
         return {}
     sent = removal.binding.sent if removal.binding is not None else {}

@@ -1,7 +1,7 @@
-"""What comes along with a transfer, and what the service shows once everything is transferred. Pure.
+"""What is transferred with what, and what the service shows once everything is transferred. Pure.
 
 In: the objects that were read, and which of them are in a container that the YAML has them leave. Out: those that need a request of their
-own, those that come along with one, and the same reading as if all that had been done: the rest of a plan is made from that.
+own, those that such a request includes, and the same reading as if all that had been done: the rest of a plan is based on it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Carried:
-    """`roots`: the addresses that need a request of their own, with the keys of all that stands in them, at whatever depth.
+    """`roots`: the addresses that need a request of their own, with the keys of everything in them, at any depth.
 
-    `along`: the addresses that come along, each with the root that brings it. `actual`: the reading as if all were transferred.
+    `along`: the addresses that such a request includes, each with its root. `actual`: the reading as if all were transferred.
     """
 
     actual: Actual

@@ -72,7 +72,7 @@ def _batches(kinds: Kinds, actual: Actual, matches: Matches) -> dict[Address, Ba
 
 
 def shown_where(world: World, mine: Mapping[Address, Draft], before: Actual) -> frozenset[tuple[str, str]]:
-    """The objects of which a reading must tell what shows them, because they are to leave it."""
+    """The objects for which a reading must find out what shows them, because they are to be transferred away from it."""
     sought = {reading.by for kind in world.kinds.values() for reading in kind.findings}
     roots = {root: inside for root, inside in world.carried.roots.items() if root in mine}
     going = {key for inside in roots.values() for key in inside} | {(mine[root].kind.name, str(mine[root].id)) for root in roots}

@@ -1,7 +1,8 @@
 """Why something cannot be transferred now, and what must be done before it is. Pure.
 
 In: what is decided on all addresses, and what is transferred by what. Out: by address why not, with what else waits for it; and what is
-deleted, moved out or transferred first. Nothing is transferred of which it is not known completely what comes along and what shows it.
+deleted, moved out or transferred first. An object is transferred only if everything that is transferred with it, and everything that shows
+it, is known.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def outlook(world: World, decisions: Decisions, actual: Actual) -> Outlook:
 
 
 def brought_unmanaged(world: World, decisions: Decisions) -> Iterator[str]:
-    """One sentence for each transfer that takes along what nobody manages."""
+    """One sentence for each transfer that includes unmanaged objects."""
     mine, _ = decisions.of_this_run()
     tracked = {(binding.kind, binding.id) for binding in world.state.bindings.values()}
     for root, inside in world.carried.roots.items():
@@ -79,7 +80,7 @@ class _Looking:
         return found
 
     def _together(self, found: Outlook) -> None:
-        """Hold what comes along, and what waits for an address, with what is held."""
+        """Hold back what is transferred with a held object, and what waits for an address of one."""
         while True:
             before = len(found.held)
             for batch in each_once(self.world.batches):
@@ -138,7 +139,7 @@ class _Looking:
         return None
 
     def _inside(self, root: Address, key: Key, inner: Key, behind: set[Address]) -> Blocked | None:
-        """Why something that an object contains must not come along, or what takes it out before, which is added to `behind`."""
+        """Why an object's contents must not be transferred with it; None where they may. Adds to `behind` what removes them first."""
         observed = self.actual.find(*inner)
         assert observed is not None
         if inner in self.alone:
@@ -218,7 +219,7 @@ class _Looking:
         return found
 
     def _shown(self, root: Address, going: set[Key], behind: set[Address]) -> Blocked | None:
-        """Why something must stop showing an object first, or what stops it, which is added to `behind`."""
+        """Why something must stop showing an object first; None where nothing must. Adds to `behind` what stops it."""
         showing = {kind for name in {name for name, _ in going} for kind in self._showing(name)}
         for unknown in self.actual.unknown:
             if unknown.kind in showing:
