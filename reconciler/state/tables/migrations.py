@@ -136,7 +136,7 @@ def is_current(connection: Connection, where: str, migrations: Sequence[Migratio
 
 
 def prepare(connection: Connection, where: str, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Make the tables, or bring older ones to today's version; the caller's transaction makes it all or nothing."""
+    """Create the tables, or migrate older ones to today's version; the caller's transaction makes it all or nothing."""
     current = is_current(connection, where, migrations)
     if current is None:
         _create(connection)
