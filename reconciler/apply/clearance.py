@@ -28,7 +28,7 @@ _INSTALLED: Final[list[Clearance]] = []
 
 
 def install(clearance: Clearance | None) -> None:
-    """Ask before each such step of this process from now on, or nobody; for whoever embeds the program, before anything is sent."""
+    """Set who is asked before each such step of this process, or nobody; for programs that embed this one, before anything is sent."""
     _INSTALLED[:] = [clearance] if clearance is not None else []
 
 

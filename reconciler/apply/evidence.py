@@ -71,7 +71,7 @@ def effect(kind: Kind, intent: Intent, now: Observed | None) -> bool:
 
 
 def remembered(kind: Kind, old: Binding, intent: Intent, now: Observed) -> Binding:
-    """The binding once the write is known to have been done."""
+    """The binding after a write that is known to have been done."""
     seen = {name: now.values[name] for name in intent.writes if now.values.get(name, UNSET) is not UNSET}
     return replace(old, sent={**old.sent, **kind.remembered(intent.writes, old.id)}, seen={**old.seen, **kind.remembered(seen, old.id)})
 

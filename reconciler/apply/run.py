@@ -1,6 +1,6 @@
 """The run of a plan: which steps may start, which are skipped, and what is left when all have ended.
 
-In: a plan, a writer, a journal under its lease. Out: an Outcome; a failed step is a value, not an exception, and the rest goes on. Ends
+In: a plan, a writer, a journal under its lease. Out: an Outcome; a failed step is a value, not an exception, and the rest continues. Ends
 with a reading that shows whether anything is left to change.
 """
 
@@ -23,7 +23,7 @@ from reconciler.plan.steps.graph import Edges, Schedule
 from reconciler.resource import Kinds
 from reconciler.state import Journal, grouped
 
-QUEUED = 2  # steps under way for each request that may be: one must not grow old between its guard and its turn
+QUEUED = 2  # steps in progress per allowed request: a guard must not become outdated before its step's turn
 GRACE = 5.0  # seconds that requests in flight get after the first signal
 
 
@@ -106,7 +106,7 @@ class ApplyRun:
                 self._ended(StepResult(step, StepStatus.SKIPPED, why))
 
     async def _stopped(self, running: Mapping[asyncio.Task[StepResult], int]) -> None:
-        """Wait for the signal that ends the run, and stop what is still under way `GRACE` seconds after it."""
+        """Wait for the signal that ends the run, and stop what is still running `GRACE` seconds after it."""
         await self.stop.wait()
         await asyncio.sleep(GRACE)
         for task in running:

@@ -56,8 +56,8 @@ class Actual:
     `complete`: the (kind, id of container or `each` object) whose listing ended, so that absence there is proven. `absent`: (kind, id)
     proven by id not to exist. `elsewhere`: (kind, id) of objects that were shown to belong to another container, with its id; never among
     the objects. `date`: the service's clock at the newest reading; None where it sends none. `read_at`: when reading began, in seconds of
-    the client's clock, which only goes forward; None where it is not known. `within_reach`: the ids of all roots of a kind that the token
-    reaches, where they were read because none of the declared roots exists.
+    the client's monotonic clock; None where it is not known. `within_reach`: the ids of all roots of a kind that the token reaches, where
+    they were read because none of the declared roots exists.
     """
 
     objects: Mapping[str, Mapping[str, Observed]] = field(default_factory=dict)

@@ -164,7 +164,7 @@ def ids_in(value: Any) -> Iterable[str]:
 def title(observed: Observed) -> str:
     """The title by which people know the object."""
     for name in ("title", "name", "label", "slug"):
-        value = observed.raw.get(name, observed.values.get(name))  # what a simulation made has no raw form
+        value = observed.raw.get(name, observed.values.get(name))  # a simulated object has no raw form
         if isinstance(value, str):
             return value
     user = observed.raw.get("user")

@@ -66,7 +66,7 @@ class RecordedRun:
 
     @property
     def status(self) -> RunStatus:
-        """Whether it ended, is under way, or was killed."""
+        """Whether it ended, is running, or was killed."""
         if self.exit_code is not None:
             return RunStatus.ENDED
         return RunStatus.RUNNING if self.running else RunStatus.KILLED

@@ -34,7 +34,7 @@ class StepResult:
 
 @dataclass(frozen=True)
 class Edited:
-    """What somebody else changed while the run was under way: one field of one object (shown form), or the whole of it (`field` None).
+    """What somebody else changed during the run: one field of one object (shown form), or the whole of it (`field` None).
 
     `before`: what was seen after this run's write, or for the plan where the run wrote nothing; `after`: the value at the end. `says`: what
     happened to the whole object, "" for a field. `sensitive` values are never shown.

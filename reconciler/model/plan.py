@@ -157,7 +157,7 @@ class Exposure:
     A rule's `address` is its word at the top of the project file, its `kind` is `project`. `field`: the field that does it, "" where no
     field of the object does. `before`, `after`: its values in the shown form, UNSET where there is none. `says`: the consequence, as the
     end of a sentence. `asked`: it needs consent; False where somebody consented for the run that this one continues. `readers`: who can
-    read more, () where it adds no readers. `path`: how they come to the object, from it to what admits them, and `admits`: the address of
+    read more, () where it adds no readers. `path`: how they reach the object, from it to what admits them, and `admits`: the address of
     that. `cause`: what was changed or created; None where that is the object. `reaches`: what else they can read by the same cause.
     `window`: for how many requests it lasts; 0 where it is permanent. `consents`: what is consented to with it. `id`: of the cause.
     """
@@ -252,16 +252,16 @@ class StateUpdate:
 class Plan:
     """All changes and their steps. Empty rather than None; `steps` in an order that could be run one by one.
 
-    `deferred`: addresses that wait for a second run, with the reason. `places`: where siblings stand when all is done. `memory`: the
-    changes of state that need no request. `exposures`, `broken`, `forbidden`: what people must know before they approve. `notes`: sentences
-    for the reader. `differing`: by address every field of an existing object that is not as declared, including those for which nothing can
-    be sent (`note` says why). `strayed`: siblings that were moved since they were last placed, with the position they were given and their
-    position now. `questions`: objects (kind, id) whose readers must be read before the plan is complete. `lists`: (kind, id of what
-    contains them) of lists that must be read before then. `outside`: how many addresses that this run leaves alone have something pending;
-    None where it is about all of them. `consents`: what a run of it is allowed to open once somebody consented to it, asked or not.
-    `violations`: the rules of the project that it violates, warnings included. `files_only`: it compares two versions of the files; nothing
-    is known of the service. `objects`: where the project has policies, each declared address that the run is about, with the id of its
-    object; None where that does not exist yet.
+    `deferred`: addresses that wait for a second run, with the reason. `places`: the final positions of siblings. `memory`: the changes of
+    state that need no request. `exposures`, `broken`, `forbidden`: what people must know before they approve. `notes`: sentences for the
+    reader. `differing`: by address every field of an existing object that is not as declared, including those for which nothing can be sent
+    (`note` says why). `strayed`: siblings that were moved since they were last placed, with the position they were given and their position
+    now. `questions`: objects (kind, id) whose readers must be read before the plan is complete. `lists`: (kind, id of what contains them)
+    of lists that must be read before then. `outside`: how many addresses that this run leaves alone have something pending; None where it
+    is about all of them. `consents`: what a run of it is allowed to open once somebody consented to it, asked or not. `violations`: the
+    rules of the project that it violates, warnings included. `files_only`: it compares two versions of the files; nothing is known of the
+    service. `objects`: where the project has policies, each declared address that the run is about, with the id of its object; None where
+    that does not exist yet.
     """
 
     project: str

@@ -1,7 +1,7 @@
 """Drift: what was changed outside Reconciler since our last write. Pure; derived from a plan, as actual against last-applied.
 
-In: what a plan was made from, and the plan. Out: `Drift`, including the assertions of the project that are not met. What is declared but
-not applied yet, or no longer declared, is not drift; what could not be read is reported, and never as drift.
+In: the inputs of a plan, and the plan. Out: `Drift`, including the assertions of the project that are not met. What is declared but not
+applied yet, or no longer declared, is not drift; what could not be read is reported, and never as drift.
 """
 
 from __future__ import annotations

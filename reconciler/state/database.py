@@ -63,7 +63,7 @@ def connect(url: str, *, create: bool) -> Database:
     if url.startswith("sqlite:"):
         return SqliteFile(_path(url), create=create)
     if url.startswith(BUCKETS):
-        from reconciler.state.bucket.database import opened  # only where it is wanted
+        from reconciler.state.bucket.database import opened  # imported only where it is used
 
         return opened(url, create=create)
     try:
@@ -162,7 +162,7 @@ class SqliteFile:
     @contextmanager
     def _copied(self) -> Iterator[SqliteFile | None]:
         """A copy of the file and its log, next to which SQLite may create files; None where someone opened it meanwhile."""
-        from shutil import copyfile  # only where they are wanted
+        from shutil import copyfile  # imported only where they are used
         from tempfile import TemporaryDirectory
 
         with TemporaryDirectory(prefix="reconciler-state-") as folder:

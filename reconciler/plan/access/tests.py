@@ -1,7 +1,7 @@
 """The access tests of a project against a plan: what the plan violates, and what it corrects. Pure.
 
-In: what the plan was made from, and what it does to readers. Out: a violation for each resource that a reader sees and must not, or must
-see and does not; a sentence for each violation that the plan ends; and what must be read to be sure.
+In: the inputs of the plan, and what it changes for readers. Out: a violation for each resource that a reader sees and must not, or must see
+and does not; a sentence for each violation that the plan ends; and what must be read to be sure.
 
 The order of the steps lets nobody read, at any moment of a run, what they can read neither before nor after it, except in the windows that
 the plan shows (`docs/decisions/0007-audiences.md`). So a test that passes before and after the plan also passes during it, unless a window
@@ -99,7 +99,7 @@ class _Testing:
             yield Miss(test, demand, address, When.MENDED, before, self.sides.before, was)
 
     def violation(self, miss: Miss, *, calm: bool) -> Violation:
-        """What was so before does not refuse a plan that mends something, nor one that does not lead everywhere yet."""
+        """The violation of a miss. A miss that existed before does not refuse a plan that corrects something or is not complete yet."""
         unfinished = self.waiting if miss.demand.sees else self.partial
         level = Severity.WARNING if miss.when is When.LEFT and (calm or unfinished) else Severity.ERROR
         return violation(miss, self.desired, self.sides.called, level)

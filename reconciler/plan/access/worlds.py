@@ -37,7 +37,7 @@ class Sides:
 
 @dataclass(frozen=True)
 class WorldInputs:
-    """What the worlds are made of. `ids`: of every address before the plan. `about`: the addresses that somebody asks about."""
+    """The inputs of the worlds. `ids`: of every address before the plan. `about`: the addresses to ask about."""
 
     kinds: Kinds
     actual: Actual

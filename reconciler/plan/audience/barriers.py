@@ -165,7 +165,7 @@ def opens(kind: Kind, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 
 
 def way(worlds: Worlds, *keys: Key) -> set[Key]:
-    """Objects and everything whose readers come to one of them, before the plan or after it, whatever stands between."""
+    """Objects and everything whose readers reach one of them, before the plan or after it, directly or indirectly."""
     result, ahead = {*keys}, [*keys]
     while ahead:
         at = ahead.pop()
@@ -207,7 +207,7 @@ def pairs(worlds: Worlds, found: Effects) -> tuple[list[Pair], list[Pair]]:
 
 
 def _mutual(found: Effects, one: int, other: int) -> bool:
-    """Of two steps that both narrow and widen, the earlier goes first; a step that only narrows goes before one that does both."""
+    """Of two steps that both narrow and widen, the earlier comes first; a step that only narrows comes before one that does both."""
     both = one in found.widens and other in found.narrows
     return both and one > other
 

@@ -1,6 +1,6 @@
 """What a plan does to who can read what: its steps in the order that keeps readers out, and what more people can read after it. Pure.
 
-In: what the plan was made from, and its steps. Out: the steps in that order, the openings, and the windows that no order avoids.
+In: the inputs of the plan, and its steps. Out: the steps in that order, the openings, and the windows that no order avoids.
 """
 
 from __future__ import annotations

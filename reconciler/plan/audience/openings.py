@@ -84,7 +84,7 @@ def _openers(kinds: Kinds, before: Audiences, after: Audiences) -> Iterator[tupl
 
 @dataclass(frozen=True)
 class _Cause:
-    """Why readers come to an object by a path."""
+    """Why readers reach an object by a path."""
 
     kinds: Kinds
     before: Audiences

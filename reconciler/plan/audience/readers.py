@@ -1,7 +1,7 @@
 """Who can read what in one world: the model of `docs/decisions/0007-audiences.md`. Pure.
 
-In: objects, as they are or as a plan would leave them. Out: for each object the readers it has, and the path by which they come to it.
-No kind is named: a kind says in its `audience` which readers its fields admit and whose readers it shares.
+In: objects, as they are or as a plan would leave them. Out: for each object its readers, and the path by which they reach it. No kind is
+named: a kind says in its `audience` which readers its fields admit and whose readers it shares.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Audiences:
         return self._readers[key]
 
     def path(self, key: Key, access: Access) -> tuple[Key, ...]:
-        """The objects through which readers come to an object, itself first and what admits them last."""
+        """The objects through which readers reach an object, itself first and what admits them last."""
         found, seen = [key], {key}
         while True:
             source = next((at for at, given in self._sources(found[-1]) if given.includes(access) and at not in seen), None)

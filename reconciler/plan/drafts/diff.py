@@ -27,7 +27,7 @@ class FieldDifference:
 def differences(
     kind: Kind, wants: Mapping[str, Any], now: Observed, binding: Binding | None, chosen: Mapping[str, Any]
 ) -> tuple[FieldDifference, ...]:
-    """The fields of an existing object that are not as wanted (request form), in the order of the declaration.
+    """The fields of an existing object that are not as declared (request form), in the order of the declaration.
 
     `chosen`: for choice fields the id of the child that carries the flag now.
     """

@@ -149,7 +149,7 @@ class _LongestBehind:
 
 
 def _staying(places: Sequence[int | None], is_narrow: Sequence[bool], size: int) -> list[bool]:
-    """Which wanted items stay: as many as can, of those the earliest.
+    """Which wanted items stay: as many as possible, and of equally many the earliest.
 
     `places` are positions among `size` current items, None for what is moved in any case. A chain is a run of items that
     can stay together; it is measured from its end, so that the earliest can be picked in one pass from the front.

@@ -1,6 +1,6 @@
 """The order of siblings: which of them move, next to whom, and in which sequence. Pure.
 
-In: the drafts. Out: one `SiblingRow` for each list of the YAML, with the fewest moves from the order in which the siblings stand.
+In: the drafts. Out: one `SiblingRow` for each list of the YAML, with the fewest moves from the current order of the siblings.
 """
 
 from __future__ import annotations

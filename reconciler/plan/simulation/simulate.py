@@ -23,10 +23,10 @@ from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 class Simulation:
     """The objects of a service, and what requests do to them.
 
-    `objects`: by kind and id; change them through the methods only. `ids`: by address; a create adds its own. `guess`: an object comes
-    last among its siblings where nothing says its place; without, such a place is not known. `order`: of the siblings whose place is
-    known. `born`: what was created here. `removed`: the ids of what was deleted here. `places`: where siblings stand when all requests
-    are done, which tells where among its own kind an object comes that is put beside one of another kind.
+    `objects`: by kind and id; change them through the methods only. `ids`: by address; a create adds its own. `guess`: an object comes last
+    among its siblings where nothing says its place; without, such a place is not known. `order`: of the siblings whose place is known.
+    `born`: what was created here. `removed`: the ids of what was deleted here. `places`: the final positions of siblings, which decide the
+    position among its own kind of an object that is placed beside one of another kind.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Simulation:
         return self._index.count(("inside", kind, outer, id))
 
     def contents(self, kind: Kind, id: str) -> Iterator[tuple[Key, Observed]]:
-        """What an object contains, at whatever depth, once; what was deleted and can still be restored does not count."""
+        """What an object contains, at any depth, once; what was deleted and can still be restored does not count."""
         met: set[Key] = set()
         ahead = [(kind, id)]
         while ahead:
@@ -284,7 +284,7 @@ class Simulation:
         self._put(replace(observed, flags={**observed.flags, flag: value}))
 
     def _hand_over(self, gone: Observed) -> None:
-        """Where the chosen child goes, the service chooses the first that remains."""
+        """Choose the first remaining child where the chosen one was deleted, as the service does."""
         kind = self.kinds[gone.kind]
         for flag in self._flags[kind.name]:
             chooser = self._index.chooser(kind, flag, gone) if gone.flags.get(flag) else None
@@ -316,14 +316,14 @@ def _new(address: Address) -> str:
 
 
 def _initial(field: Field) -> Any:
-    """What a create leaves in a field of which it says nothing."""
+    """The value of a field that a create does not set."""
     if field.initial is not UNSET:
         return field.initial
     return None if field.container or (field.clear and field.readable) else UNSET
 
 
 def _copied(kind: Kind, source: Observed | None) -> dict[str, Any]:
-    """What a copy has of its source: its values and its place; what it is called is the service's choice."""
+    """What a copy takes from its source: its values and its location; the service chooses its name."""
     if source is None:
         return {}
     return {name: value for name, value in source.values.items() if kind.fields[name].container or not kind.fields[name].key}

@@ -46,7 +46,7 @@ def connect(whole: Sketches, derived: Mapping[Address, Derivation]) -> None:
 
 
 def _graph(whole: Sketches) -> tuple[dict[int, set[int]], dict[int, tuple[int, int]]]:
-    """What each sketch waits for by now, and an order that most of what is still to come agrees with: what is made is finished at once."""
+    """What each sketch waits for so far, in an order that agrees with most later edges: a created object is completed at once."""
     waits = {index: sketch.needs | sketch.after for index, sketch in enumerate(whole.sketches)}
     return waits, {index: (whole.makers.get(sketch.draft.address, index), index) for index, sketch in enumerate(whole.sketches)}
 
@@ -66,7 +66,7 @@ def _needs(whole: Sketches, index: int, sketch: StepSketch, draft: Draft) -> Non
 
 
 def _containers_move_first(whole: Sketches) -> None:
-    """A move into something waits until that has left what moves, however deep: nothing can be moved into itself."""
+    """A move into an object waits until that has left the moved one, at any depth: nothing can be moved into itself."""
     for address, index in whole.movers.items():
         parent = whole.drafts[address].declared.parent
         while parent is not None and parent not in whole.movers:
@@ -87,7 +87,7 @@ def _one_way_last(whole: Sketches) -> None:
 
 
 def _first_gathers(whole: Sketches) -> None:
-    """What gathers objects when it comes first is created before its siblings."""
+    """The first object of a kind that gathers others is created before its siblings."""
     for address, index in whole.makers.items():
         draft = whole.drafts[address]
         if draft.is_new:
@@ -133,7 +133,7 @@ def _settle_values(whole: Sketches, waits: Acyclic) -> None:
         written = [index for index in indices if not _is_born(whole, index)]
         for maker in sorted(set(creates.get(where, []))):
             whole.sketches[maker].after |= {index for index in written if waits.add(maker, index)}
-            written = by_maker.get(maker) or (written if len(written) < 2 else [maker])  # whoever waits for it waits for all of them
+            written = by_maker.get(maker) or (written if len(written) < 2 else [maker])  # what waits for it waits for all of them
 
 
 def _copies_last(whole: Sketches, waits: Acyclic) -> None:
@@ -181,7 +181,7 @@ def _named_first(whole: Sketches, waits: Acyclic) -> None:
 
 
 def _chooser(whole: Sketches, draft: Draft) -> Draft | None:
-    """What chooses among this one and its like."""
+    """What chooses among this one and its siblings."""
     addresses = (draft.declared.parent, draft.address.container)
     outer = [(whole.drafts[at].kind.name, whole.drafts[at]) for at in addresses if at is not None and at in whole.drafts]
     found = (whole.kinds.chooser(draft.kind.name, flag, outer) for flag in whole.kinds.flags(draft.kind.name))
@@ -253,7 +253,7 @@ def _derived_after(whole: Sketches, derived: Mapping[Address, Derivation]) -> No
 
 
 def _derived_after_deletes(whole: Sketches, derived: Mapping[Address, Derivation], waits: Acyclic) -> None:
-    """A create needs the deletes that free what is derived for it, where that makes no circle."""
+    """A create needs the deletes that free its derived values, where that makes no cycle."""
     for address, derivation in derived.items():
         maker = whole.makers.get(address)
         deletes = {whole.deletes[other] for other in derivation.after if other in whole.deletes}
@@ -289,7 +289,7 @@ def _deletes_last(whole: Sketches) -> None:
 
 
 def _creates_before_deletes(whole: Sketches, first: Collection[Address]) -> list[tuple[int, int, frozenset[int]]]:
-    """The last sibling must not be deleted before new ones exist: of the deletes among siblings with creates, one waits for all creates.
+    """The last sibling must not be deleted before new ones exist: where siblings are created too, one of the deletes waits for all creates.
 
     Returns the other deletes, each with that one and with the creates: it is enough that they wait for it. `first`: what is deleted before
     new siblings, others being left.
@@ -315,7 +315,7 @@ def _creates_before_deletes(whole: Sketches, first: Collection[Address]) -> list
 
 
 def _follow_leaders(whole: Sketches, others: Collection[tuple[int, int, frozenset[int]]], waits: Acyclic) -> None:
-    """Let each delete wait for the one that waits for the creates; where that makes a circle, for the creates themselves."""
+    """Let each delete wait for the one that waits for the creates; where that makes a cycle, for the creates themselves."""
     for index, leader, creates in others:
         whole.sketches[index].needs |= {leader} if waits.add(index, leader) else {maker for maker in creates if waits.add(index, maker)}
 
@@ -331,9 +331,9 @@ def _stands_in(kind: Kind, observed: Observed | None) -> Iterator[tuple[str, str
 
 
 def _rings(follow: Mapping[int, int]) -> list[int]:
-    """Of each ring that following the map runs into, the first by the map's order."""
+    """The first element, in the map's order, of each cycle in the map."""
     turn = {start: number for number, start in enumerate(follow)}
-    walk: dict[int, int] = {}  # by which walk each was met first
+    walk: dict[int, int] = {}  # the walk that reached each first
     rings: list[int] = []
     for number, start in enumerate(follow):
         at = start

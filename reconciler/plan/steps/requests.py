@@ -126,7 +126,7 @@ class Sketches:
         return self.add(sketch)
 
     def changes(self) -> None:
-        """Fields of what exists or was just made, carried by as few requests as can be."""
+        """The changes of fields of existing and newly created objects, in as few requests as possible."""
         for draft in self.drafts.values():
             if not (draft.differences and draft.active):
                 continue
@@ -253,10 +253,10 @@ class Sketches:
             takes = tuple(sorted(_takes(removal.address, below)))
             self.deletes[removal.address] = self.add(StepSketch(removal, verb, path, target=removal.id, takes=takes))
 
-    # -- what they meet ----------------------------------------------------------------------------------------------------------
+    # -- for undo ----------------------------------------------------------------------------------------------------------------
 
     def before(self, sketch: StepSketch) -> Before:
-        """What undoing the request needs: the values and the place it changes, as they are now."""
+        """What undoing the request needs: the values and the position that it changes, as they are now."""
         stood = None if sketch.verb in sketch.draft.kind.carriers else self.stood.get(sketch.draft.address)
         if isinstance(sketch.draft, Removal):
             return Before(_held(sketch.draft), stood)
@@ -334,7 +334,7 @@ def _told(sketch: StepSketch, one: FieldDifference) -> bool:
 
 
 def _as_sent(draft: Draft, one: FieldDifference) -> Any:
-    """The value before, in the form in which it would be sent again: what was sent, where that is what is seen of it."""
+    """The value before, in the form in which it would be sent again: the last sent value, where the object still shows it."""
     binding = draft.binding
     if binding is not None and one.before is not UNSET and binding.seen.get(one.field.name, UNSET) == one.before:
         return binding.sent.get(one.field.name, one.before)

@@ -90,7 +90,7 @@ class _Carrying:
         return Carried(replace(self.actual, objects=objects), roots, along)
 
     def _inside(self, key: Key) -> Iterator[Key]:
-        """Everything in an object, at whatever depth."""
+        """Everything in an object, at any depth."""
         seen, ahead = {key}, [key]
         while ahead:
             for inner in self.inner.get(ahead.pop(), ()):
@@ -100,7 +100,7 @@ class _Carrying:
                     yield inner
 
     def _brought(self, key: Key) -> bool:
-        """Whether what an object is in brings it where it belongs."""
+        """Whether the transfer of what contains an object brings it to where it belongs."""
         observed = self.actual.find(*key)
         outer = parent(self.kinds[key[0]], observed) if observed is not None else None
         return outer is not None and self._destination(outer) == self.target[key]
@@ -108,7 +108,7 @@ class _Carrying:
     def _destination(self, key: Key) -> str | None:
         """The container that an object is in after the transfers; None where it stays in its own."""
         if key not in self._goes:
-            self._goes[key] = None  # what is in itself stays
+            self._goes[key] = None  # an object inside itself stays
             observed = self.actual.find(*key)
             outer = parent(self.kinds[key[0]], observed) if observed is not None and key not in self.staying else None
             self._goes[key] = self.target.get(key) or (self._destination(outer) if outer is not None else None)

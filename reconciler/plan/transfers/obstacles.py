@@ -35,7 +35,7 @@ class Outlook:
 
 
 def outlook(world: World, decisions: Decisions, actual: Actual) -> Outlook:
-    """What is in the way of each transfer of this run, and what comes before it. `actual`: as it is now."""
+    """What prevents each transfer of this run, and what comes before it. `actual`: as it is now."""
     return _Looking(world, decisions, actual).whole() if world.carried.roots else Outlook()
 
 
@@ -181,7 +181,7 @@ class _Looking:
         return None
 
     def _there(self, address: Address, root: Address) -> str:
-        """How to declare something in the root that it comes to, by its own key where nothing else has it."""
+        """How to declare an object in its new root, by its own key where nothing else has it."""
         new = address.renamed(address.root, root.root)
         if new in self.world.state.bindings or new in self.world.desired.resources:
             line = moved_line(address, Address((*new.parts[:-1], "NEW-KEY")))
@@ -189,7 +189,7 @@ class _Looking:
         return f"in {root.root} with {moved_line(address, new)}"
 
     def _leaving(self, key: Key, inner: Key) -> Address | None:
-        """What takes an object out before: its own delete or move, or that of something that it is in."""
+        """What removes an object first: its own delete or move, or that of something that contains it."""
         at: Key | None = inner
         while at is not None and at != key:
             for removal in self.removals.get(at, ()):
@@ -276,7 +276,7 @@ class _Looking:
 
 
 def _value(observed: Observed | None, name: str) -> Any:
-    """The value of a field; None where nothing is known."""
+    """The value of a field; None where it is unknown."""
     value = observed.values.get(name, UNSET) if observed is not None else UNSET
     return None if value is UNSET else value
 

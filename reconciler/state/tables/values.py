@@ -21,7 +21,7 @@ from reconciler.resource import UNSET
 
 RESTORE: Final = "Restore it from a backup, or move it away and track existing objects with `reconciler adopt ADDRESS ID`."
 NOT_MADE: Final = ("not-sent", "failed", "recovered")  # statuses of a create whose object may still appear
-ENDED_WELL: Final = 0  # the exit code of a run that came to its end
+ENDED_WELL: Final = 0  # the exit code of a run that ended well
 SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
 STATE_COMMANDS: Final = "state "  # beginnings of commands that change only the state
 RUNS_READ: Final = 100  # how far back to look for a run that sent something
