@@ -134,7 +134,7 @@ class _Recovery:
     # -- creates with a natural key -------------------------------------------------------------------------------------------------
 
     async def _create(self, kind: Kind, intent: Intent, final: bool) -> bool:
-        """Exactly one new, matching object is the one that the intent created; with none, it was not created; several stop the run."""
+        """Exactly one new, matching object is the one that the intent created; with none, it was not created; several leave it in doubt."""
         objects = made_by(kind, intent, await self._listed(kind, [intent]), self._bound())
         if len(objects) > 1:
             return self._doubt([intent], objects)
@@ -163,8 +163,7 @@ class _Recovery:
     # -- copies ----------------------------------------------------------------------------------------------------------------------
 
     async def _copies(self, kind: Kind, intents: Sequence[Intent], final: bool) -> bool:
-        """Track the copies of one source that exist: they are interchangeable. The others were not created; more than requested stop the
-        run."""
+        """Track the copies of one source, which are interchangeable. The rest was not created; more than requested leave all in doubt."""
         objects = could_be(kind, intents, await self._listed(kind, intents), self._bound())
         same = [await self._same_content(kind, intents[0], item) for item in objects]
         mine = await self._own(kind, intents[0], [item for item, is_same in zip(objects, same, strict=True) if is_same])

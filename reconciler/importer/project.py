@@ -109,7 +109,7 @@ def _patterns(files: Mapping[str, object]) -> Sequence[str]:
 
 
 def unread(actual: Actual) -> tuple[str, ...]:
-    """What could not be read, as sentences."""
+    """Sentences about what could not be read."""
     return tuple(
         dict.fromkeys(
             f"{unknown.kind}" + (f" in {unknown.scope}" if unknown.scope else "") + f": {unknown.reason}" for unknown in actual.unknown
@@ -118,5 +118,5 @@ def unread(actual: Actual) -> tuple[str, ...]:
 
 
 def missing(gathered: Gathered) -> tuple[str, ...]:
-    """What was seen and is not written, as sentences."""
+    """Sentences about objects that were seen and are not written."""
     return tuple(sentence for thing in gathered.things.values() for some in thing.missed.values() for sentence in some)

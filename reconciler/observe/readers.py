@@ -99,7 +99,7 @@ class _Leading(Readings):
             yield from self._inside(kind, outer)
 
     def originals(self, key: Key) -> Iterator[Awaitable[None]]:
-        """The objects in a list that the known results are copies of."""
+        """The readings of the objects in a list whose copies are known results."""
         kind = self.kinds[key[0]]
         for field in kind.results:
             known, copied = self._objects[str(field.to)], self.kinds[str(field.to)]
@@ -109,14 +109,14 @@ class _Leading(Readings):
                     yield from self._one(copied, original, observed.within)
 
     def opening(self, key: Key) -> Iterator[Awaitable[None]]:
-        """The lists of what opens an object."""
+        """The readings of the lists of what opens an object."""
         observed = self._objects[key[0]].get(key[1])
         for kind in self.kinds.values():
             if observed is not None and kind.audience is not None and kind.audience.opens == key[0]:
                 yield from self._inside(kind, observed)
 
     def deeper(self) -> list[Awaitable[None]]:
-        """The lists of everything through which readers reach the objects that were found."""
+        """The readings of the lists of everything through which readers reach the objects that were found."""
         readable = [kind for kind in self.kinds.values() if kind.audience is not None]
         return [task for outer in self._found for kind in readable if kind.within == outer.kind for task in self._inside(kind, outer)]
 

@@ -54,8 +54,8 @@ class Journal:
 
     Every method is one transaction, which checks the lease. When it returns, its data survives a power cut; when it raises StateError,
     nothing was written. The first of a run that changes anything raises the state's serial by one. `spare`: where outcomes are kept that
-    the database cannot store. `lag`: seconds for which a list may not show what was written. `renames`: the lease of the state whose name
-    this one gets.
+    the database cannot store. `lag`: how long a list may not show what was written. `renames`: the lease of the state whose name this one
+    gets.
     """
 
     def __init__(

@@ -85,7 +85,7 @@ def read_tracking(connection: Connection, service: str) -> tuple[tuple[StateScop
 def read_state(connection: Connection, state: int, lag: timedelta, now: datetime, *, by: str = "") -> State:
     """The state of that row, read by the run with that id, or None for no run; raises StateError where a value in it is broken.
 
-    `lag`: seconds for which a list may not show what was written.
+    `lag`: how long a list may not show what was written.
     """
     row = connection.execute(_STATE, {"of": state}).one_or_none()
     if row is None:

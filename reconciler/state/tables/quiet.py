@@ -56,7 +56,7 @@ def read_state(path: Path, scope: Scope, *, lag: timedelta, now: datetime) -> Qu
     """The results of `Store.read` and `Store.digest_key`; None where a run was interrupted, where other projects or environments have
     objects on the same service, and where nothing is tracked.
 
-    `lag`: seconds for which a list may not show what was written.
+    `lag`: how long a list may not show what was written.
     """
     try:
         with current(path, scope) as (connection, (number, lineage, serial, key)):
