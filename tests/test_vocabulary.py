@@ -1,4 +1,5 @@
-"""What users read is plain English: pages, help texts and messages contain no phrase of the list that readers would have to decipher.
+"""What people read is plain English: pages, help texts, messages and docstrings contain no phrase of the list that readers would have to
+decipher.
 
 The list bans meanings, not words: "holds a lock", "in place" and "make a request" are good English. What a page, an option or a message may
 say all the same is in `ALLOWED`, with the reason.
@@ -49,6 +50,17 @@ BANNED: Final = {
     r"\bafter all (that|is)\b|\bso much\b": "say it plainly",
 }
 ALLOWED: Final[dict[str, str]] = {}
+DOCSTRINGS_OF: Final = (
+    "apply",
+    "importer",
+    "model",
+    "observe",
+    "plan",
+    "state",
+    "undo",
+    "yamltext",
+)
+"""The packages whose docstrings contain no phrase of the list."""
 
 
 def phrases(text: str) -> list[str]:
@@ -71,6 +83,13 @@ def prose(page: Path) -> str:
 @cache
 def parsed(module: Path) -> ast.Module:
     return ast.parse(module.read_text(encoding="utf-8"))
+
+
+def docstrings(module: Path) -> Iterator[tuple[int, str]]:
+    """The docstrings of a module and of what it defines, constants included, with their lines, without inline code."""
+    for node in ast.walk(parsed(module)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, re.sub(r"`[^`]*`", "``", node.value.value)
 
 
 def literals(module: Path) -> Iterator[tuple[int, str]]:
@@ -114,6 +133,17 @@ def test_every_page_is_plain_english() -> None:
 def test_the_messages_of_every_module_are_plain_english() -> None:
     texts = [(module, line, text) for module in MODULES for line, text in literals(module)]
     assert [f"{module.relative_to(ROOT)}:{line}: {phrase}" for module, line, text in texts for phrase in phrases(text)] == []
+
+
+def test_the_docstrings_of_these_packages_are_plain_english() -> None:
+    modules = [module for module in MODULES if module.relative_to(ROOT / "reconciler").parts[0].removesuffix(".py") in DOCSTRINGS_OF]
+    texts = [(module, line, text) for module in modules for line, text in docstrings(module)]
+    assert [f"{module.relative_to(ROOT)}:{line}: {phrase}" for module, line, text in texts for phrase in phrases(text)] == []
+
+
+def test_the_packages_whose_docstrings_are_checked_exist_in_order() -> None:
+    assert list(DOCSTRINGS_OF) == sorted(set(DOCSTRINGS_OF))
+    assert [name for name in DOCSTRINGS_OF if not any((ROOT / "reconciler" / f"{name}{end}").exists() for end in ("", ".py"))] == []
 
 
 def test_the_article_before_the_name_of_a_kind_follows_from_the_name() -> None:

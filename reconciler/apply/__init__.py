@@ -1,13 +1,13 @@
 """Applying: step by step over the graph, each with an intent before its request and an outcome after it.
 
-- `task`: what is carried out, with what, and how
-- `run`: which steps may go, and what is left when all have ended
-- `preconditions`: what is read again before it is written, with `look` and what it is compared with, `expected`
-- `clearance`: which steps open something or cannot be taken back, and who is asked before each
+- `task`: what a run carries out, with what, and how
+- `run`: which steps may start, and what is left when all have ended
+- `preconditions`: what is read again before it is written, by `look`, and compared with `expected`
+- `clearance`: which steps open something or cannot be undone, and who is asked before each
 - `step`: one step, from its intent to its request
-- `answer`: what an answer says, and what of it the state records
-- `verify`: the look after the run
-- `recover`: what became of requests whose outcome is unknown, by `evidence`; `unsaved`: outcomes that the database could not take
+- `answer`: the response to a request, and what the state records of it
+- `verify`: the check after the run
+- `recover`: the outcomes of requests in doubt, by `evidence`; `unsaved`: outcomes that the database could not store
 """
 
 from __future__ import annotations

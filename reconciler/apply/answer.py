@@ -69,7 +69,7 @@ class Answers:
         return self._on_update(step, kind, intent, writes, raw)
 
     def _on_transfer(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> StepResult:
-        """The object has another container, and everything that came along another address."""
+        """Record that the object has another container, and that everything transferred with it has another address."""
         raw = answer.body if isinstance(answer.body, Mapping) and answer.body else None
         if raw is not None and not is_kind(kind, raw):
             wrong = f"the service answered {answer.status} with something that is not {a(kind.name)}"
@@ -91,9 +91,9 @@ class Answers:
         return StepResult(step, StepStatus.DONE)
 
     def _end(self, address: Address) -> SiblingPlace:
-        """The place of what was transferred to its root: behind all that was placed there, in the sequence of the transfers.
+        """The position of an object transferred to its root: after everything placed there, in the sequence of the transfers.
 
-        A run that continues this one must see the order that this one saw, or it moves others, and what both moved is in no order.
+        A run that continues this one must see the same order: otherwise it moves other siblings, and the resulting order is undefined.
         """
         root = str(address.root)
         there = [binding.place for at, binding in self.bindings.items() if at not in self.turns]
@@ -125,7 +125,7 @@ class Answers:
         return StepResult(step, StepStatus.DONE)
 
     def _unseen(self, address: Address, kind: Kind, names: set[str]) -> None:
-        """Remember that no answer showed what became of these fields: the first reading after the write tells."""
+        """Record that no response showed the values of these fields: the first reading after the write shows them."""
         if unseen := {name for name in names if kind.fields[name].readable and kind.fields[name].compared}:
             self.unseen.setdefault(address, set()).update(unseen)
 
@@ -162,7 +162,8 @@ class Answers:
         return StepResult(step, StepStatus.DONE)
 
     def _elsewhere(self, kind: Kind, address: Address, raw: Mapping[str, Any]) -> str | None:
-        """In which other container than the declared one an object was created; None where it is in that, or nothing shows it."""
+        """The container in which an object was created instead of the declared one; None where it is in the declared one, or nothing shows
+        it."""
         container = address.container
         declared = self.ids.get(container) if container is not None else None
         shown = kind.owner_of(raw)
@@ -182,7 +183,7 @@ class Answers:
 
 
 def managed(desired: Desired, address: Address, writes: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a request's fields the YAML manages; what a request only keeps as it was is nobody's afterwards."""
+    """The fields of a request that the YAML manages; fields whose values a request only repeats stay unmanaged."""
     declared = desired.resources.get(address)
     return {name: value for name, value in writes.items() if declared is None or name in declared.values}
 
@@ -196,7 +197,7 @@ def renamed(binding: Binding, renames: Mapping[Address, Address]) -> Binding:
 
 
 def not_transferred(kind: Kind, writes: Mapping[str, Any], raw: Mapping[str, Any]) -> str | None:
-    """Why an object is not in the container that a transfer was to give it to, as it is shown; None where it is."""
+    """Why an object is not shown in the target container of its transfer; None where it is."""
     owner = kind.transferable
     now = owner.seen(raw) if owner is not None else UNSET
     if owner is None or now == writes[owner.name]:
@@ -205,7 +206,7 @@ def not_transferred(kind: Kind, writes: Mapping[str, Any], raw: Mapping[str, Any
 
 
 def not_taken(kind: Kind, writes: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, str]:
-    """The fields that must come back as they were sent and did not, each with a sentence about it. `seen`: what the answer shows."""
+    """The fields that the response must show as they were sent and does not, each with a sentence. `seen`: what the response shows."""
     sentences = {}
     for name, sent in writes.items():
         field, value = kind.fields[name], seen[name]
@@ -225,12 +226,12 @@ def as_sent(kind: Kind, writes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shown(kind: Kind, seen: Mapping[str, Any]) -> dict[str, Any]:
-    """What an answer shows of the written fields."""
+    """The written fields as the response shows them."""
     return {name: value for name, value in seen.items() if value is not UNSET and kind.fields[name].role is not FieldRole.CHOICE}
 
 
 def bound_as(desired: Desired, kind: Kind, address: Address, observed: Observed, writes: Mapping[str, Any], origin: Origin) -> Binding:
-    """The binding of an object that was just made; *seen* is what its answer shows of the fields that were sent."""
+    """The binding of an object that was just created; *seen* is what the response shows of the fields that were sent."""
     declared = desired.resources.get(address)
     protect = declared.protect if declared is not None else None
     values = declared.values if declared is not None else {}

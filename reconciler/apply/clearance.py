@@ -1,6 +1,6 @@
-"""Which steps of a plan open something or cannot be taken back, and the port to whoever is asked before each of them.
+"""Which steps of a plan open something or cannot be undone, and the port to whoever is asked before each of them.
 
-By default nobody is asked: the plan was agreed to. Who embeds the program can hold back what follows from a moment on.
+By default nobody is asked, because the plan was approved. A program that embeds this one can refuse all further steps at any moment.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ REVERSIBLE: Final = frozenset({"create", "update", "move", "restore"})
 
 
 class Clearance(Protocol):
-    """Whoever is asked before each step that opens something or cannot be taken back."""
+    """Asked before each step that opens something or cannot be undone."""
 
     async def refusal(self, what: str) -> str | None:
-        """Why no such step may be sent now, as half a sentence; None where it may. `what`: `delete`, `replace`, `transfer`, `expose` or
-        `change`. Must not raise."""
+        """Why no such step may be sent now, as the end of a sentence; None where it may. `what`: `delete`, `replace`, `transfer`, `expose`
+        or `change`. Must not raise."""
 
 
 _INSTALLED: Final[list[Clearance]] = []
 
 
 def install(clearance: Clearance | None) -> None:
-    """Ask before each such step of this process from now on, or nobody; for whoever embeds the program, before anything is sent."""
+    """Set who is asked before each such step of this process, or nobody; for programs that embed this one, before anything is sent."""
     _INSTALLED[:] = [clearance] if clearance is not None else []
 
 

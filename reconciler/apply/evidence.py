@@ -1,6 +1,6 @@
-"""What an object that was read says of a request whose answer is not known. Pure.
+"""What the objects that were read show about a request whose response is unknown. Pure.
 
-In: intents, objects as they are now, what is bound. Out: which objects such a request may have made, and whether it has taken effect.
+In: intents, objects as they are now, what is tracked. Out: which objects such a request may have created, and whether it took effect.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from reconciler.model import Binding, Intent, Observed
 from reconciler.model.codec import moment
 from reconciler.resource import UNSET, Kind
 
-COPY_SLACK: Final = timedelta(seconds=60)  # clocks differ; a copy may seem older than the request that made it
+COPY_SLACK: Final = timedelta(seconds=60)  # clocks differ; a copy may seem older than the request that created it
 
 
 @dataclass(frozen=True)
 class Sight:
-    """What a reading that did not fail showed of one object; None where it is not there."""
+    """What a successful reading showed of one object; None where it does not exist."""
 
     observed: Observed | None
 
 
 def made_by(kind: Kind, intent: Intent, objects: Sequence[Observed], bound: frozenset[tuple[str, str]]) -> list[Observed]:
-    """The objects that a create may have made: new since it was about to be sent, of its natural key, and nobody's yet."""
+    """The objects that a create may have created: new since it was about to be sent, with its natural key, and untracked."""
     names = [field.name for field in kind.keys if field.name in intent.writes]
     return [
         observed
@@ -38,7 +38,7 @@ def made_by(kind: Kind, intent: Intent, objects: Sequence[Observed], bound: froz
 
 
 def could_be(kind: Kind, intents: Sequence[Intent], objects: Sequence[Observed], bound: frozenset[tuple[str, str]]) -> list[Observed]:
-    """The objects that copies of one source may have made, oldest first; their title and place are the service's choice."""
+    """The objects that copies of one source may have created, oldest first; the service chooses their titles and locations."""
     known = frozenset[str]().union(*(intent.known for intent in intents))
     dates = [intent.date for intent in intents if intent.date is not None]
     earliest = min(dates) - COPY_SLACK if dates else None
@@ -52,13 +52,13 @@ def could_be(kind: Kind, intents: Sequence[Intent], objects: Sequence[Observed],
 
 
 def source_of(copy: str, titles: Mapping[str, str]) -> str | None:
-    """The source, by its id, whose title a copy's title holds, the longest of several; None where that tells nothing."""
+    """The id of the source whose title a copy's title contains, the longest of several; None where there is none."""
     matching = sorted((source for source, text in titles.items() if text and text in copy), key=lambda source: len(titles[source]))
     return None if not matching or [titles[source] for source in matching].count(titles[matching[-1]]) > 1 else matching[-1]
 
 
 def effect(kind: Kind, intent: Intent, now: Observed | None) -> bool:
-    """Whether a write to an existing object is seen to have been done. Order cannot be told by one object, so a move never is."""
+    """Whether the object shows that a write to it was done; always False for a move, because one object does not show its order."""
     if intent.verb == "delete":
         return now is None or now.deleted_at is not None
     if now is None or intent.verb == "move":
@@ -71,13 +71,13 @@ def effect(kind: Kind, intent: Intent, now: Observed | None) -> bool:
 
 
 def updated_binding(kind: Kind, old: Binding, intent: Intent, now: Observed) -> Binding:
-    """The binding once the write is known to have been done."""
+    """The binding after a write that is known to have been done."""
     seen = {name: now.values[name] for name in intent.writes if now.values.get(name, UNSET) is not UNSET}
     return replace(old, sent={**old.sent, **kind.remembered(intent.writes, old.id)}, seen={**old.seen, **kind.remembered(seen, old.id)})
 
 
 def parts(raw: Mapping[str, Any], at: str) -> list[Any]:
-    """The objects that stand in another one under a key; none where there is no list."""
+    """The objects in the list under a key of another one; empty where there is no list."""
     items = raw.get(at)
     return items if isinstance(items, list) else []
 

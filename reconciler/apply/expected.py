@@ -1,7 +1,7 @@
 """What the service should show by now: what the plan saw of each object, and what this run has changed of it since. No I/O.
 
-In: the readings the plan was made from, and every write of the run as it ends. Out: for a new reading of an object, what is different in
-it that this run did not do. Times are seconds of the clock that the writer was given.
+In: the readings on which the plan is based, and every write of the run as it ends. Out: for a new reading of an object, the differences
+that this run did not cause. Times are seconds of the writer's clock.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 
 
 class Expectations:
-    """What concerns a run under way, beside the `simulation` that its requests led to.
+    """What is known during a run, in addition to the `simulation` of its requests.
 
-    `first`: when the plan's reading began. `loose`: fields whose value is not known, because the run wrote them and no answer showed what
-    became of them; the next reading tells. `unsure`: objects whose chosen child is the service's choice now. `reshaped`: (kind, container)
-    whose objects the service rearranged. `doubts`: whether the effect of any request is not known.
+    `first`: when the plan's reading began. `loose`: fields whose value is not known, because the run wrote them and no response showed
+    them; the next reading does. `unsure`: objects whose chosen child is the service's choice now. `reshaped`: (kind, container) whose
+    objects the service rearranged. `doubts`: whether the effect of any request is unknown.
     """
 
     def __init__(self, kinds: Kinds, actual: Actual) -> None:
@@ -77,7 +77,7 @@ class Expectations:
         self.reshaped |= {(name, observed.within.get(str(self.kinds[observed.kind].within), "")) for name in names}
 
     def note_deleted(self, kind: Kind, id: str) -> None:
-        """A delete was done, with what goes along."""
+        """A delete was done, including what the service deletes with the object."""
         last = self.find(kind.name, id)
         if last is not None:
             self._rearranged(last, self.simulation.alone(kind, id))
@@ -89,7 +89,7 @@ class Expectations:
     # -- what a reading shows --------------------------------------------------------------------------------------------------------
 
     def differences(self, kind: Kind, id: str, now: Observed, names: Iterable[str]) -> Iterator[tuple[Field, Any, Any]]:
-        """The fields that are not as they should be: (field, expected, now). What was not known is known then."""
+        """The fields that are not as expected: (field, expected, now). Fields that were not known become known."""
         old = self.find(kind.name, id)
         if old is None:
             return
@@ -108,13 +108,13 @@ class Expectations:
         self.simulation.learned(kind.name, id, learned)
 
     def _follows(self, kind: Kind, old: Observed, field: Field, expected: Any) -> bool:
-        """Whether the service changes the field by itself after what this run did: it named something that is gone, or was rearranged."""
+        """Whether the service changes the field because of this run: it named a deleted object, or its object was rearranged."""
         if any(text in self.simulation.removed for text in ids_in(expected) if expected is not UNSET):
             return True
         return (field.container or field.unique) and (kind.name, old.within.get(kind.within or "", "")) in self.reshaped
 
     def chosen(self, kind: Kind, id: str, now: Simulation) -> Iterator[tuple[Field, Any, Any]]:
-        """The choices of an object that are not as they should be: (field, expected id, id now)."""
+        """The choices of an object that are not as expected: (field, expected id, id now)."""
         if (kind.name, id) in self.unsure:
             return
         before, after = self.simulation.chosen(kind.name, id), now.chosen(kind.name, id)
@@ -125,7 +125,7 @@ class Expectations:
                     yield field, old, new
 
     def moved_outside(self, now: Simulation) -> frozenset[Key]:
-        """The objects that no longer stand where they should among those siblings whose order is known."""
+        """The objects that are not in the expected position among those siblings whose order is known."""
         moved: set[Key] = set()
         for row, siblings in now.order.rows.items():
             known = self.simulation.order.rows.get(row)
@@ -138,7 +138,7 @@ class Expectations:
 
 
 def _elsewhere(now: Siblings[str], known: Siblings[str]) -> Iterator[str]:
-    """The siblings in both lists before which not the same ones stand in both."""
+    """The siblings in both lists that have different predecessors in the two."""
     ahead: set[str] = set()  # those that only one of the lists has shown so far
     for left, right in zip((id for id in now if id in known), (id for id in known if id in now), strict=True):
         if left != right or ahead:

@@ -32,9 +32,9 @@ async def look(
 ) -> Actual:
     """How these objects are now.
 
-    `simulation`: what should exist, which tells how long lists are. `soon`: how many more objects will be asked for before this reading is
-    old. `ordered`: objects whose place among their siblings counts too. `emptied`: objects that are read with all their contents.
-    Raises `ServiceError` where the service refuses the token.
+    `simulation`: what should exist, from which the length of lists follows. `soon`: how many more objects will be asked for before this
+    reading is outdated. `ordered`: objects whose position among their siblings matters too. `emptied`: objects that are read with all their
+    contents. Raises `ServiceError` where the service refuses the token.
     """
     survey = _ObjectSurvey(reader, kinds, simulation, soon)
     wave = [*survey.some(objects, frozenset(ordered)), *(task for observed in emptied for task in survey.inside(observed))]
@@ -45,14 +45,14 @@ async def look(
 
 
 class _ObjectSurvey(Survey):
-    """A survey that is told which objects to read."""
+    """A survey limited to given objects."""
 
     def __init__(self, reader: Reader, kinds: Kinds, simulation: Simulation, soon: int) -> None:
         super().__init__(reader, kinds, Desired("", None, {}, {}, frozenset()), State("", 0))
         self.simulation, self.soon = simulation, soon
 
     def some(self, objects: Collection[Observed], ordered: frozenset[Key]) -> list[Awaitable[None]]:
-        """The fewest requests: for each object its own, or a listing of its siblings, or the listing of somebody who reaches everything."""
+        """The fewest requests: for each object its own, a listing of its siblings, or the listing of a member who reaches everything."""
         groups: dict[tuple[str, str, str], list[Observed]] = defaultdict(list)
         for observed in objects:
             stands = self._stands(self.kinds[observed.kind], observed)
@@ -83,7 +83,7 @@ class _ObjectSurvey(Survey):
         return self._list(kind, reading, self._names(kind, group[0]), scope)
 
     def _everything(self, kind: Kind, sibling: Observed) -> list[Awaitable[None]]:
-        """The listing of somebody who reaches everything: it shows what exists, wherever that stands; none where nobody is known."""
+        """The listing of a member who reaches everything, which shows objects in every location; empty where no such member is known."""
         reading = kind.lister_listing
         admin = min((person.id for person in reaching(self.kinds, self.simulation.objects)), default=None)
         if reading is None or admin is None:
@@ -99,7 +99,7 @@ class _ObjectSurvey(Survey):
         return _pages_of(self.simulation.count(kind.name, outer, stands or sibling.within.get(outer, "")))
 
     def unseen(self, objects: Collection[Observed]) -> list[Awaitable[None]]:
-        """What the listing did not show any more may stand elsewhere: it is asked for by its id."""
+        """Requests by id for objects that the listing no longer showed: they may be in another location."""
         lost = [
             observed
             for observed in objects
@@ -108,7 +108,7 @@ class _ObjectSurvey(Survey):
         return [task for observed in lost for task in self._by_itself(self.kinds[observed.kind], observed)]
 
     def inside(self, outer: Observed) -> list[Awaitable[None]]:
-        """Everything that stands in an object, one level deep."""
+        """Requests for everything in an object, one level deep."""
         wave: list[Awaitable[None]] = []
         for kind in holds(self.kinds, self.kinds[outer.kind]):
             within = {**outer.within, outer.kind: outer.id}
@@ -119,7 +119,7 @@ class _ObjectSurvey(Survey):
         return wave
 
     def deeper(self, emptied: Collection[Observed]) -> list[Awaitable[None]]:
-        """The next level of what is to be read completely."""
+        """Requests for the next level of what is to be read completely."""
         simulation = Simulation(self.kinds, Actual(self._objects), guess=False)
         objects = [observed for outer in emptied for _, observed in simulation.contents(self.kinds[outer.kind], outer.id)]
         return [task for observed in objects for task in self.inside(observed)]
@@ -142,7 +142,7 @@ class _ObjectSurvey(Survey):
         return fitting[0] if fitting else None
 
     def _names(self, kind: Kind, observed: Observed) -> Mapping[str, str]:
-        """What fills the placeholders of its readings."""
+        """The values for the placeholders of its readings."""
         stands, inside = self._stands(kind, observed), kind.inside
         keys = {field.name: str(observed.values[field.name]) for field in kind.keys if isinstance(observed.values.get(field.name), str)}
         return {**keys, **observed.within, **({str(inside.to): stands} if stands and inside is not None else {})}

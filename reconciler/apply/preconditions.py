@@ -1,4 +1,4 @@
-"""Guard reads: whoever edits the service while a run is under way is not overwritten unseen.
+"""Guard reads: a run does not overwrite edits that others make on the service meanwhile.
 
 Before a request on an object that was last read more than some seconds ago, it is read again, together with the others that are sent
 next and with whatever else the same lists show. Before a delete or a transfer, the object and its contents are read whatever their age;
@@ -30,11 +30,11 @@ from reconciler.resource import UNSET, Field, FieldRole, Kind
 
 Refusal = tuple[StepStatus, str]
 
-INSIDE: Final = 1.0  # seconds for which a reading of what a delete takes along serves: a step may wait for its turn after it
+INSIDE: Final = 1.0  # seconds for which a reading of what a delete includes is valid: a step may wait for its turn after it
 
 
 class Preconditions:
-    """The door that every step of a run goes through; those that wait at it share a reading."""
+    """Checks every step of a run before it is sent; steps that wait at the same time share a reading."""
 
     def __init__(self, task: Task, answers: Answers, halt: Halt) -> None:
         self.reader, self.kinds, self.desired, self.actual = task.writer, task.kinds, task.desired, task.actual
@@ -68,7 +68,7 @@ class Preconditions:
 
     @asynccontextmanager
     async def passing(self, step: Step) -> AsyncIterator[Refusal | None]:
-        """Hold the door while a step is sent; yields why it must not be, None where it may."""
+        """Keep the check valid while a step is sent; yields why it must not be sent, None where it may."""
         refusal = await self._admit(step)
         try:
             yield refusal
@@ -130,7 +130,7 @@ class Preconditions:
         return old and self._takes_contents(step)
 
     def _ends(self, step: Step) -> list[Observed]:
-        """The container that a transfer takes an object from, and the one that gets it, as they should be."""
+        """The container that a transferred object leaves and the one that gets it, as expected."""
         target, owner = self._target(step), self.kinds[step.kind].transferable
         if step.verb != "transfer" or target is None or owner is None or owner.to is None:
             return []
@@ -141,7 +141,7 @@ class Preconditions:
     # -- reading ---------------------------------------------------------------------------------------------------------------------
 
     def _soon(self, within: float) -> int:
-        """How many more steps will come within so many seconds, at the pace of this run."""
+        """How many more steps will follow within this many seconds, at the pace of this run."""
         seconds = self.reader.monotonic() - self._begun
         return min(self._steps - self._passed, int(within * self._passed / seconds)) if seconds > 0 and within > 0 else 0
 
@@ -186,7 +186,7 @@ class Preconditions:
             self._emptied_at[id] = self.reader.monotonic()
 
     def _shown(self, now: Actual) -> Iterator[tuple[Key, Address]]:
-        """Everything in a reading that the run writes at some time, whether it was asked for or not."""
+        """Everything in a reading that the run writes at some point, whether or not it was asked for."""
         for kind, some in now.objects.items():
             for id in some:
                 address = self._addresses.get((kind, id))
@@ -252,7 +252,7 @@ class Preconditions:
                     self._stale[key] = f"{end.kind} {end.id} no longer exists"
 
     def _judge_gate(self, key: Key, expected: Observed, now: Actual, at: float) -> None:
-        """Whether an object that decides who can read something lets more people in than the plan showed."""
+        """Whether an object that decides who can read something admits more people than the plan showed."""
         kind, observed = self.kinds[key[0]], now.find(*key)
         self._wider.pop(key, None)
         if observed is None or kind.audience is None:
@@ -269,7 +269,7 @@ class Preconditions:
             self.expected.note_read(key, at)
 
     def _names(self, kind: Kind, address: Address) -> list[str]:
-        """The fields that matter: what is declared or written, and where it stands; of what is not declared, all."""
+        """The fields to compare: declared and written ones, and the location; all fields of an undeclared object."""
         declared = self.desired.resources.get(address)
         if declared is None:
             return list(kind.fields)
@@ -288,7 +288,7 @@ class Preconditions:
             self._stale[key] = "; ".join(changed)
 
     def _judge_contents(self, outer: Observed, now: Actual, shown: Simulation) -> Refusal | None:
-        """Whether what would go along is exactly what the plan counted, less what this run took out of it."""
+        """Refuse a step whose object does not contain exactly what the plan counted, less what this run removed; None where it does."""
         kind = self.kinds[outer.kind]
         if (outer.kind, outer.id) in self._gone:
             return None
@@ -315,7 +315,7 @@ class Preconditions:
         return (StepStatus.STALE, f"its contents changed in the meantime: {'; '.join(said[:5])}") if said else None
 
     def _inside(self, outer: Kind) -> frozenset[str]:
-        """The kinds whose objects may stand in one of the kind, at whatever depth."""
+        """The kinds whose objects may be in one of the kind, at any depth."""
         inside, ahead = set[str](), [outer]
         while ahead:
             for kind in holds(self.kinds, ahead.pop()):
@@ -325,7 +325,7 @@ class Preconditions:
         return frozenset(inside)
 
     def _is_completely_listed(self, actual: Actual, observed: Observed) -> bool:
-        """Whether a reading showed all objects of its kind where this one stands."""
+        """Whether a reading showed all objects of the kind in the location of this one."""
         kind = self.kinds[observed.kind]
         stands = [observed.values.get(field.name) for field in kind.fields.values() if field.container]
         return any((kind.name, scope) in actual.complete for scope in (observed.within.get(kind.within or ""), *stands))
@@ -338,7 +338,7 @@ class Preconditions:
         if target is None:
             return None
         key = (target.kind, target.id)
-        if key in self._gone:  # a delete has then nothing to do, and is told so by the service
+        if key in self._gone:  # a delete has nothing to do then, and the service says so
             return None if step.verb == "delete" else (StepStatus.STALE, "it no longer exists")
         if key in self._stale:
             return StepStatus.STALE, self._stale[key]
@@ -348,7 +348,7 @@ class Preconditions:
 
 
 def difference_text(field: Field, expected: Any, now: Any) -> str:
-    """What is different, in words; nothing of a sensitive value."""
+    """The difference in words; a sensitive value is not shown."""
     if field.sensitive:
         return f"{field.name} was changed in the meantime"
     return f"{field.name} was {_shown(field, expected)} and is now {_shown(field, now)}"

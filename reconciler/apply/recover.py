@@ -1,7 +1,8 @@
-"""Recovery: for every request an earlier run left without an outcome, read what became of it.
+"""Recovery: for every request that an earlier run left without an outcome, read what happened to it.
 
-Runs first in every apply, under the lease. What is found needs no waiting; an absence is believed only after the request's deadline and the
-settle time, by the service's clock. A fresh plan follows; an old list of steps is never resumed. Can be interrupted and run again.
+Runs first in every apply, under the lease. An object that is found settles a request at once; an absence counts only after the request's
+deadline and the settle time, by the service's clock. A fresh plan follows; an old list of steps is never resumed. Can be interrupted and
+run again.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders
 from reconciler.state import IntentEnding, Journal
 from reconciler.text.suggest import a
 
-BETWEEN_READINGS: Final = 1.0  # seconds, at least: one odd reading proves no absence
+BETWEEN_READINGS: Final = 1.0  # seconds, at least: a single reading does not prove an absence
 
 Wait = Callable[[float, str], Awaitable[None]]
 
@@ -39,8 +40,8 @@ async def recover(
 ) -> tuple[str, ...]:
     """Settle the open intents; returns a sentence for each. `settle`: seconds; None where no request outlives its run.
 
-    An intent that cannot be settled stays in doubt, and its address waits for the next run. Where a list could not be read, so does every
-    create of the same kind in it.
+    An intent that cannot be settled stays in doubt, and its address waits for the next run. Where a list could not be read, every create of
+    the same kind in it waits too.
     """
     notes = take_in(kinds, journal)
     intents = journal.open_intents()
@@ -61,7 +62,7 @@ async def recover(
 
 
 def _groups(kinds: Kinds, intents: Sequence[Intent]) -> list[list[Intent]]:
-    """The intents that must be looked at together: copies of one source cannot be told from each other."""
+    """The intents that must be looked at together: copies of one source cannot be told apart."""
     groups: dict[tuple[Any, ...], list[Intent]] = defaultdict(list)
     for intent in intents:
         kind = kinds.get(intent.kind)
@@ -71,7 +72,7 @@ def _groups(kinds: Kinds, intents: Sequence[Intent]) -> list[list[Intent]]:
 
 
 class _Recovery:
-    """One recovery under way. `date`: the service's clock at the newest reading. `bindings`: what is tracked, as `end` changes it."""
+    """One recovery. `date`: the service's clock at the newest reading. `bindings`: what is tracked, as `end` changes it."""
 
     def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, journal: Journal) -> None:
         self.reader, self.kinds, self.desired, self.journal = reader, kinds, desired, journal
@@ -80,7 +81,7 @@ class _Recovery:
         self.date: datetime | None = None
 
     async def look(self, group: Sequence[Intent], *, final: bool) -> bool:
-        """Read what became of these; False where that is not to be seen yet. `final`: an absence is believed."""
+        """Read what happened to these requests; False where that cannot be seen yet. `final`: an absence counts."""
         kind, first = self.kinds.get(group[0].kind), group[0]
         try:
             if kind is None:
@@ -130,10 +131,10 @@ class _Recovery:
             self.notes.append(f"{intent.address}: still in doubt, {listing} match; reconciler adopt {intent.address} ID")
         return True
 
-    # -- creates told by their natural key -------------------------------------------------------------------------------------------
+    # -- creates with a natural key -------------------------------------------------------------------------------------------------
 
     async def _create(self, kind: Kind, intent: Intent, final: bool) -> bool:
-        """One object that is new since the intent and matches it is ours; none, and it was not created; several stop."""
+        """Exactly one new, matching object is the one that the intent created; with none, it was not created; several leave it in doubt."""
         objects = made_by(kind, intent, await self._listed(kind, [intent]), self._tracked_objects())
         if len(objects) > 1:
             return self._doubt([intent], objects)
@@ -159,10 +160,10 @@ class _Recovery:
                     after[address] = non_sensitive(child, item.values)
         self.end(intent, "recovered", f"{intent.address}: was created by an earlier run ({objects.id})", bind, after)
 
-    # -- copies, told by being new ---------------------------------------------------------------------------------------------------
+    # -- copies ----------------------------------------------------------------------------------------------------------------------
 
     async def _copies(self, kind: Kind, intents: Sequence[Intent], final: bool) -> bool:
-        """Copies of one source are interchangeable: as many as are found are bound, the rest was not created; more than asked for stops."""
+        """Track the copies of one source, which are interchangeable. The rest was not created; more than requested leave all in doubt."""
         objects = could_be(kind, intents, await self._listed(kind, intents), self._tracked_objects())
         same = [await self._same_content(kind, intents[0], item) for item in objects]
         mine = await self._own(kind, intents[0], [item for item, is_same in zip(objects, same, strict=True) if is_same])
@@ -180,7 +181,7 @@ class _Recovery:
         return True
 
     async def _own(self, kind: Kind, intent: Intent, copies: Sequence[Observed]) -> list[Observed]:
-        """Those that are copies of this source, where other sources with the same pages are in doubt as well."""
+        """The copies of this source, where copies of other sources with the same pages are in doubt as well."""
         others = {other.target for other in self.journal.open_intents() if other.kind == kind.name and other.verb == "create"} - {
             None,
             intent.target,
@@ -210,7 +211,7 @@ class _Recovery:
         return None if template is None else outline((await self.reader.get(encode(template, {"id": id}))).body)
 
     async def _title(self, kind: Kind, id: str) -> str:
-        """What an object is called; nothing where it cannot be read by its id."""
+        """The title of an object; "" where it cannot be read by its id."""
         path = kind.by_id.path if kind.by_id is not None and placeholders(kind.by_id.path) == ("id",) else None
         body = (await self.reader.get(encode(path, {"id": id}))).body if path is not None else None
         return title(observed(self.kinds, kind, body, within={})) if body and is_kind(kind, body) else ""
@@ -218,7 +219,7 @@ class _Recovery:
     # -- writes to what exists -------------------------------------------------------------------------------------------------------
 
     async def _write(self, kind: Kind, intent: Intent, final: bool) -> bool:
-        """What is there as it was sent was done; what is not is planned again, once it can no longer come."""
+        """A write whose values are shown as they were sent was done; any other is planned again once it can no longer take effect."""
         now = await self._target(kind, intent) if intent.lookup and intent.target is not None else None
         if now is not None and effect(kind, intent, now.observed):
             old = self.bindings.get(intent.address)
@@ -239,11 +240,11 @@ class _Recovery:
         return final
 
     def _renamed(self, renames: Mapping[Address, Address]) -> dict[Address, Address]:
-        """What the outcome of a transfer calls by another name: what is still tracked as it was when that was sent."""
+        """The renames of a transfer's outcome: of addresses that are still tracked as they were when it was sent."""
         return {old: new for old, new in renames.items() if old in self.bindings}
 
     async def _target(self, kind: Kind, intent: Intent) -> Sight:
-        """The object that was written to, as it is now."""
+        """The written object as it is now."""
         (path, *_) = intent.lookup
         if kind.by_id is not None and _fits(kind.by_id.path, path):
             try:
@@ -259,12 +260,12 @@ class _Recovery:
     # -- reading ---------------------------------------------------------------------------------------------------------------------
 
     def _within(self, address: Address) -> Mapping[str, str]:
-        """The ids of what an address stands in."""
+        """The ids of the containers of an address, by kind."""
         ids = {at: binding.id for at, binding in self.bindings.items()}
         return path_ids(self.kinds, address.container, ids.get)
 
     async def _listed(self, kind: Kind, intents: Sequence[Intent]) -> list[Observed]:
-        """Everything that the lists show; raises `ServiceError` where one of them does not come to its end."""
+        """Everything that the lists show; raises `ServiceError` where one of them is not complete."""
         objects: dict[str, Observed] = {}
         within = self._within(intents[0].address)
         for path in sorted({path for intent in intents for path in intent.lookup}):

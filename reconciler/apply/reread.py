@@ -1,6 +1,6 @@
-"""What a run has written, read again with what lists with it; the rest is as the plan read it and as this run changed it. Only GET.
+"""What a run has written, read again with what the same lists show; the rest is as the plan read it and this run changed it. Only GET.
 
-In: a run whose steps have all ended. Out: `Actual`, as if everything had been read; None where only reading everything tells.
+In: a run whose steps have all ended. Out: `Actual`, as if everything had been read; None where everything must be read.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Written:
             yield observed
 
     def by(self, step: Step) -> Iterator[Observed]:
-        """What a step wrote: its object, what that brought along, and the children of which it chose one."""
+        """What a step wrote: its object, the children created with it, and the children of which it chose one."""
         kind = self.kinds[step.kind]
         for observed in self._object(kind.name, step.address) if step.verb != "delete" else ():
             yield observed
@@ -71,7 +71,7 @@ class _Written:
                     yield from simulation.inside(str(field.to), name, id)
 
     def ordered(self, steps: list[Step]) -> set[Key]:
-        """The objects whose place among their siblings is new."""
+        """The objects with a new position among their siblings."""
         placed = [(step.kind, step.address) for step in steps if step.verb in ("create", "move", "restore")]
         placed += [(step.kind, step.address) for step in steps if any(self.kinds[step.kind].fields[name].container for name in step.writes)]
         placed += [(name, child) for step in steps for name, _, child in step.brings]
@@ -79,7 +79,7 @@ class _Written:
 
 
 def _lacking(kinds: Kinds, simulation: Simulation, now: Actual) -> Iterator[Key]:
-    """What should exist, and is not in a list that is complete."""
+    """What should exist, and is missing from a complete list."""
     for name, scope in now.complete:
         kind = kinds[name]
         outer = {kind.within, *(field.to for field in kind.fields.values() if field.container)} - {None}
@@ -108,5 +108,5 @@ def _overlaid(model: Actual, now: Actual, missing: set[Key]) -> Actual:
 
 
 def _ranked(old: Observed | None, now: Observed) -> Observed:
-    """An object as it was read; one that was read by itself has the place that is known of it."""
+    """An object as it was read; one that was read by its id keeps its known rank."""
     return now if now.rank is not None or old is None or old.rank is None else replace(now, rank=old.rank)

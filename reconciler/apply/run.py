@@ -1,7 +1,7 @@
-"""The run of a plan: which steps may go, which are skipped, and what is left when all have ended.
+"""The run of a plan: which steps may start, which are skipped, and what is left when all have ended.
 
-In: a plan, a writer, a journal under its lease. Out: an Outcome; a failed step is a value, not an exception, and the rest goes on. Ends
-with a reading that tells whether anything is left to change.
+In: a plan, a writer, a journal under its lease. Out: an Outcome; a failed step is a value, not an exception, and the rest continues. Ends
+with a reading that shows whether anything is left to change.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from reconciler.plan.steps.graph import Edges, Schedule
 from reconciler.resource import Kinds
 from reconciler.state import Journal, grouped
 
-QUEUED = 2  # steps under way for each request that may be: one must not grow old between its guard and its turn
-GRACE = 5.0  # seconds for what is in flight after the first signal
+QUEUED = 2  # steps in progress per allowed request: a guard must not become outdated before its step's turn
+GRACE = 5.0  # seconds that requests in flight get after the first signal
 
 
 async def apply(
@@ -58,7 +58,7 @@ async def apply(
 
 
 class ApplyRun:
-    """One apply under way."""
+    """One apply."""
 
     def __init__(self, task: Task) -> None:
         self.plan, self.listener, self.stop = task.plan, task.options.listener, task.options.stop
@@ -92,7 +92,7 @@ class ApplyRun:
                         break
                     task = ended.get_nowait()
         except StateError:
-            if running:  # nothing new can be sent; what is under way gets an outcome
+            if running:  # nothing new can be sent; steps in progress get an outcome
                 await asyncio.wait(running, timeout=GRACE)
             raise
         finally:
@@ -106,14 +106,14 @@ class ApplyRun:
                 self._ended(StepResult(step, StepStatus.SKIPPED, why))
 
     async def _stopped(self, running: Mapping[asyncio.Task[StepResult], int]) -> None:
-        """Wait for the signal that ends the run, and stop what is still under way `GRACE` seconds after it."""
+        """Wait for the signal that ends the run, and stop what is still running `GRACE` seconds after it."""
         await self.stop.wait()
         await asyncio.sleep(GRACE)
         for task in running:
             task.cancel()
 
     def _report(self, schedule: Schedule, steps: Mapping[int, Step], id: int, result: StepResult) -> None:
-        """A step has ended, and with it those that required it and are skipped."""
+        """Report a step that has ended, and the steps that required it and are skipped."""
         self._ended(result)
         if result.status is StepStatus.DONE:
             schedule.succeed(id)
@@ -122,7 +122,7 @@ class ApplyRun:
             self._ended(StepResult(steps[skipped], StepStatus.SKIPPED, f"requires step {id} ({steps[id].address})"))
 
     async def _turn(self, step: Step) -> StepResult:
-        """A step to its end; one that is stopped before its request was not sent."""
+        """Run a step to its end; one that is stopped before its request was not sent."""
         self.listener.began(step)
         try:
             return await self.steps.run(step)
@@ -135,7 +135,7 @@ class ApplyRun:
         self.listener.ended(result)
 
     def places(self) -> dict[Address, Any]:
-        """The places of siblings whose rows were wholly done."""
+        """The positions of siblings whose rows were completed."""
         undone = {result.step.address for result in self.results.values() if result.status is not StepStatus.DONE}
         troubled = {place.parent for address, place in self.plan.places.items() if address in undone}
         return {
@@ -146,7 +146,7 @@ class ApplyRun:
 
 
 def _depth_first(steps: Sequence[Step]) -> dict[int, tuple[int, int]]:
-    """What is begun is ended first: what was made a moment ago need not be read again before the rest of it is written."""
+    """Complete what was started first: a newly created object need not be read again before the rest of it is written."""
     first: dict[Address, int] = {}
     for step in steps:
         if step.verb == "create":

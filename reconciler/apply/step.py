@@ -25,7 +25,7 @@ from reconciler.observe.candidates import CreateCandidates
 from reconciler.resource import Kind
 from reconciler.state import SEND_SECONDS_MAX, IntentEnding
 
-CLEARED_SECONDS: Final = 5.0  # for which the answer of whoever was asked is good
+CLEARED_SECONDS: Final = 5.0  # seconds for which a clearance is valid
 
 
 class Held(Exception):
@@ -51,7 +51,7 @@ class Steps:
         marked_step = step if self.nonce is None else marked(kind, step, self.nonce())
         result = await self._guarded(marked_step, kind)
         if marked_step is not step and result.status is StepStatus.DONE:
-            result = await self._guarded(naming(self.kinds, kind, step), kind, asks=False)  # what was begun is ended
+            result = await self._guarded(naming(self.kinds, kind, step), kind, asks=False)  # a started object is completed
         return result if result.step is step else replace(result, step=step)
 
     async def _guarded(self, step: Step, kind: Kind, *, asks: bool = True) -> StepResult:
@@ -67,7 +67,8 @@ class Steps:
             return await self._sent(step, kind, known, date, lookup)
 
     async def _hold_reason(self, step: Step) -> str | None:
-        """Why a step that opens something or cannot be taken back must not be sent now; nothing new is started then."""
+        """Why a step that opens something or cannot be undone must not be sent now; None where it may. After a refusal, nothing new is
+        started."""
         what = self.serious.get(step.id)
         if self.clearance is None or what is None:
             return None
@@ -99,7 +100,7 @@ class Steps:
             self.answers.expected.note_in_doubt(kind, str(intent.target), writes)
             return StepResult(step, StepStatus.IN_DOUBT, error.message, id=error.id)
         except ServiceError as error:
-            if isinstance(error, NotFound) and step.method == "DELETE":  # gone already: what was wanted
+            if isinstance(error, NotFound) and step.method == "DELETE":  # already deleted, as intended
                 self.answers.notes.append(f"{step.address}: did not exist any more when its {step.verb} was sent")
                 return self.answers.handle(step, kind, intent, writes, Answer(404, None, None))
             self.group.settle(IntentEnding(intent.id, "failed", error.message))
@@ -107,7 +108,7 @@ class Steps:
         return self.answers.handle(step, kind, intent, writes, answer)
 
     async def _answer(self, step: Step, path: str, body: Any, retry: RetryClass, intent: Intent) -> Answer:
-        """Send a step's request. A step that was asked about is asked about again where its request waited for its turn. Raises `Held`."""
+        """Send a step's request. A step that needs clearance needs it again where its request waited for its turn. Raises `Held`."""
         while True:
             asked, waited = self.writer.clock.monotonic(), False
             limited = self.clearance is not None and step.id in self.serious
@@ -130,9 +131,9 @@ class Steps:
         return self.ids[part] if isinstance(part, Address) else part
 
     async def _before(self, step: Step, kind: Kind) -> tuple[frozenset[str], datetime | None, tuple[str, ...]]:
-        """The ids that could be mistaken for what this step makes, when they were read, and where to look for it.
+        """(ids that could be mistaken for the object of this create, when they were read, the paths that would show the object).
 
-        What this run made until then is not among the ids: the journal has that.
+        Objects that this run created until then are not included: the journal has them.
         """
         if step.source is not None:
             return await self.candidates.snapshot(kind, self._id(step.source))

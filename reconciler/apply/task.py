@@ -14,11 +14,11 @@ from reconciler.plan import Selection
 from reconciler.resource import Kinds
 from reconciler.state import CommitGroup, Journal
 
-FRESH: Final = 10.0  # seconds; what was read longer ago is read again before it is written
+FRESH: Final = 10.0  # seconds; older readings are repeated before a write
 
 
 class Progress(Protocol):
-    """Gets what happens in a run; its methods must not raise."""
+    """Receives the events of a run; its methods must not raise."""
 
     def planned(self, steps: int) -> None: ...
 
@@ -47,8 +47,8 @@ class Quiet:
 
 @dataclass
 class Halt:
-    """Whether nothing new is started: `stop` is set from outside; after a failure, where `on_error` says so; from the moment on at which
-    somebody refused a step, for which `refused` has the reason."""
+    """Whether nothing new is started: `stop` is set from outside; after a failure, where `on_error` says so; after somebody refused a step,
+    with the reason in `refused`."""
 
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     on_error: Literal["continue", "stop"] = "continue"

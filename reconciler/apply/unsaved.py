@@ -1,6 +1,6 @@
-"""Outcomes that could not be written to the database when they came, and are taken in by the next apply.
+"""Outcomes that could not be written to the database, and that the next apply adds to it.
 
-In: what an earlier run kept beside the project. Out: endings in the journal, a sentence for each. Forbidden: HTTP; believing what is of
+In: what an earlier run kept beside the project. Out: endings in the journal, a sentence for each. Forbidden: HTTP; using outcomes of
 another state, or of a request that has an outcome by now.
 """
 
@@ -14,7 +14,7 @@ from reconciler.state import Journal
 
 
 def take_in(kinds: Kinds, journal: Journal) -> tuple[str, ...]:
-    """Write down what an earlier run kept, then remove it. May be interrupted: what was written down already is passed over."""
+    """Write the outcomes that an earlier run kept, then remove the file. May be interrupted: outcomes already written are skipped."""
     endings = journal.unsaved_endings()
     if not endings:
         return ()
@@ -33,7 +33,7 @@ def take_in(kinds: Kinds, journal: Journal) -> tuple[str, ...]:
 
 
 def _binding_with_values(kinds: Kinds, intent: Intent, kept: Binding, old: Binding | None) -> Binding:
-    """The binding with the values that the intent has; those that were seen are read again by the plan."""
+    """The binding with the values of the intent; the plan reads the seen values again."""
     if kept.address != intent.address:
         return kept if old is None or old.id != kept.id else old
     if old is None or old.id != kept.id:

@@ -1,4 +1,4 @@
-"""The look after a run: whether what was written is there, what somebody else changed meanwhile, and what is still to do.
+"""The check after a run: whether what was written exists, what somebody else changed meanwhile, and what is still to do.
 
 In: a run whose steps have all ended. Out: `Verification`. What differs from what was seen after a write is reported, never stored as seen.
 """
@@ -28,7 +28,7 @@ MOVED_OUTSIDE = "was reordered among its siblings"
 
 @dataclass(frozen=True)
 class Verification:
-    """What the look after a run found; see `Outcome`."""
+    """The result of the check after a run; see `Outcome`."""
 
     edited: tuple[Edited, ...] = ()
     leftover: tuple[Address, ...] = ()
@@ -37,7 +37,7 @@ class Verification:
 
 
 async def verify_writes(task: Task, answers: Answers, results: Mapping[int, StepResult]) -> Verification:
-    """Read again and compare; what no answer showed is remembered as it is seen here."""
+    """Read again and compare; fields that no response showed are recorded as they are read here."""
     kinds, selection, state = task.kinds, task.options.selection, task.journal.state()
     desired = _still_declared(task, results)
     written = _written(results)
@@ -56,7 +56,7 @@ async def verify_writes(task: Task, answers: Answers, results: Mapping[int, Step
     waiting = undone | set(task.plan.deferred) | {blocked.address for blocked in task.plan.blocked} | set(unverified)
     reported = {edit.address for edit in edited}
     leftover: list[Address] = []
-    consequences: set[int] = set()  # steps that follow from somebody else's edit
+    consequences: set[int] = set()  # steps that are needed because of somebody else's edit
     for step in again.steps:
         if step.address in reported or step.needs & consequences:
             consequences.add(step.id)
@@ -75,7 +75,7 @@ async def verify_writes(task: Task, answers: Answers, results: Mapping[int, Step
 
 
 def _still_declared(task: Task, results: Mapping[int, StepResult]) -> Desired:
-    """What was declared, without the lines that take effect again: they had it."""
+    """What was declared, without lines that would take effect again: they already have."""
     done = dict(task.plan.state_update.rename)
     for result in results.values():
         if result.status is StepStatus.DONE:
@@ -94,7 +94,7 @@ def _written(results: Mapping[int, StepResult]) -> dict[Address, set[str]]:
 
 
 class _ReadBack:
-    """The reading after a run, beside what should be there."""
+    """The reading after a run, and what should exist."""
 
     def __init__(self, kinds: Kinds, answers: Answers, state: State, actual: Actual) -> None:
         self.kinds, self.answers, self.state, self.actual = kinds, answers, state, actual
@@ -105,12 +105,12 @@ class _ReadBack:
         return self.actual.find(binding.kind, binding.id)
 
     def unread(self, address: Address) -> bool:
-        """Whether nothing can be said of what was written there."""
+        """Whether it is unknown whether the writes to an object took effect."""
         binding = self.state.bindings.get(address)
         return binding is not None and self._now(binding) is None and any(unknown.kind == binding.kind for unknown in self.actual.unknown)
 
     def written(self, address: Address, names: set[str]) -> Iterator[Edited]:
-        """What is not as it was seen after the write."""
+        """The fields that are not as they were seen after the write."""
         binding = self.state.bindings.get(address)
         if binding is None or self.unread(address):
             return
@@ -127,7 +127,7 @@ class _ReadBack:
                 yield _edit(address, field, seen, value)
 
     def meanwhile(self, step: Step) -> Iterator[Edited]:
-        """Why a fresh plan would send a request for what was as declared: what differs from what should be there."""
+        """What somebody else changed so that a fresh plan would send a request: the differences from what should exist."""
         binding, kind = self.state.bindings.get(step.address), self.kinds[step.kind]
         expected = self.answers.expected.find(kind.name, binding.id) if binding is not None else None
         if binding is None or expected is None:

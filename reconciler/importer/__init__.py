@@ -1,1 +1,1 @@
-"""From what is there to the YAML that a person would have liked to write. Pure: Actual in, texts of files out."""
+"""From existing objects to YAML as a person would write it. Pure: Actual in, texts of files out."""

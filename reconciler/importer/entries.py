@@ -1,6 +1,7 @@
-"""One thing as YAML: its fields, its flags, what stands in it. Pure.
+"""One object as YAML: its fields, its flags, its contents. Pure.
 
-Left out is what nobody chose: nothing, an empty text or list, a field's usual value. What cannot be written is a comment above it.
+Values that nobody chose are left out: null, an empty text or list, a field's usual value. What cannot be written becomes a comment above
+it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ SHOWN_MAX = 60  # characters of a value in a comment
 
 
 class EntryWriter:
-    """Writes the things that were gathered. `elsewhere`: what is written in the place of a list that is split into files."""
+    """Writes the gathered objects. `elsewhere`: what is written in place of a list that is split into files."""
 
     def __init__(self, gathered: Gathered) -> None:
         self.all = gathered
@@ -29,7 +30,7 @@ class EntryWriter:
         self._flags = _flags(gathered)
 
     def entry(self, thing: GatheredObject, *, without: frozenset[str] = frozenset()) -> EmittedEntry:
-        """An entry of a map: its key and what is said of it; `without` are the sections below it that stand elsewhere."""
+        """The entry of an object in a map: its key and its values. `without`: the sections below it that are written elsewhere."""
         kind = thing.kind
         words, comments = self._fields(thing)
         bare = kind.place.bare_is
@@ -39,7 +40,7 @@ class EntryWriter:
         return EmittedEntry(thing.key, EmittedMap([*words, *below], open=kind.within is None), comments)
 
     def node(self, thing: GatheredObject) -> EmittedEntry:
-        """An item of an ordered list."""
+        """The item of an object in an ordered list."""
         place = thing.kind.place
         words, comments = self._fields(thing)
         below = self._below(thing, frozenset())
@@ -48,7 +49,7 @@ class EntryWriter:
         return EmittedEntry(None, EmittedMap([*words, *below]), comments)
 
     def section(self, kind: Kind, name: str, things: list[GatheredObject], missed: list[str]) -> EmittedEntry:
-        """A map or a list of things, under its name; what is missing in it is said above."""
+        """A map or a list of objects, under its name; comments above it list what is missing."""
         comments = tuple(dict.fromkeys((*missed, *self._unread(things))))
         if kind.place.value_is is not None:
             words, more = self._fields(things[0])
@@ -58,7 +59,7 @@ class EntryWriter:
         return EmittedEntry(name, EmittedMap([self.entry(thing) for thing in things], open=True), comments)
 
     def sections(self, thing: GatheredObject) -> list[tuple[str, Kind, list[GatheredObject], list[str]]]:
-        """What stands in a thing and is not declared yet, by section: the kind of the first, the things, what is missing."""
+        """The undeclared contents of an object, by section: (name, the kind of the first, the objects, what is missing)."""
         kinds = self.all.kinds
         names = kinds.sections(thing.kind.name) | {name: some[0] for name, some in kinds.lists(thing.kind.name).items()}
         names |= kinds.singles(thing.kind.name)
@@ -78,7 +79,7 @@ class EntryWriter:
     # -- fields ------------------------------------------------------------------------------------------------------------------------
 
     def _fields(self, thing: GatheredObject) -> tuple[list[EmittedEntry], tuple[str, ...]]:
-        """The words of a thing, its place in the YAML first; and what is to be said above it."""
+        """The keys of an object with their values, its location in the YAML first; and the comments above it."""
         kind, place, comments = thing.kind, thing.kind.place, []
         first = tag(kind)
         patched = self.all.patched(thing.address) if thing.address is not None else {}
@@ -126,7 +127,7 @@ class EntryWriter:
         )
 
     def _unread(self, things: list[GatheredObject]) -> list[str]:
-        """What the service never shows of these things."""
+        """A comment on what the service never shows of these objects."""
         kinds = dict.fromkeys(thing.kind for thing in things)
         return [
             f"{name} of {a(kind.name)} was not written: the service does not show it"
@@ -153,7 +154,7 @@ def _flags(gathered: Gathered) -> dict[Ref, list[str]]:
 
 
 def _around(thing: GatheredObject) -> Iterator[tuple[str, GatheredObject]]:
-    """What a thing is written in, the nearest first, each with its kind."""
+    """The objects in which an object is written, the nearest first, each with its kind."""
     host = thing.host
     while host is not None:
         yield host.kind.name, host

@@ -1,4 +1,4 @@
-"""Objects that the files declare and a patch of the environment removes: they are not new, and nothing is written into their lines.
+"""Objects that the files declare and a patch of the environment removes: they are not new, and their lines are not edited.
 
 Pure.
 """
@@ -27,5 +27,5 @@ def excluded_objects(kinds: Kinds, desired: Desired, state: State, actual: Actua
 
 
 def removed_by(address: Address, at: Source) -> str:
-    """What is said of a resource that a patch removes."""
+    """The sentence about a resource that a patch removes."""
     return f"{address} is removed by a patch of the environment: {at}"

@@ -1,6 +1,6 @@
-"""From Actual to things with keys and places: what will be written, in which map or list, and what cannot be, and why. Pure.
+"""From Actual to objects with keys and locations: what is written, in which map or list, and what cannot be written, and why. Pure.
 
-In: everything that was read, and the addresses that a project has given already. Out: `Gathered`. Not here: how it looks in YAML.
+In: everything that was read, and the addresses that a project already has for it. Out: `Gathered`. Forbidden: the form of the YAML.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ Ref = tuple[str, str]
 
 @dataclass(eq=False)
 class GatheredObject:
-    """One object and where it goes: `host` is what it stands in in the YAML, `section` the name of that map or list.
+    """One object and its location: `host` contains it in the YAML, `section` is the name of that map or list.
 
-    `declared`: the project has it already. `missed`: what stands in it and is not written, by section, as sentences.
+    `declared`: the project already declares it. `missed`: sentences about contents that are not written, by section.
     """
 
     kind: Kind
@@ -56,7 +56,7 @@ class GatheredObject:
 
     @property
     def name(self) -> str:
-        """What a sentence calls it."""
+        """Its name in a sentence."""
         return f"{self.kind.name} {title(self.one)!r} ({bare(self.one.id)})"
 
 
@@ -89,23 +89,23 @@ class Gathered:
         self._place()
 
     def address(self, kind: str, id: str) -> Address | None:
-        """Where an object is declared, or will be; None for what the project will not hold."""
+        """The address at which an object is or will be declared; None where the project will not declare it."""
         thing = self.things.get((kind, id))
         return thing.address if thing is not None else self.known.get((kind, id))
 
     def patched(self, address: Address) -> dict[str, Source]:
-        """The fields of an address that patches of the environment set, and where."""
+        """The fields of an address that patches of the environment set, and their lines."""
         return {name: at for patch in self.patches if patch.sets and patch.glob.matches(address) for name, at in patch.sets.items()}
 
     def _removed(self, address: Address | None) -> str | None:
-        """What is said of an address that a patch of the environment removes; None of any other."""
+        """The sentence about an address that a patch of the environment removes; None for any other."""
         if address is None:
             return None
         patch = next((patch for patch in self.patches if patch.removes(address)), None)
         return removed_by(address, patch.source) if patch is not None else None
 
     def reference(self, thing: GatheredObject, kind: str, id: str) -> Any:
-        """A reference to an object, as it is written on a thing."""
+        """A reference to an object, as it is written on another one."""
         address = self.address(kind, self.kinds[kind].identity(id, {**thing.one.within, thing.kind.name: thing.one.id}))
         removed = self._removed(address)
         if removed is not None:
@@ -115,7 +115,7 @@ class Gathered:
         return address.key
 
     def id_of(self, thing: GatheredObject, kind: str, key: str) -> str | None:
-        """The id that a bare key on a thing means."""
+        """The id for a bare key that is written on an object."""
         address = self._named(thing.address, kind, key) if thing.address is not None else None
         id = self._ids.get((kind, address)) if address is not None else None
         return bare(id) if id is not None else None
@@ -126,7 +126,7 @@ class Gathered:
         except (KeyError, ValueError):
             return None
 
-    # -- who is there --------------------------------------------------------------------------------------------------------------
+    # -- objects -------------------------------------------------------------------------------------------------------------------
 
     def _meet(self) -> None:
         for kind in self.kinds.values():
@@ -143,11 +143,11 @@ class Gathered:
             self._possible(thing)
 
     def _age(self, one: Observed) -> tuple[str, int, str]:
-        """The older ones first; those of one moment as a listing has them."""
+        """The sort key: older objects first; those of the same time in the order of a listing."""
         return str(one.raw.get("createdAt", "")), self._order.get((one.kind, one.id), 0), one.id
 
     def _host(self, thing: GatheredObject) -> None:
-        """Find the node that an object stands in."""
+        """Find the node that contains an object."""
         inside = thing.kind.inside
         stands = thing.one.values.get(inside.name) if inside is not None else None
         if inside is None or not isinstance(stands, str):
@@ -159,13 +159,13 @@ class Gathered:
             self._stand(thing, node, thing.kind.place.section_in(node.kind.name))
 
     def _stand(self, thing: GatheredObject, host: GatheredObject | None, section: str) -> None:
-        """Note what an object is written in, and the name of that map or list."""
+        """Record where an object is written: the containing object, and the name of that map or list."""
         thing.host, thing.section = host, section
         if host is not None:
             self._hosted[host].append(thing)
 
     def _possible(self, thing: GatheredObject) -> None:
-        """Leave out what lacks something that must be written."""
+        """Leave out an object that lacks a required value."""
         if thing.ref not in self.things or thing.ref in self.known:
             return
         for name in thing.kind.fields:
@@ -187,7 +187,7 @@ class Gathered:
                 return
 
     def _leave(self, thing: GatheredObject, why: str) -> None:
-        """Leave an object out, and what stands in it; said where it would have stood."""
+        """Leave an object and its contents out, with a sentence in the section where it would have been."""
         if thing.ref not in self.things:
             return
         del self.things[thing.ref]
@@ -199,7 +199,7 @@ class Gathered:
             self._leave(other, f"it is in {thing.name}, which was not written")
 
     def _alone(self) -> None:
-        """A list of nodes that stand only beside their own kind holds nothing else."""
+        """Leave out nodes that may only have siblings of their own kind from lists that mix kinds."""
         lists: dict[tuple[Ref, str], list[GatheredObject]] = defaultdict(list)
         for thing in self.things.values():
             if thing.host is not None and thing.kind.place.in_list:
@@ -210,7 +210,7 @@ class Gathered:
                 if thing.kind.place.alone:
                     self._leave(thing, "its siblings are of other kinds")
 
-    # -- what they are called ------------------------------------------------------------------------------------------------------
+    # -- keys ----------------------------------------------------------------------------------------------------------------------
 
     def _names(self) -> None:
         self._ids = {(kind, address): id for (kind, id), address in self.known.items()}
@@ -255,7 +255,7 @@ class Gathered:
         self._ids[(kind.name, thing.address)] = thing.one.id
 
     def _settled(self, thing: GatheredObject) -> str | None:
-        """The key that a field gives, spelled as the configuration settles it; None where it cannot be one."""
+        """The key from the value of a field, as the configuration spells it; None where it cannot be a key."""
         reader: FieldReader | None = self.shapes[thing.kind.name].key_reader
         assert reader is not None
         value = thing.one.values.get(reader.field.name)
@@ -285,11 +285,11 @@ class Gathered:
         return " ".join(texts)
 
     def _key_of(self, kind: str, id: str) -> str:
-        """The key of an object, or its id where the project will not hold it."""
+        """The key of an object, or its id where the project will not declare it."""
         address = self.address(kind, id)
         return address.key if address is not None else bare(id)
 
-    # -- where they stand ----------------------------------------------------------------------------------------------------------
+    # -- positions -----------------------------------------------------------------------------------------------------------------
 
     def _place(self) -> None:
         for thing in self.things.values():
@@ -303,7 +303,7 @@ class Gathered:
                     thing.below[section] = sorted(some, key=self._position)
 
     def _position(self, thing: GatheredObject) -> tuple[float, tuple[str, int, str]]:
-        """Its place in the listing; of what no listing ranks, the place of the first that stands in it and is ranked beside it."""
+        """Its rank in the listing; without one, the lowest rank among its contents that are ranked with its siblings. Then its age."""
         ranks = [gathered.one.rank for gathered in self._within(thing) if gathered is thing or _ranked_widely(gathered.kind)]
         return min((float(rank) for rank in ranks if rank is not None), default=float("inf")), self._age(thing.one)
 
@@ -312,10 +312,11 @@ class Gathered:
         for other in thing.below.get(thing.section, ()):
             yield from self._within(other)
 
-    # -- what tells them apart -----------------------------------------------------------------------------------------------------
+    # -- identity ------------------------------------------------------------------------------------------------------------------
 
     def needs_id(self, thing: GatheredObject) -> bool:
-        """Whether its natural key does not name it: there is none, it is copied rather than made, or another has the same."""
+        """Whether its natural key does not identify it: there is none, it is copied rather than created, or another object has the same
+        key."""
         kind = thing.kind
         create = kind.api.get("create")
         if kind.needs_id or (create is not None and create.copies is not None):
@@ -333,12 +334,12 @@ class Gathered:
 
 
 def tag(kind: Kind) -> Field | None:
-    """The field that a node's first word is, for the kinds whose tag is a reference; None for others."""
+    """The field given by the first key of a node, for the kinds whose tag is a reference; None for others."""
     return kind.fields.get(kind.place.tag) if kind.place.tag is not None else None
 
 
 def refers_to(one: Field) -> str | None:
-    """The kind that a field's value is a reference to, None where it is none."""
+    """The kind that a field's value refers to, None where it is not a reference."""
     found: list[str] = []
     spelled(one.type, "", lambda kind, id: found.append(kind))
     return found[0] if found else None
@@ -349,13 +350,13 @@ def _natural(kind: Kind, one: Observed) -> tuple[str, ...]:
 
 
 def _called(one: Observed) -> str:
-    """What people call it; "" where it has no name but its id."""
+    """Its title; "" where it has no name other than its id."""
     found = title(one)
     return "" if found == bare(one.id) else found
 
 
 def _orders(kind: Kind, actual: Actual) -> dict[str, int]:
-    """The order of a kind of which one listing shows all; of others nothing but their age is known."""
+    """The order of objects of a kind that one listing shows completely; of other kinds, only the age is known."""
     return {id: index for index, id in enumerate(actual.objects.get(kind.name, {}))} if listed(kind) else {}
 
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-LENGTH_MAX: Final = 40  # characters of a key made from a title; a number may follow
+LENGTH_MAX: Final = 40  # characters of a key that is derived from a title; a number may follow
 
 _LATIN: Final = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ı": "i", "ŋ": "ng"}
 _CYRILLIC: Final = {
@@ -45,19 +45,19 @@ class TakenKeys:
 
     def __init__(self) -> None:
         self._keys: set[str] = set()
-        self._next: dict[str, int] = {}  # by the word that is numbered, the number after those that are known to be taken
+        self._next: dict[str, int] = {}  # by numbered word, the number after those that are known to be taken
 
     def __contains__(self, key: str) -> bool:
         return key in self._keys
 
     def add(self, key: str) -> None:
-        """Note that a key is taken."""
+        """Record that a key is taken."""
         self._keys.add(key)
 
     def free(self, title: str, kind: str, around: str) -> str:
         """A key that is not taken: from the title, from the titles of the container and the object, or numbered.
 
-        `around`: the title of the container, "" where that is no help. `kind`: the word for what has no title.
+        `around`: the title of the container, "" where it should not be used. `kind`: the word for an object without a title.
         """
         name, outer = slug(title), slug(around)
         for key in (name, f"{outer}-{name}") if name and outer else (name,) if name else ():

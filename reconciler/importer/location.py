@@ -1,6 +1,6 @@
-"""Places in YAML files that people wrote: where a resource stands, where something can be put beside it. Pure.
+"""Locations in YAML files that people wrote: of a resource, and where entries can be added next to it. Pure.
 
-In: texts, and places as the configuration names them. Out: edits, each an offset and what goes in there; everything else stays to the byte.
+In: texts, and locations from the configuration. Out: edits, each an offset and a text to insert; every other byte is unchanged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BLOCKS: Final = ("|", ">")
 
 @dataclass(frozen=True)
 class YamlSpot:
-    """One entry of a map or item of a list: the container, its place there, and what stands there."""
+    """One entry of a map or item of a list: the containing node, its index there, and its value."""
 
     holder: yaml.CollectionNode
     index: int
@@ -28,7 +28,7 @@ class YamlSpot:
 
 
 class EditedFile:
-    """One file: its nodes by place, and the edits to it so far."""
+    """One file: its nodes by location, and the edits to it so far."""
 
     def __init__(self, text: str) -> None:
         self.text = text.removeprefix("\ufeff")
@@ -54,13 +54,13 @@ class EditedFile:
                     self._walk(inner)
 
     def spot(self, source: Source) -> YamlSpot | None:
-        """What stands at a place; of a node in a list, the whole of it."""
+        """The entry or item at a location; None where nothing begins there. For a node in a list, the whole node."""
         return self._spots.get((source.line - 1, source.column - 1))
 
     # -- edits -------------------------------------------------------------------------------------------------------------------------
 
     def add(self, holder: yaml.Node, lines: list[EmittedEntry], *, after: int | None = None) -> None:
-        """Put entries or items into a map or list: after that index, at the end where None, at the beginning where -1."""
+        """Add entries or items to a map or list: after that index, at the end where None, at the beginning where -1."""
         assert isinstance(holder, yaml.CollectionNode)
         keyed = isinstance(holder, yaml.MappingNode)
         if holder.flow_style:
@@ -102,7 +102,7 @@ class EditedFile:
     def edited(self) -> str:
         """The text with its edits."""
         parts, at = [], 0
-        for begin, length, text in sorted(self._edits, key=lambda one: (one[0], -_indent(one[2]))):  # what stands deeper ends first
+        for begin, length, text in sorted(self._edits, key=lambda one: (one[0], -_indent(one[2]))):  # the contents of a node end first
             parts += [self.text[at:begin], text]
             at = begin + length
         return "".join([*parts, self.text[at:]])
@@ -119,13 +119,13 @@ class EditedFile:
         return self._line(mark.line) + mark.column
 
     def _above(self, line: int) -> int:
-        """Where something goes before a line: above the comments that belong to it."""
+        """The index at which to insert before a line: above the comments that belong to it."""
         while line and self.text[self._line(line - 1) : self._line(line)].lstrip().startswith("#"):
             line -= 1
         return self._line(line)
 
     def _last(self, node: yaml.Node) -> int:
-        """The last line, from 0, that a node takes; comments after it are not its own."""
+        """The last line, from 0, of a node, without comments after it."""
         if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
             return self._last(_value(node, len(node.value) - 1))
         line = node.end_mark.line
@@ -154,7 +154,7 @@ def _start(node: yaml.Node) -> tuple[int, int]:
 
 
 def key_of(node: yaml.Node | None, name: str) -> YamlSpot | None:
-    """What stands behind a key of a map; None where there is none."""
+    """The entry of a key of a map; None where there is none."""
     if isinstance(node, yaml.MappingNode):
         for index, (key, value) in enumerate(node.value):
             if key.value == name:

@@ -1,4 +1,4 @@
-"""Into a project that exists: only what it does not declare, put where a person would put it; everything else stays to the byte. Pure."""
+"""Import into an existing project: only what it does not declare, where a person would add it; every other byte is unchanged. Pure."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def into(kinds: Kinds, actual: Actual, desired: Desired, state: State, texts: Ma
 
 
 def _ids_of(gathered: Gathered, environment: str | None) -> list[str]:
-    """What is said of new entries with an id, in a project with environments."""
+    """Sentences about new entries with an id, in a project with environments."""
     if environment is None:
         return []
     new = [
@@ -63,7 +63,7 @@ def _ids_of(gathered: Gathered, environment: str | None) -> list[str]:
 
 
 def _excluded(thing: GatheredObject, desired: Desired) -> list[str]:
-    """What is said of an object that a patch removes; nothing of what it contains."""
+    """Sentences about objects that a patch removes; not about their contents."""
     assert thing.address is not None
     thing.missed.clear()
     if thing.address.container in desired.excluded or (thing.host is not None and thing.host.address in desired.excluded):
@@ -72,7 +72,8 @@ def _excluded(thing: GatheredObject, desired: Desired) -> list[str]:
 
 
 def _unwritten(thing: GatheredObject, made: Generation) -> list[str]:
-    """What is not written into a resource that `forEach` makes: it would be written into all that come from the same lines."""
+    """Sentences about what is not written into a resource that `forEach` generates: it would be added to all resources of the same
+    lines."""
     return [
         f"not written: {gathered.name}: {thing.address} is generated; change {made}"
         for some in thing.below.values()
@@ -82,7 +83,7 @@ def _unwritten(thing: GatheredObject, made: Generation) -> list[str]:
 
 
 class _Adding:
-    """What is added, to which file."""
+    """The additions, by file."""
 
     def __init__(
         self, writer: EntryWriter, declared: Mapping[Address, Declared], pages: Mapping[str, EditedFile], top: str, schema: str
@@ -93,13 +94,13 @@ class _Adding:
         self.several = sum(1 for address in declared if address.container is None) > 1
 
     def files(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """What to write: the changed texts, the new ones, and the project file where it has to include them."""
+        """The files to write: the changed texts, the new ones, and the project file where it has to include them."""
         self._include()
         changed = {name: page.edited() for name, page in self.pages.items()}
         return {**{name: text for name, text in changed.items() if text != texts[name].removeprefix("\ufeff")}, **self.new, **self.parts}
 
     def to(self, thing: GatheredObject) -> None:
-        """Add what stands in a declared thing and is not declared."""
+        """Add the undeclared contents of a declared object."""
         sections = {name: (kind, things) for name, kind, things, _ in self.writer.sections(thing) if things}
         if thing.host is None:
             if not any(kind.place.in_list and self._holds(thing, name) for name, (kind, _) in sections.items()):
@@ -156,14 +157,14 @@ class _Adding:
         page.add(own.node, [self.writer.elsewhere.get((thing.ref, name)) or self.writer.section(kind, name, things, [])])
 
     def _spot(self, thing: GatheredObject) -> tuple[EditedFile, YamlSpot] | None:
-        """Where a declared thing is written."""
+        """The location of a declared object."""
         assert thing.address is not None
         source = self.declared[thing.address].source
         spot = self.pages[source.file].spot(source)
         return (self.pages[source.file], spot) if spot is not None else None
 
     def _part(self, thing: GatheredObject, name: str, spot: YamlSpot, *, keyed: bool) -> tuple[EditedFile, YamlSpot]:
-        """Where something can be added to a map or list that is split into files, none of which declares anything."""
+        """Where entries can be added to a map or list that is split into files, none of which declares anything."""
         files = key_of(spot.node, INCLUDE)
         assert files is not None
         patterns = [one.value for one in files.node.value] if isinstance(files.node, yaml.SequenceNode) else [files.node.value]
@@ -179,7 +180,7 @@ class _Adding:
         )
 
     def _empty(self, thing: GatheredObject, name: str) -> tuple[EditedFile, YamlSpot] | None:
-        """The section where it is written and holds nothing; None where it is not written."""
+        """The section where it is written and empty; None where it is not written."""
         assert thing.address is not None
         source = self.declared[thing.address].source
         own = self.pages[source.file].spot(source)
@@ -204,7 +205,7 @@ class _Adding:
         return found
 
     def _include(self) -> None:
-        """Have the project file include what is new."""
+        """Add the new files to `include` of the project file."""
         page = self.pages[self.top]
         assert page.top is not None
         spot = key_of(page.top, "include")

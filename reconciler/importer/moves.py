@@ -1,7 +1,7 @@
-"""What was moved outside, as moves of lines in the YAML: which nodes go to which list, and in which order they stand there then. Pure.
+"""Moves outside Reconciler as moves of lines in the YAML: which nodes are moved to which list, and in which order. Pure.
 
-In: Desired, State, what was observed, texts with a mark for each resource. Out: the same texts, changed. Raises `Refused` where the
-YAML cannot say where something stands.
+In: Desired, State, what was observed, texts with a mark for each resource. Out: the same texts, changed. Raises `Refused` where the YAML
+cannot express a location.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from reconciler.yamltext.trail import entry
 from reconciler.yamltext.tree import parse
 
 Row = tuple[Address, str]
-"""A list: what holds it, and what it is called there."""
+"""A list: what contains it, and its name there."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A resource and where it stands now. `host`: what holds it, None where the YAML does not declare that."""
+    """A resource and its current location. `host`: what contains it, None where the YAML does not declare that."""
 
     address: Address
     kind: Kind
@@ -74,7 +74,8 @@ class Moves:
         return self.names.get((str(kind.inside.to), str(held))) if kind.inside is not None and held else address.container
 
     def run(self, arrived: Collection[Address], reordered: Collection[Address], left: Collection[Address]) -> None:
-        """Move what came from another container, and what stands elsewhere in its list; `left` are strays that stay as they are."""
+        """Move what came from another container, and what has another position in its list. `left`: resources in another position that are
+        not moved."""
         rows: dict[Row, list[Address]] = defaultdict(list)
         for address in arrived:
             rows[self._target(address)].append(address)
@@ -86,7 +87,7 @@ class Moves:
             self._arrange(row, rows[row], reordered, left, leaving)
 
     def _target(self, address: Address) -> Row:
-        """The list that something stands in now."""
+        """The list that a resource is in now."""
         one, place = self.now[address], self.kinds[self.desired.resources[address].kind].place
         at = self.desired.resources[address].source
         if one.host is None:
@@ -111,7 +112,7 @@ class Moves:
         return one.host, section
 
     def _depth(self, host: Address) -> int:
-        """How many containers are around it now; in a circle, which the service cannot have, the number of all."""
+        """The number of its containers now; in a cycle, which the service cannot have, the number of all."""
         depth, at = 0, self.now.get(host)
         while at is not None and at.host is not None and depth < len(self.now):
             depth, at = depth + 1, self.now.get(at.host)
@@ -137,7 +138,7 @@ class Moves:
         return address in self.now and self.now[address].host == host
 
     def _order(self, host: Address, there: Sequence[Standing], arrived: Sequence[Standing]) -> list[Standing]:
-        """Everything that stands in a list in the order there, as far as anyone can know; what came goes beside those of its kind."""
+        """Everything in a list in its current order, as far as it is known; arrivals are placed next to siblings of their kind."""
         standings = standing(there, str(host))
         for one in sorted(arrived, key=lambda one: (one.rank is None, one.rank or 0)):
             ranked = [(at, other.rank) for at, other in enumerate(standings) if other.kind is one.kind and other.rank is not None]
@@ -163,7 +164,7 @@ class Moves:
         members.insert(members.index(behind) + 1 if behind is not None else 0, address)
 
     def _check_literal(self, address: Address, row: Row, behind: Address | None) -> None:
-        """Raise `Refused` where `forEach` makes the list, or what is before and after the place in it from the same lines."""
+        """Raise `Refused` where `forEach` generates the list, or both neighbours of the position from the same lines."""
         generations, members = self.desired.generated, self.rows[row]
         host, before = generations.get(row[0]), generations.get(behind) if behind is not None else None
         after = next((generations.get(other) for other in members[members.index(behind) + 1 :]), None) if behind is not None else None
@@ -178,7 +179,7 @@ class Moves:
             raise Refused(wrong, id="RC-computed-in-yaml", hint=f"Change it by hand: it is after {before}. Or run apply to move it back.")
 
     def _top(self, host: Address, section: str) -> str | None:
-        """The file at whose top a root's list stands, if it does in any."""
+        """The file that contains a root's list at its top level; None where there is none."""
         if host.container is not None:
             return None
         name = self.desired.resources[host].kind

@@ -1,6 +1,6 @@
-"""Ordered lists that are too long for one file: a file for each node that contains others, and one for the rest between two of them. Pure.
+"""Ordered lists that are too long for one file: a file for each node that contains others, and one for the nodes between two of them. Pure.
 
-In: things that were gathered. Out: the files, and what is written in the place of each list that is split.
+In: gathered objects. Out: the files, and what is written in place of each list that is split.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from reconciler.yamltext.emit import EmittedEntry, EmittedList, EmittedMap
 
 @dataclass(frozen=True)
 class Limits:
-    """`nodes`: of a root's list that stay in one file. `file`: of any other list that stay in one; a file is limited in its values."""
+    """`nodes`: the most of a root's list in one file. `file`: the most of any other list in one, because a file is limited in its
+    values."""
 
     nodes: int = 300
     file: int = 10_000
@@ -27,15 +28,15 @@ LIMITS: Final = Limits()
 
 
 class RootFiles:
-    """The files of one root. `taken`: paths that others have."""
+    """The files of one root. `taken`: paths that are in use."""
 
     def __init__(self, writer: EntryWriter, limits: Limits, taken: Collection[str] = ()) -> None:
         self.writer, self.limits = writer, limits
         self.files: dict[str, EmittedMap] = {}
-        self._paths = {path.lower() for path in taken}  # some file systems do not tell upper from lower case
+        self._paths = {path.lower() for path in taken}  # some file systems ignore case
 
     def split(self, host: GatheredObject, section: str, folder: str) -> None:
-        """Split a list of what is not declared yet into files, if it is that long; the writer writes their names in its place."""
+        """Split a list of undeclared nodes into files where it is too long; the writer writes their names in its place."""
         things = [gathered for gathered in host.below.get(section, ()) if not gathered.declared]
         if sum(size(thing) for thing in things) <= (self.limits.nodes if host.host is None else self.limits.file):
             return
@@ -53,7 +54,7 @@ class RootFiles:
         self.writer.elsewhere[(host.ref, section)] = EmittedEntry(section, EmittedMap([EmittedEntry(INCLUDE, names)], open=True))
 
     def _groups(self, things: list[GatheredObject]) -> Iterator[list[GatheredObject]]:
-        """What goes to one file: a node that contains others, or as many as follow each other and contain nothing."""
+        """The nodes of each file: one that contains others, or consecutive ones without contents."""
         group: list[GatheredObject] = []
         for thing in things:
             if self._holds(thing) or len(group) >= self.limits.file:
@@ -80,5 +81,5 @@ class RootFiles:
 
 
 def size(thing: GatheredObject) -> int:
-    """How many nodes a node is, with all that it contains."""
+    """The number of nodes in a node, itself included."""
     return 1 + sum(size(gathered) for some in thing.below.values() for gathered in some)

@@ -1,4 +1,4 @@
-"""A whole project as files: what was read, split as a person would split it. Pure: the same reading gives the same bytes."""
+"""A whole project as files, split as a person would split it. Pure: the same reading gives the same bytes."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ PROJECT_FILE = "reconciler.yaml"
 
 @dataclass(frozen=True)
 class ImportedProject:
-    """`files`: relative path to text. `missing`: sentences about what was seen and is not written, or could not be seen."""
+    """`files`: relative path to text. `missing`: sentences about objects that are not written, or could not be read."""
 
     files: Mapping[str, str]
     missing: tuple[str, ...]
 
 
 def project(kinds: Kinds, actual: Actual, *, service: Mapping[str, object], schema: str, limits: Limits = LIMITS) -> ImportedProject:
-    """The files of a new project that holds everything in `actual`.
+    """The files of a new project that declares everything in `actual`.
 
-    The first root's key is the project's name. `service`: the words of that section. `schema`: where editors find it. `limits`: when
-    an ordered list is split into files.
+    The first root's key is the project's name. `service`: the keys of that section. `schema`: the location of the schema for editors.
+    `limits`: when an ordered list is split into files.
     """
     gathered = Gathered(kinds, actual, {})
     writer = EntryWriter(gathered)
@@ -65,7 +65,7 @@ def project(kinds: Kinds, actual: Actual, *, service: Mapping[str, object], sche
 
 
 def modeline(path: str, schema: str) -> str:
-    """What tells editors the schema of a file."""
+    """The comment that names the schema of a file for editors."""
     return MODELINE.format(schema="../" * path.count("/") + schema)
 
 
@@ -81,7 +81,8 @@ def parts(
 
 
 def apart(writer: EntryWriter, root: GatheredObject, several: bool) -> tuple[dict[str, EmittedMap], frozenset[str]]:
-    """The files that hold parts of a root, and the names of these parts: each list, and each entry that things stand in."""
+    """The files with parts of a root, and the names of the sections in them: each list, and each section whose entries can contain
+    others."""
     kinds = writer.all.kinds
     whose = [EmittedEntry(root.kind.name, root.key)] if several else []
     files: dict[str, EmittedMap] = {}
@@ -103,12 +104,12 @@ def apart(writer: EntryWriter, root: GatheredObject, several: bool) -> tuple[dic
 
 
 def _patterns(files: Mapping[str, object]) -> Sequence[str]:
-    """What `include` says for these files: each at the top by its name, each folder by a pattern."""
+    """The value of `include` for these files: each at the top level by its name, each folder by a pattern."""
     return sorted({path if "/" not in path else f"{path.rpartition('/')[0]}/*.yaml" for path in files}, key=lambda one: ("/" in one, one))
 
 
 def unread(actual: Actual) -> tuple[str, ...]:
-    """What could not be read, as sentences."""
+    """Sentences about what could not be read."""
     return tuple(
         dict.fromkeys(
             f"{unknown.kind}" + (f" in {unknown.scope}" if unknown.scope else "") + f": {unknown.reason}" for unknown in actual.unknown
@@ -117,5 +118,5 @@ def unread(actual: Actual) -> tuple[str, ...]:
 
 
 def missing(gathered: Gathered) -> tuple[str, ...]:
-    """What was seen and is not written, as sentences."""
+    """Sentences about objects that were seen and are not written."""
     return tuple(sentence for thing in gathered.things.values() for some in thing.missed.values() for sentence in some)

@@ -1,6 +1,6 @@
-"""From the request form of a field back to what is written in the YAML: the inverse of `reconciler.model.codec`. Pure.
+"""From the request form of a field to its written form in the YAML: the inverse of `reconciler.model.codec`. Pure.
 
-Every value is proven: what would be written is read again as the configuration reads it, and must give the request form it came from.
+Every value is verified: the written form is read as the configuration reads it, and must give the same request form.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from reconciler.model import Source
 from reconciler.resource import UNSET, Field, Foreign, Named, Spelled, To
 
 Name = Callable[[str, str], Any]
-"""`name(kind, id)`: a reference as it is written: the key, or `{id: …}` for what the project does not hold."""
+"""`name(kind, id)`: a reference as it is written: the key, or `{id: …}` for what the project does not declare."""
 
 _NOWHERE: Final = Source("", 0)
 
@@ -29,9 +29,9 @@ class Unwritable(Exception):
 
 
 def written(reader: FieldReader, value: Any, name: Name, id_of: Callable[[str, str], str | None]) -> Any:
-    """What is written for a field's value in the request form. Raises `Unwritable`.
+    """The written form of a field's value in the request form. Raises `Unwritable`.
 
-    `id_of(kind, key)` is the id behind a bare key, None where there is none.
+    `id_of(kind, key)` is the id for a bare key, None where there is none.
     """
     field = reader.field
     found = spelled(field.type, field.shown(value), name)
@@ -49,12 +49,12 @@ def written(reader: FieldReader, value: Any, name: Name, id_of: Callable[[str, s
 
 
 def usual(field: Field, value: Any, raw: Mapping[str, Any]) -> bool:
-    """Whether an object has this value although nobody chose it."""
+    """Whether an object has this value by default."""
     return bool(value == (field.usual(raw) if callable(field.usual) else field.usual))
 
 
 def nothing(value: Any) -> bool:
-    """Whether a written value says nothing."""
+    """Whether a written value is empty."""
     return value is UNSET or value is None or (isinstance(value, str | list | tuple | dict) and not value)
 
 

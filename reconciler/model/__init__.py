@@ -1,8 +1,8 @@
 """The nouns of a run as frozen data, no logic: Desired, Actual, State, Plan, Outcome and what they are made of.
 
 Values appear in three forms. *Written*: as the YAML has them after validation, references being `Address` or `Foreign`. *Request*: what is
-sent, and the only form that is compared; references are ids, or still an `Address` where the object is not born yet. *Shown*: for people.
-`UNSET` is absence everywhere; `None` is a value (`null`).
+sent, and the only form that is compared; references are ids, or still an `Address` where the object does not exist yet. *Shown*: for
+people. `UNSET` is absence everywhere; `None` is a value (`null`).
 """
 
 from __future__ import annotations

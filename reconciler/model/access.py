@@ -13,7 +13,7 @@ from reconciler.model.source import Source
 
 
 class ReaderSort(StrEnum):
-    """What a test says of its reader; the value is the word of the YAML."""
+    """How a test describes its reader; the value is the word of the YAML."""
 
     ANYONE = "anyone"
     AGENT = "agent"
@@ -24,7 +24,7 @@ class ReaderSort(StrEnum):
 
 @dataclass(frozen=True)
 class NamedReader:
-    """An example of a reader, who has what is said and nothing else.
+    """An example of a reader, who has the given properties and no others.
 
     `link`: the address of the share link that they hold. `claims`: those with which they signed in. `role`: as a member.
     """
@@ -69,7 +69,7 @@ def _shown(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A pattern over addresses, where it is written, and the declared resources that it matches."""
+    """A pattern for addresses, its line in the YAML, and the declared resources that it matches."""
 
     glob: Glob
     source: Source

@@ -14,9 +14,9 @@ from reconciler.dataclass import dataclass
 class Observed:
     """One object as the service showed it.
 
-    `values`: the request form by field name, UNSET where nothing was said. `flags`: the booleans that a parent's choice sets. `within`: the
-    ids of its fixed containers by kind. `rank`: its place in an ordered listing, None where none showed it; comparable only between
-    siblings. `deleted_at`: set while it can still be restored. `raw`: the object itself.
+    `values`: the request form by field name, UNSET where the service showed no value. `flags`: the booleans that a parent's choice sets.
+    `within`: the ids of its fixed containers by kind. `rank`: its position in an ordered listing, None where none showed it; comparable
+    only between siblings. `deleted_at`: set while it can still be restored. `raw`: the object itself.
     """
 
     kind: str
@@ -31,9 +31,9 @@ class Observed:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A reading that failed: of this kind, below this object (id; None for everything), nothing is known to be absent.
+    """A reading that failed: no object of this kind, below this object (id; None for everything), is known to be absent.
 
-    `id`: it was the reading of one object, and only of that nothing is known.
+    `id`: set where it was the reading of one object; only that object is unknown then.
     """
 
     kind: str
@@ -43,7 +43,7 @@ class Unknown:
 
     @property
     def what(self) -> str:
-        """Of what nothing is known, in words."""
+        """What is unknown, in words."""
         if self.id is not None:
             return f"{self.kind} {self.id}"
         return f"every {self.kind}" + (f" in {self.scope}" if self.scope is not None else "")
@@ -54,10 +54,10 @@ class Actual:
     """What the service last reported.
 
     `complete`: the (kind, id of container or `each` object) whose listing ended, so that absence there is proven. `absent`: (kind, id)
-    proven gone by id. `elsewhere`: (kind, id) of objects that were shown to belong to another container, with its id; never among the
-    objects. `date`: the service's clock at the newest reading; None where it sends none. `read_at`: when reading began, in
-    seconds of the client's clock, which only goes forward; None where it is not known. `within_reach`: the ids of all roots of a kind that
-    the token reaches, where they were asked for because none of the declared ones is there.
+    proven by id not to exist. `elsewhere`: (kind, id) of objects that were shown to belong to another container, with its id; never among
+    the objects. `date`: the service's clock at the newest reading; None where it sends none. `read_at`: when reading began, in seconds of
+    the client's monotonic clock; None where it is not known. `within_reach`: the ids of all roots of a kind that the token reaches, where
+    they were read because none of the declared roots exists.
     """
 
     objects: Mapping[str, Mapping[str, Observed]] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Actual:
 
 @dataclass(frozen=True)
 class Allowance:
-    """What the service last said of its rate limit: `remaining` of `limit` requests until it is reset in `resets_in` seconds.
+    """The rate limit as the service last reported it: `remaining` of `limit` requests until it is reset in `resets_in` seconds.
 
     `window`: seconds from one reset to the next, at least; 0 where nothing is known of it.
     """

@@ -13,7 +13,7 @@ Objects = Mapping[str, Mapping[str, Observed]]
 
 
 def chooser(kinds: Kinds, kind: Kind, flag: str, observed: Observed) -> tuple[str, str, Field] | None:
-    """Whose choice a child's flag is, as (kind, id, choice field): that of the node it is in, else that of its container."""
+    """The object that chooses a child by its flag, as (kind, id, choice field): the node that the child is in, else its container."""
     outer: list[tuple[str, tuple[str, str]]] = []
     node = observed.values.get(kind.inside.name) if kind.inside is not None else None
     if kind.inside is not None and kind.inside.to is not None and node:
@@ -25,7 +25,7 @@ def chooser(kinds: Kinds, kind: Kind, flag: str, observed: Observed) -> tuple[st
 
 
 def choices(kinds: Kinds, objects: Objects) -> dict[tuple[str, str], dict[str, str]]:
-    """The chosen children: (kind, id) of what chooses -> choice field -> id of the child."""
+    """The chosen children: (kind, id) of the chooser -> choice field -> id of the child."""
     chosen: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for kind in kinds.values():
         for flag in kinds.flags(kind.name):

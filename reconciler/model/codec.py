@@ -10,13 +10,13 @@ from reconciler.address import Address, bare, is_key
 from reconciler.model import Binding, Declared, Observed
 from reconciler.resource import UNSET, Field, Foreign, Kind, Kinds
 
-_NAMING = (str, type(None), type(UNSET))  # the types of what says where an object stands
+_NAMING = (str, type(None), type(UNSET))  # the types of fields that give an object's location
 _NO_FLAGS: Final[Mapping[str, bool]] = {}  # one for thousands of objects
-_PLAIN = frozenset({str, bool, int, float, type(None)})  # the types of what refers to nothing
+_PLAIN = frozenset({str, bool, int, float, type(None)})  # the types of values without references
 
 
 def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mapping[str, str], rank: int | None = None) -> Observed:
-    """What one object says of itself. `raw` must have an `id`, unless its container has only one. `within` is kept, not copied."""
+    """The `Observed` of one raw object. `raw` must have an `id`, unless its container has only one. `within` is kept, not copied."""
     flags = kinds.flags(kind.name)
     return Observed(
         kind=kind.name,
@@ -31,7 +31,7 @@ def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mappin
 
 
 def path_ids(kinds: Kinds, container: Address | None, id: Callable[[Address], str | None]) -> dict[str, str]:
-    """The ids by kind that paths are filled with: of a fixed container and of those it stands in, as far as `id` knows them."""
+    """The ids by kind for the placeholders of paths: of a fixed container and of its containers, as far as `id` knows them."""
     ids_by_kind: dict[str, str] = {}
     while container is not None:
         known = id(container)
@@ -42,7 +42,7 @@ def path_ids(kinds: Kinds, container: Address | None, id: Callable[[Address], st
 
 
 def non_sensitive(kind: Kind, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that may be written down in the clear: known ones of fields that are not sensitive."""
+    """The values that may be stored in plain text: known values of fields that are not sensitive."""
     return {name: value for name, value in values.items() if value is not UNSET and not kind.fields[name].sensitive}
 
 
@@ -58,9 +58,10 @@ def moment(text: Any) -> datetime | None:
 
 
 def is_kind(kind: Kind, raw: Any) -> bool:
-    """Whether an answer is an object of the kind: it has an id that can stand in an address, names no other kind, and stands in an id.
+    """Whether a response is an object of the kind: its id can be part of an address, it names no other kind, and its location is given by
+    ids.
 
-    What needs no id must say which kind it is.
+    An object of a kind without ids must name its kind.
     """
     if not isinstance(raw, Mapping) or not is_key(kind.own_id(raw)):
         return False
@@ -70,7 +71,7 @@ def is_kind(kind: Kind, raw: Any) -> bool:
 
 
 def substitute(value: Any, ids: Mapping[Address, str]) -> Any:
-    """A written value with references turned into ids as the service writes them; what is not born yet stays an `Address`."""
+    """A written value with its references as ids in the service's form; references to objects without an id stay `Address`."""
     if type(value) in _PLAIN:
         return value
     match value:
@@ -97,16 +98,16 @@ def wanted(kind: Kind, declared: Declared, ids: Mapping[Address, str]) -> dict[s
 
 
 def comparable(value: Any) -> str:
-    """A value of a natural key as a text that equal values share, whatever the order of their parts."""
+    """A value of a natural key as a text that is the same for equal values, regardless of the order of their parts."""
     if isinstance(value, Mapping):
         return repr([(key, comparable(value[key])) for key in sorted(value)])
     return repr(value)
 
 
 def holder(kind: Kind, declared: Declared | None, binding: Binding | None, ids: Mapping[Address, str]) -> str | Address | None:
-    """What fills the listing that shows an object (`Kind.listed_by`): an id, or an address without one yet.
+    """The placeholder value of the listing that shows an object (`Kind.listed_by`): an id, or an address without an id yet.
 
-    None where the kind has no such listing, or neither the YAML nor the state says what fills it.
+    None where the kind has no such listing, or neither the YAML nor the state gives the value.
     """
     field = kind.listed_by
     if field is None:
@@ -161,9 +162,9 @@ def ids_in(value: Any) -> Iterable[str]:
 
 
 def title(observed: Observed) -> str:
-    """What people call the object."""
+    """The title by which people know the object."""
     for name in ("title", "name", "label", "slug"):
-        value = observed.raw.get(name, observed.values.get(name))  # what a simulation made has no raw form
+        value = observed.raw.get(name, observed.values.get(name))  # a simulated object has no raw form
         if isinstance(value, str):
             return value
     user = observed.raw.get("user")

@@ -9,8 +9,8 @@ from reconciler.dataclass import dataclass
 class Consent:
     """One exposure that the plan of a run showed and somebody consented to. It holds for that run, continued or not, and for no other.
 
-    `field`: that opens it, "" where readers are told or the object is deleted. `principal`, `level`: who can then do what, "" where no
-    readers are told. `cause`: what admits these readers. `value`: canonical JSON of what is sent, with addresses for known ids, "" for
+    `field`: that opens it, "" where readers are given or the object is deleted. `principal`, `level`: who can then do what, "" where no
+    readers are given. `cause`: what admits these readers. `value`: canonical JSON of what is sent, with addresses for known ids, "" for
     readers; of a sensitive field its keyed digest.
     """
 

@@ -1,4 +1,4 @@
-"""What the project declares, and where in the YAML it stands."""
+"""What the project declares, with the lines of the YAML."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExpectedValue:
-    """A value that the YAML asserts of what the service derives, and where."""
+    """A value that the YAML expects the service to derive, and its line."""
 
     value: str
     source: Source
@@ -27,11 +27,11 @@ class ExpectedValue:
 class Declared:
     """One resource of the YAML.
 
-    `values`: the written form by field name, containers, choices and first children included. `parent`: the resource in whose map or
-    list it stands (None for a root); `section`: the name of that map or list; `index`: its place there, from 0. `implied`: it is only
+    `values`: the written form by field name, containers, choices and first children included. `parent`: the resource whose map or list
+    declares it (None for a root); `section`: the name of that map or list; `index`: its position there, from 0. `implied`: it is only
     referenced, not declared (a member); nothing of it is managed. `previously`: addresses it had before. `protect`: None where not written.
-    `aside`: managed fields that this run leaves as they are, in the service and in the state. `expected`: what the service is to derive,
-    by the name of the field, or `url`. `lines`: where each of `previously` stands.
+    `aside`: managed fields that this run does not change, on the service and in the state. `expected`: what the service should derive, by
+    the name of the field, or `url`. `lines`: the line of each of `previously`.
     """
 
     address: Address
@@ -54,7 +54,7 @@ class Declared:
 
 @dataclass(frozen=True)
 class Moved:
-    """`moved: [{from, to}]`: an address and everything below it was renamed. `again`: although that had its effect before."""
+    """`moved: [{from, to}]`: an address and everything below it was renamed. `again`: even if that had its effect before."""
 
     old: Address
     new: Address
@@ -64,9 +64,10 @@ class Moved:
 
 @dataclass(frozen=True)
 class Removed:
-    """`removed: [{address, action}]`: what shall happen to one address that is no longer declared. `says`: who says so.
+    """`removed: [{address, action}]`: what happens to one address that is no longer declared. `says`: the origin of the entry, for
+    messages.
 
-    `delete-all`: it goes with what is unmanaged in it.
+    `delete-all`: it is deleted with its unmanaged contents.
     """
 
     address: Address
@@ -86,7 +87,7 @@ class Guards:
 
 @dataclass(frozen=True)
 class Rules:
-    """What holds for a whole project: the limits of a run, what is pruned by kind, the kinds whose deletes want consent, what readers must
+    """The rules of a whole project: the limits of a run, what is pruned by kind, the kinds whose deletes require consent, what readers must
     and must not see, a text for each pattern, the level and the digest of each policy, and the exceptions to these."""
 
     guards: Guards
@@ -99,7 +100,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Generation:
-    """What made a resource: `source`: where its `forEach` stands; `value`: what that goes over, as written; `element`: which one of it."""
+    """The `forEach` of a resource: `source`: its line; `value`: what it iterates over, as written; `element`: which element of it."""
 
     source: Source
     value: str
@@ -111,8 +112,8 @@ class Generation:
 
 @dataclass(frozen=True)
 class Patch:
-    """A patch of the environment: the addresses that it matches, and the fields that it sets, with their places; none where it removes
-    what it matches. `source`: where it stands."""
+    """A patch of the environment: the addresses that it matches, and the fields that it sets, with their lines; none where it removes the
+    resources it matches. `source`: its line."""
 
     glob: Glob
     source: Source
@@ -132,7 +133,7 @@ class Patch:
 
 @dataclass(frozen=True)
 class Excluded:
-    """A resource that a patch of the environment removes: as the files declare it, and where the patch stands."""
+    """A resource that a patch of the environment removes: as the files declare it, and the line of the patch."""
 
     declared: Declared
     source: Source
@@ -140,14 +141,13 @@ class Excluded:
 
 @dataclass(frozen=True)
 class Desired:
-    """What the project declares: every resource, containers before what they contain, in an order that no file decides: maps by key,
-    ordered lists as they are written.
+    """What the project declares: every resource, containers before what they contain, in an order that does not depend on files: maps by
+    key, ordered lists as they are written.
 
-    `written`: the sections and lists that stand in the YAML, as (container, kind): only there may `prune: all` delete the unmanaged.
-    `prune` and `protect` hold every kind. `lister`: the member (address) who reaches everything.
-    `rule_lines`: where the rules stand, by dotted name (`guards.maxDelete.percent`, `prune.team`), the start of the file as ``.
-    `generated`: what `forEach` made, or made the container of. `patches`: those of the environment; `excluded`: what they remove.
-    `policies`: what no plan may do.
+    `written`: the sections and lists that the YAML contains, as (container, kind): only there may `prune: all` delete the unmanaged.
+    `prune` and `protect` contain every kind. `lister`: the member (address) who reaches everything. `rule_lines`: the lines of the rules,
+    by dotted name (`guards.maxDelete.percent`, `prune.team`), the start of the file as ``. `generated`: what `forEach` generates, and the
+    contents of that. `patches`: those of the environment; `excluded`: what they remove. `policies`: what no plan may do.
     """
 
     project: str
@@ -168,7 +168,7 @@ class Desired:
     policies: Policies = field(default_factory=Policies)
 
     def list_of(self, address: Address) -> str:
-        """The list that says what happens to an address which is no longer declared: what an environment removes, others may declare."""
+        """The list that controls an address which is no longer declared: other environments may declare what one removes."""
         excluded = self.excluded.get(address)
         return f"removed in {excluded.source.file}" if excluded is not None else "removed"
 

@@ -14,7 +14,7 @@ from reconciler.model.state import Intent
 
 
 class RunStatus(StrEnum):
-    """How far a run is. `KILLED`: it never wrote its end, and does not hold the state any more."""
+    """The status of a run. `KILLED`: it never recorded its end, and no longer holds the state."""
 
     ENDED = "ended"
     RUNNING = "running"
@@ -33,7 +33,8 @@ class What(StrEnum):
 
 @dataclass(frozen=True)
 class StateChange:
-    """One change of the state without a request. `address`: where it is bound after it, or was before a forget; `id`: the object's.
+    """One change of the state without a request. `address`: where the object is tracked after it, or was before a forget; `id`: the
+    object's.
 
     `old`: the address it had before a rename, None otherwise.
     """
@@ -65,7 +66,7 @@ class RecordedRun:
 
     @property
     def status(self) -> RunStatus:
-        """Whether it ended, is under way, or was killed."""
+        """Whether it ended, is running, or was killed."""
         if self.exit_code is not None:
             return RunStatus.ENDED
         return RunStatus.RUNNING if self.running else RunStatus.KILLED
@@ -80,8 +81,8 @@ class RecordedRun:
 class JournalEntry:
     """One request of the journal and how it ended.
 
-    `status`: done, failed, in-doubt, not-sent or recovered. `bound`: the ids its answer bound, by address; `forgotten`: addresses let go.
-    `after`: per address the request form of the fields as they were seen after it, sensitive ones left out.
+    `status`: done, failed, in-doubt, not-sent or recovered. `bound`: the ids tracked by its outcome, by address; `forgotten`: addresses no
+    longer tracked. `after`: per address the request form of the fields as they were seen after it, without sensitive ones.
     """
 
     intent: Intent

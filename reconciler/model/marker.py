@@ -1,6 +1,6 @@
-"""Creates under a name that can be told from every other: the object is made with a mark for a name, then named as it shall be. Pure.
+"""Creates under a unique name: the object is created with a marker as its name, and then gets its declared name. Pure.
 
-In: steps that create, marks made elsewhere. Out: the step with the mark in place of the name, and the step that names it.
+In: creates, and random digits. Out: the create with the marker in place of the name, and the step that sets the name.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _MARK: Final = re.compile(PREFIX + r"[0-9a-f]{8}")
 
 
 def is_mark(value: Any) -> bool:
-    """Whether a name is a mark: `reconciler:` and eight digits."""
+    """Whether a name is a marker: `reconciler:` and eight digits."""
     return isinstance(value, str) and _MARK.fullmatch(value) is not None
 
 
 def marked(kind: Kind, step: Step, nonce: str) -> Step:
-    """The create with a mark for a name; the step itself where the kind's creates carry none. `nonce`: eight hexadecimal digits."""
+    """The create with a marker as its name; the step itself where creates of the kind carry none. `nonce`: eight hexadecimal digits."""
     name = kind.api[step.verb].marker if step.verb == "create" else None
     if name is None or not isinstance(step.body, dict):
         return step
@@ -37,7 +37,7 @@ def marked(kind: Kind, step: Step, nonce: str) -> Step:
 
 
 def naming(kinds: Kinds, kind: Kind, step: Step) -> Step:
-    """The request that gives what a marked create made the name that `step`, as it was planned, has for it."""
+    """The request that gives the object of a marked create the name that the planned `step` has for it."""
     name = kind.api["create"].marker
     assert name is not None
     verb = next(carrier for carrier in kind.carriers if carrier.name in kind.fields[name].on)

@@ -13,7 +13,7 @@ from reconciler.model.plan import Plan, Step
 
 
 class StepStatus(StrEnum):
-    """How a step ended; `stale`: it was not sent, because somebody changed meanwhile what it was to write."""
+    """How a step ended; `stale`: it was not sent, because somebody changed its object meanwhile."""
 
     DONE = "done"
     FAILED = "failed"
@@ -34,10 +34,10 @@ class StepResult:
 
 @dataclass(frozen=True)
 class Edited:
-    """What somebody else changed while the run was under way: one field of one object (shown form), or the whole of it (`field` None).
+    """What somebody else changed during the run: one field of one object (shown form), or the whole of it (`field` None).
 
-    `before`: what was seen after this run's write, or for the plan where the run wrote nothing; `after`: what is there at the end.
-    `says`: what became of the whole object, "" for a field. `sensitive` values are never shown.
+    `before`: what was seen after this run's write, or for the plan where the run wrote nothing; `after`: the value at the end. `says`: what
+    happened to the whole object, "" for a field. `sensitive` values are never shown.
     """
 
     address: Address
@@ -65,9 +65,9 @@ class Withheld:
 class Outcome:
     """What an apply did: results in the order of the steps' ids, and what the reading afterwards found.
 
-    `leftover`: what is still not as declared, and nobody else's doing is seen. `edited`: the drift of this run. `unverified`: what was
-    written and could not be read again.
-    `withheld`: None where no saved plan was applied. `onward`: a sentence on what to do next, where that does not follow from the rest.
+    `leftover`: what is still not as declared although nobody else is known to have changed it. `edited`: the drift of this run.
+    `unverified`: what was written and could not be read again. `withheld`: None where no saved plan was applied. `onward`: a sentence about
+    what to do next, where that does not follow from the rest.
     """
 
     run: str

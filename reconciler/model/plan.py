@@ -1,4 +1,4 @@
-"""What is to happen: changes, the requests they take, and what the reader must know before agreeing."""
+"""What will happen: changes, the requests they need, and what people must know before they approve."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Delta:
     """One field of a change, in the shown form; `before` is UNSET where nothing was known. `sensitive` values are never shown.
 
     `note`: why it is shown although nothing is sent ("cannot be set: …", "no longer managed"); None for an ordinary one. `last`: what was
-    seen after our last write, UNSET where nothing was. `container`: the field says what the object stands in.
+    seen after our last write, UNSET where nothing was. `container`: the field names what contains the object.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Delta:
 
 @dataclass(frozen=True)
 class SiblingSpot:
-    """A place among siblings: the parent's address (None at the root) and the previous managed sibling's (None for the first)."""
+    """A position among siblings: the parent's address (None at the root) and the previous managed sibling's (None for the first)."""
 
     parent: Address | None
     previous: Address | None
@@ -72,10 +72,10 @@ class SiblingSpot:
 
 @dataclass(frozen=True)
 class Change:
-    """One address and what happens to it. `id`: the object's, None before it is born. `reason`: one sentence, "" where it is plain.
+    """One address and what happens to it. `id`: the object's, None before it is created. `reason`: one sentence, "" where it is obvious.
 
-    `before` and `after`: its places, where it moves. `until`: when the service stops being able to restore the deleted object that the
-    reason is about; None where it is about none.
+    `before` and `after`: its positions, where it moves. `until`: when the deleted object in the reason can no longer be restored; None
+    where the reason names none.
     """
 
     address: Address
@@ -93,14 +93,14 @@ class Change:
 
 @dataclass(frozen=True)
 class Step:
-    """One request. In `path` and `body` an `Address` stands for the id of what is not born yet.
+    """One request. In `path` and `body` an `Address` represents the id of an object that does not exist yet.
 
     `writes`: the request form of the fields it carries. `target`: the object acted on (id or address), None for a create. `create_like`:
-    sending it twice would make two. `identity`: of a create, the natural key (request form). `source`: of a copy, what is copied.
-    `brings`: the children its answer shows: (kind, key of the answer, address). `takes`: what goes along with a delete. `before`: what
-    undoing it needs. `renames`: the addresses, former one to new, that the state changes with the outcome of a
-    transfer. `gates`: the objects (kind, id) that decide who can read what it opens. `needs` must have succeeded, `after` must have ended,
-    before it is sent.
+    sending it twice would create two objects. `identity`: of a create, the natural key (request form). `source`: of a copy, what is copied.
+    `brings`: the children its answer shows: (kind, key of the answer, address). `takes`: what is deleted with the object of a delete.
+    `before`: what undoing it needs. `renames`: the addresses, former one to new, that the state changes with the outcome of a transfer.
+    `gates`: the objects (kind, id) that decide who can read what it opens. `needs` must have succeeded, `after` must have ended, before it
+    is sent.
     """
 
     id: int
@@ -131,7 +131,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Blocked:
-    """A desire that cannot be met; the rest goes on.
+    """A declaration that cannot be applied; the rest can.
 
     `cause`: the address that is blocked for a reason of its own, where this one only waits for it; None where the reason is its own.
     `id`: of the cause.
@@ -146,7 +146,7 @@ class Blocked:
 
 
 def waiting(address: Address, outer: Blocked, source: Source | None = None, *, reason: str | None = None) -> Blocked:
-    """What waits for something that is blocked, however many stand between: it is unblocked with the cause."""
+    """The `Blocked` of what waits for something blocked, directly or indirectly: it is unblocked with the cause."""
     remedy = outer.remedy if outer.cause is not None else f"unblock {outer.address} first: {outer.remedy}"
     says = reason or f"waits for {outer.address}, which is blocked"
     return Blocked(address, says, remedy, source, outer.cause or outer.address, id="RC-waits")
@@ -156,13 +156,12 @@ def waiting(address: Address, outer: Blocked, source: Source | None = None, *, r
 class Exposure:
     """What becomes public, or loses its protection, by a change of the plan, or by a looser rule of the project.
 
-    A rule's `address` is its word at the top of the project file, its `kind` is `project`.
-    `field`: the field that does it, "" where no field of the object does. `before`, `after`: its values in the shown form, UNSET where
-    there is none. `says`: what is then so, as the end of a sentence. `asked`: somebody must consent to it; not where somebody did, for the
-    run that this one continues. `readers`: who can read more, () where it is about no readers. `path`: how they come to the object, from
-    it to what admits them, and `admits`: the address of that. `cause`: what was changed or made; None where that is the object. `reaches`:
-    what else they can read by the same cause. `window`: for how many requests it lasts; 0 where it lasts. `consents`: what somebody
-    consents to with it. `id`: of the cause.
+    A rule's `address` is its word at the top of the project file, its `kind` is `project`. `field`: the field that does it, "" where no
+    field of the object does. `before`, `after`: its values in the shown form, UNSET where there is none. `says`: the consequence, as the
+    end of a sentence. `asked`: it needs consent; False where somebody consented for the run that this one continues. `readers`: who can
+    read more, () where it adds no readers. `path`: how they reach the object, from it to what admits them, and `admits`: the address of
+    that. `cause`: what was changed or created; None where that is the object. `reaches`: what else they can read by the same cause.
+    `window`: for how many requests it lasts; 0 where it is permanent. `consents`: what is consented to with it. `id`: of the cause.
     """
 
     address: Address
@@ -193,8 +192,8 @@ class Exposure:
 class BrokenUrl:
     """A published URL that stops working by a change of the plan.
 
-    `before`: the address, None where it is a secret. `after`: where the same is read then, None where nowhere or where only the service
-    can tell. `reason`: one sentence.
+    `before`: the URL, None where it is secret. `after`: the new URL, None where there is none or only the service knows it. `reason`: one
+    sentence.
     """
 
     address: Address
@@ -212,7 +211,7 @@ class BrokenUrl:
 
 @dataclass(frozen=True)
 class ForbiddenRequest:
-    """A request that the service will refuse, by what it says of the token: the permission `flag` of the object `of` is false."""
+    """A request that the service will refuse: the token's permission `flag` on the object `of` is false."""
 
     address: Address
     verb: str
@@ -227,7 +226,7 @@ class ForbiddenRequest:
 
 @dataclass(frozen=True)
 class Unmanaged:
-    """An object nobody declared."""
+    """An object that exists and is not declared."""
 
     kind: str
     id: str
@@ -236,11 +235,11 @@ class Unmanaged:
 
 @dataclass(frozen=True)
 class StateUpdate:
-    """What apply writes to the state without a request: the whole binding as it shall be, before any step runs.
+    """What apply writes to the state without a request, before any step runs. `bind`: whole bindings.
 
-    `rename`: every tracked address that changes, with its new one; `bind` and `forget` use the new ones. `fulfilled`: the renames of the
-    YAML that have had their effect by then; None where the state has them already. `rules`: what is to be remembered of the project when
-    the run went through; None where the state has it already. `carried`: the bindings that the state gets with the outcomes of transfers.
+    `rename`: every tracked address that changes, with its new address; `bind` and `forget` use the new ones. `fulfilled`: the renames of
+    the YAML that have had their effect by then; None where the state has them already. `rules`: those to record after a successful run;
+    None where the state has them already. `carried`: the bindings that the state gets with the outcomes of transfers.
     """
 
     bind: Mapping[Address, Binding] = field(default_factory=dict)
@@ -255,16 +254,16 @@ class StateUpdate:
 class Plan:
     """All changes and their steps. Empty rather than None; `steps` in an order that could be run one by one.
 
-    `deferred`: addresses that wait for a second run, with the reason. `places`: where siblings stand when all is done. `state_update`: the
-    changes of state that need no request. `exposures`, `broken`, `forbidden`: what the reader must know before agreeing. `notes`:
-    sentences for the reader. `differing`: by address every field of an existing object that is not as declared, those included for which
-    nothing can be sent (`note` says why). `moved_outside`: siblings moved since they were last placed, with where they were put and
-    where they are. `questions`: objects (kind, id) of which a reading must tell who can read them before the plan is the whole truth.
-    `lists`: (kind, id of what contains them) of lists that must be read before then.
-    `outside`: how many addresses that this run leaves alone have something pending; None where it is about all of them.
-    `consents`: what a run of it is allowed to open once somebody consented to it, asked or not. `violations`: the rules of the project that
-    it violates, warnings included. `files_only`: it compares two versions of the files; nothing is known of the service. `objects`: where
-    the project has policies, each declared address that the run is about, with the id of its object; None where that does not exist yet.
+    `deferred`: addresses that wait for a second run, with the reason. `places`: the final positions of siblings. `state_update`: the
+    changes of state that need no request. `exposures`, `broken`, `forbidden`: what people must know before they approve. `notes`: sentences
+    for the reader. `differing`: by address every field of an existing object that is not as declared, including those for which nothing can
+    be sent (`note` says why). `moved_outside`: siblings that were moved since they were last placed, with the position they were given and
+    their position now. `questions`: objects (kind, id) whose readers must be read before the plan is complete. `lists`: (kind, id of what
+    contains them) of lists that must be read before then. `outside`: how many addresses that this run leaves alone have something pending;
+    None where it is about all of them. `consents`: what a run of it is allowed to open once somebody consented to it, asked or not.
+    `violations`: the rules of the project that it violates, warnings included. `files_only`: it compares two versions of the files; nothing
+    is known of the service. `objects`: where the project has policies, each declared address that the run is about, with the id of its
+    object; None where that does not exist yet.
     """
 
     project: str
@@ -295,7 +294,7 @@ class Plan:
 
     @property
     def pending(self) -> bool:
-        """Whether there is anything to agree to; a looser rule alone is."""
+        """Whether there is anything to approve; a looser rule alone is enough."""
         return bool(self.changes or self.steps or self.exposures)
 
     @property
@@ -315,7 +314,7 @@ class PlanCost:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What applying a plan will take: requests that write, about as many that read, and about how many seconds.
+    """What applying a plan will take: the number of writes, the approximate number of reads, and the approximate seconds.
 
     `held`: seconds of these that are spent waiting for the service's rate limit.
     """

@@ -16,13 +16,13 @@ from reconciler.model.source import Source
 from reconciler.model.violation import Severity
 
 PLAN: Final = "plan"
-"""What `on` says of a policy about the whole plan."""
+"""The value of `on` for a policy about the whole plan."""
 
 
 @dataclass(frozen=True)
 class Policy:
     """One rule. `on`: kinds and patterns of addresses, or only `plan`; `kinds`: those of them that are kinds. `when`: the actions that it
-    is about, () for all that leave the resource declared. `test`: the expression that must be true. `message`: as written, expressions
+    applies to, () for all that leave the resource declared. `test`: the expression that must be true. `message`: as written, expressions
     included. `reason`: why it exists, of a ready one."""
 
     id: str
@@ -38,7 +38,7 @@ class Policy:
 
     @property
     def whole(self) -> bool:
-        """Whether it is about the whole plan."""
+        """Whether it applies to the whole plan."""
         return self.on == (PLAN,)
 
     @cached_property
@@ -47,12 +47,12 @@ class Policy:
         return tuple(Glob.parse(text) for text in self.on if text not in self.kinds and text != PLAN)
 
     def applies(self, address: Address, kind: str) -> bool:
-        """Whether it is about a resource, whatever happens to that."""
+        """Whether it applies to a resource, regardless of the action."""
         return kind in self.kinds or any(glob.matches(address) for glob in self.globs)
 
     @cached_property
     def digest(self) -> str:
-        """Of what it demands; the message is no part of it. A ready policy is known by its name."""
+        """The digest of what it demands, without its message; of a ready-made policy, of its name."""
         demands = [self.id] if self.ready else [sorted(self.on), sorted(self.when), " ".join(self.test.split())]
         return hashlib.sha256(json.dumps(demands).encode()).hexdigest()[:16]
 
@@ -73,7 +73,7 @@ class Exemption:
         return Glob.parse(self.address) if self.address is not None else None
 
     def covers(self, address: Address | None) -> bool:
-        """Whether it is about what violates its policy: a resource, or the whole plan."""
+        """Whether it covers what violates its policy: a resource, or the whole plan."""
         return self.glob is None or (address is not None and self.glob.matches(address))
 
     @property
@@ -85,7 +85,7 @@ class Exemption:
 @dataclass(frozen=True)
 class Policies:
     """All policies of a project, and the exceptions. `variables`: the values that their expressions use. `asks`: (container, kind) of the
-    lists that they ask about."""
+    lists that they use."""
 
     rules: tuple[Policy, ...] = ()
     exemptions: tuple[Exemption, ...] = ()

@@ -1,4 +1,4 @@
-"""Where something stands in the YAML."""
+"""Positions in the YAML."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 
 class Source(NamedTuple):
-    """Where something stands in the YAML; line and column count from 1, the file is relative to the project.
+    """A position in the YAML; line and column count from 1, the file is relative to the project.
 
-    A tuple, because every value of the YAML has one, and a tuple is made in half the time.
+    A tuple, because every value of the YAML has one, and a tuple is created in half the time.
     """
 
     file: str
@@ -16,5 +16,5 @@ class Source(NamedTuple):
     column: int = 1
 
     def __str__(self) -> str:
-        """As messages name it."""
+        """The position as messages show it."""
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file

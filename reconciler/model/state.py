@@ -1,4 +1,4 @@
-"""What is remembered: bindings, requests without an outcome, and what requests met."""
+"""What the state records: bindings, requests without an outcome, and values before requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Origin(StrEnum):
-    """How an object came to be bound."""
+    """How an object came to be tracked."""
 
     CREATED = "created"
     ADOPTED = "adopted"
@@ -26,7 +26,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True)
 class SiblingPlace:
-    """Where a sibling was last put: `parent` is the address it stood under, `index` its place among the managed siblings, from 0."""
+    """Where a sibling was last placed: `parent` is the address of its parent, `index` its position among the managed siblings, from 0."""
 
     parent: str
     index: int
@@ -34,7 +34,7 @@ class SiblingPlace:
 
 @dataclass(frozen=True)
 class Binding:
-    """What we remember of one object: its id, and per field what was *sent* and what was *seen* after it (request form, ids)."""
+    """The tracked id of one object, and per field what was *sent* and what was *seen* after it (request form, ids)."""
 
     address: Address
     kind: str
@@ -48,9 +48,10 @@ class Binding:
 
 @dataclass(frozen=True)
 class SiblingPosition:
-    """Where a sibling stood: below `parent`, `index` from 0 among the siblings that were seen, behind `previous` (None for the first).
+    """The former position of a sibling: below `parent`, `index` from 0 among the siblings that were seen, after `previous` (None for the
+    first).
 
-    One that nobody managed has its id as key: `acme/space/spc_1`.
+    An unmanaged one has its id as key: `acme/space/spc_1`.
     """
 
     parent: Address
@@ -60,11 +61,11 @@ class SiblingPosition:
 
 @dataclass(frozen=True)
 class Before:
-    """What a request met and is about to change, so that it can be undone.
+    """What a request is about to change, recorded so that it can be undone.
 
-    `values`: the request form by field as it would be sent again, UNSET where nothing was there; sensitive ones are left out. `position`:
-    where it was, if the request changes that. `replaces`: the id of the object that a create replaces. `takes`: what is deleted with it.
-    `renames`: the addresses, former one to new, that the state changes with the outcome of a transfer.
+    `values`: the request form by field as it would be sent again, UNSET where there was no value; without sensitive values. `position`: its
+    position, where the request changes that. `replaces`: the id of the object that a create replaces. `takes`: what is deleted with the
+    object of a delete. `renames`: the addresses, former one to new, that the state changes with the outcome of a transfer.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -78,11 +79,10 @@ class Before:
 class Intent:
     """One request that was about to be sent and has no outcome yet.
 
-    `known`: the ids that stood in the list when it was read. `target`: the id of the object acted on or copied, None for a create.
-    `writes`: the request form by field, the natural key of a create included, sensitive values left out. `date`: the service's clock when
-    the list was read; `deadline`: when the request can no longer take effect (service's clock, settle time not included). `brings`:
-    addresses of the children the create makes, by the key of the answer they stand under. `lookup`: the paths to read for finding it.
-    `before`: what undoing it needs.
+    `known`: the ids in the list when it was read. `target`: the id of the object acted on or copied, None for a create. `writes`: the
+    request form by field, the natural key of a create included, sensitive values left out. `date`: the service's clock when the list was
+    read; `deadline`: when the request can no longer take effect (service's clock, settle time not included). `brings`: addresses of the
+    children that the create creates, by their key in the response. `lookup`: the paths to read to find it. `before`: what undoing it needs.
     """
 
     id: int
@@ -105,7 +105,7 @@ class Intent:
 
 @dataclass(frozen=True)
 class StateScope:
-    """Whose state it is; `service` is the normalised base address, or `sandbox:<uuid>`. Ids of one scope never meet another's."""
+    """The scope of a state; `service` is the normalised base URL, or `sandbox:<uuid>`. Ids of different scopes never mix."""
 
     project: str
     environment: str | None
@@ -123,22 +123,19 @@ class StateScope:
 
 @dataclass(frozen=True)
 class State:
-    """The bindings by address and the intents in doubt. `lineage` never changes for a state; `serial` grows with every run that writes.
+    """The bindings by address, and the intents in doubt. `lineage` never changes for a state; `serial` grows with every run that writes.
 
-    `foreign`: (kind, id) of what other projects and environments in the same database bind on the same service.
-    `former`: those among them of a project in the same environment that tracks all that this one tracks, with its name: this project may
-    have been called so.
-    `unfinished`: the last run that was not refused is incomplete, or not well. `rules`: those of the project's last run that
-    went through; None where none did, or none since states remember them.
-    `held`: (kind, container) of the lists in which
-    this run makes nothing, because it could not be read what an earlier one made there. `marks`: (kind, mark) of creates that were closed
-    as not made, or not as this object, with their addresses: what has such a mark for a name is ours, and came late. `recent`: what was
-    written lately, with the moment (service's clock) until which a list may lack it although it is there. `consents`: what the last run was
-    allowed to open, where it is unfinished; else none. `fulfilled`: the renames of the YAML, former address to new, that earlier runs
-    carried out or had nothing to do for. `readdressed`: (kind, id) of what the unfinished runs gave another address.
-    `deleted`: kind and id of what a run deleted lately at an address that nothing has now. `renamed`: addresses that the YAML renames now,
-    with those that the database still has. `projects`: what each other project in the same environment tracks on the same service, with its
-    id.
+    `foreign`: (kind, id) of what other projects and environments in the same database track on the same service. `former`: those among them
+    of a project in the same environment that tracks all that this one tracks, with its name: this project may have had that name.
+    `unfinished`: the last run that was not refused was interrupted or failed. `rules`: those of the project's last successful run; None
+    where there is none, or none since states record them. `held`: (kind, container) of the lists in which this run creates nothing, because
+    what an earlier run created there could not be read. `marks`: (kind, mark) of creates that were closed as not done, or not as this
+    object, with their addresses: an object with such a mark as its name is ours, and late. `recent`: what was written recently, with the
+    time (service's clock) until which a list may not show it although it exists. `consents`: what the last run was allowed to open, where
+    it is unfinished; else none. `fulfilled`: the renames of the YAML, former address to new, that earlier runs carried out or had nothing
+    to do for. `readdressed`: (kind, id) of objects that the unfinished runs gave another address. `deleted`: kind and id of what a run
+    deleted recently, by an address that is free now. `renamed`: addresses that the YAML renames now, with those that the database still
+    has. `projects`: what each other project in the same environment tracks on the same service, with its id.
     """
 
     lineage: str

@@ -1,4 +1,4 @@
-"""What a plan does although a rule of the project forbids it, what a check of the project itself reports, and what is unhealthy."""
+"""Violations of the project's rules by a plan, findings about the project itself, and health concerns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reconciler.model.source import Source
 
 
 class Severity(StrEnum):
-    """How much a rule weighs: an error refuses the run, a warning is only shown."""
+    """The severity of a rule: an error refuses the run, a warning is only shown."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -24,10 +24,10 @@ class Severity(StrEnum):
 class Violation:
     """One rule that a plan violates.
 
-    `sort`: what the rule is (`policy`, `access`). `rule`: its id. `address`: of the
-    resource that violates it; None where the whole plan does. `message`: what is wrong, as one sentence without its full stop. `path`: how
-    readers reach the resource, from it to what admits them; () where it is about no readers. `source`: where the rule is written;
-    `declared`: where the resource is. `remedy`: the way past it, as the end of a sentence. `id`: of the cause; `rule` is the project's own.
+    `sort`: what the rule is (`policy`, `access`). `rule`: its id. `address`: of the resource that violates it; None where the whole plan
+    does. `message`: what is wrong, as one sentence without its full stop. `path`: how readers reach the resource, from it to what admits
+    them; () where no readers are involved. `source`: where the rule is written; `declared`: where the resource is. `remedy`: what to do, as
+    the end of a sentence. `id`: of the cause; `rule` is the project's own.
     """
 
     sort: str
@@ -51,21 +51,21 @@ class Violation:
 
 
 class Sort(StrEnum):
-    """What a concern is about."""
+    """The subject of a concern."""
 
     LINKS = "links"  # a published URL that does not work, or shows nothing
     PROCESSING = "processing"  # the service has not finished with something
     BEHIND = "behind"  # a copy that the service keeps is older than what it copies
-    EXPIRY = "expiry"  # something that ends on a day
-    EXPOSURE = "exposure"  # somebody can do or read more than anybody agreed to
+    EXPIRY = "expiry"  # something that expires on a date
+    EXPOSURE = "exposure"  # somebody can do or read more than was consented to
 
 
 @dataclass(frozen=True)
 class Concern:
-    """Something of an organization that is broken or ends, whether or not it is as declared.
+    """Something in an organization that is broken or expires, whether or not it is as declared.
 
-    `address`: of the object, what it would be called where nobody manages it. `sentence`: without its full stop. `until`: the last day on
-    which it works, of what ends; None where it is broken now.
+    `address`: of the object; for an unmanaged one, the address it would have. `sentence`: without its full stop. `until`: the last day on
+    which it works; None where it is broken now.
     """
 
     sort: Sort
@@ -90,8 +90,8 @@ class Edit:
 class Fix:
     """A correction that needs no decision: `removes` begin at these places. `says`: what it does, as an imperative.
 
-    An entry of a map begins with its key, an item of a list with its value; the item that a place is inside of is meant too. `edits`: the
-    same as changes of text, one for each file; () where nobody asked for them, or where the correction is not possible.
+    An entry of a map begins with its key, an item of a list with its value; a place inside an item refers to that item. `edits`: the same
+    as changes of text, one for each file; () where they were not requested, or where the correction is not possible.
     """
 
     says: str
@@ -119,7 +119,7 @@ class Finding:
 
     @property
     def name(self) -> str:
-        """What other programs group findings by: the rule of the project, else the cause."""
+        """The name by which other programs group findings: the rule of the project, else the cause."""
         return self.rule or self.id
 
 
@@ -134,7 +134,7 @@ class Ignore:
 
 
 class LintRule(NamedTuple):
-    """What is known of a lint rule without running it. `of_state`: it needs a state."""
+    """What is known about a lint rule without running it. `of_state`: it needs a state."""
 
     severity: Severity
     summary: str

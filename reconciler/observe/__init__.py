@@ -1,14 +1,14 @@
-"""Reading: the fewest requests that answer what the plan asks. Only GET; what could not be read is reported, never guessed.
+"""Reading: the fewest requests that show what the plan needs. Only GET; what could not be read is reported, never guessed.
 
-In: Desired and State (what is declared and tracked). Out: Actual. Readings go out in waves: whatever can be asked with the ids known so
-far is asked at once, then objects are matched, which makes more ids known. What would be taken for deleted is looked for a second time.
+In: Desired and State (what is declared and tracked). Out: Actual. Readings are sent in waves: whatever can be read with the ids known so
+far is read at once, then objects are matched, which makes more ids known. What would count as deleted is read a second time.
 
-- `choose`: which readings to ask for
-- `readings`: asking
-- `missing`: the second look
-- `wrong_address`: whether it is the service that answers
-- `readers`: who can read what a plan opens, where it asks
-- `candidates`: where what a create made would be seen
+- `choose`: which readings to send
+- `readings`: sending them
+- `missing`: the second reading of what is missing
+- `wrong_address`: whether the base URL is that of the service
+- `readers`: who can read what a plan opens, where it needs that
+- `candidates`: where a created object would be shown
 - `everything`: one organization completely, for import
 """
 
@@ -34,7 +34,7 @@ if not TYPE_CHECKING:
 
 
 async def observe(reader: Reader, kinds: Kinds, desired: Desired, state: State, *, everything: bool = False) -> Actual:
-    """Read what the declared and the bound resources need; with `everything`, all lists that there are below the declared roots.
+    """Read what the declared and the tracked resources need; with `everything`, all lists below the declared roots.
 
     Raises `ServiceError` where the service refuses the token, where none of the roots can be read, or where it is another service.
     """

@@ -1,6 +1,6 @@
-"""Where what a create makes would be seen: the readings that tell it from what was there before.
+"""Where a created object would be shown: the readings that distinguish it from objects that existed before.
 
-In: the living service and what was observed of it. Out: ids known before a create, and the paths to read for finding it again. Only GET.
+In: the service and what was observed of it. Out: ids known before a create, and the paths to read to find its object. Only GET.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class CreateCandidates:
         return datetime.now(UTC) + (timedelta(seconds=skew + DATE_STEP) if skew is not None else timedelta(0))
 
     def seconds_left(self, intent: Intent) -> float:
-        """Seconds until an intent's deadline; by a clock that goes on while the process is stopped."""
+        """Seconds until an intent's deadline, by a clock that also runs while the process is stopped."""
         return (intent.deadline - self.now()).total_seconds() if intent.deadline is not None else 0.0
 
     def listings(self, kind: Kind, address: Address, ids: Mapping[Address, str]) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ class CreateCandidates:
         )
 
     def readings(self, kind: Kind, address: Address, ids: Mapping[Address, str], id: str) -> tuple[str, ...]:
-        """What would show whether a write to that object took effect: the object itself, else the listings it stands in."""
+        """The paths that would show whether a write to that object took effect: the object itself, else the listings that contain it."""
         named = {**path_ids(self.kinds, address.container, ids.get), "id": bare(id)}
         fits = kind.by_id is not None and set(placeholders(kind.by_id.path)) <= set(named)
         return (encode(kind.by_id.path, named),) if kind.by_id is not None and fits else self.listings(kind, address, ids)
@@ -57,7 +57,7 @@ class CreateCandidates:
     async def snapshot(self, kind: Kind, source: str) -> tuple[frozenset[str], datetime | None, tuple[str, ...]]:
         """The ids a copy of `source` could be mistaken for, when they were read, and the paths that would show the copy.
 
-        Raises `ServiceError` where nothing would show it: the copy is then not made.
+        Raises `ServiceError` where nothing would show it: the copy is not created then.
         """
         async with self._lock:
             paths = await self._paths_of_copies(kind, source)
@@ -67,7 +67,7 @@ class CreateCandidates:
 
     async def _paths_of_copies(self, kind: Kind, source: str) -> tuple[str, ...]:
         original = self.actual.find(kind.name, source)
-        if original is None:  # it was made in this run, or stands outside the project: its copy is looked for at the lister's
+        if original is None:  # it was created in this run, or is outside the project: the lister's list is searched for its copy
             original = observed(self.kinds, kind, {"id": source}, within=self._outer())
         inside = kind.inside
         stands = original.values.get(inside.name) if inside is not None and inside.role is FieldRole.INSIDE else None
@@ -81,7 +81,7 @@ class CreateCandidates:
         return (*paths, *([lister] if lister else []))
 
     def _outer(self) -> Mapping[str, str]:
-        """The ids of the outermost container, taken from anything that was seen."""
+        """The ids of the outermost container, from any object that was seen."""
         for objects in self.actual.objects.values():
             for item in objects.values():
                 if item.within:
@@ -89,7 +89,7 @@ class CreateCandidates:
         return {}
 
     async def _by_lister(self, kind: Kind, within: Mapping[str, str], *, needed: bool) -> str | None:
-        """The listing of a member who reaches everything: the project's, else the first admin's that answers."""
+        """The listing of a member who reaches everything: the project's, else that of the first admin that can be read."""
         reading = kind.lister_listing
         if reading is None:
             return None

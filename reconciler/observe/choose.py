@@ -1,7 +1,7 @@
-"""What to ask: the fewest readings that tell what the plan needs to know.
+"""What to read: the fewest readings that show what the plan needs to know.
 
-In: Desired and State (what is declared, what is bound). Out: waves of readings; in each, whatever can be asked with the ids known so far.
-An object of its own is read only where no listing showed it.
+In: Desired and State (what is declared, what is tracked). Out: waves of readings; in each, whatever can be read with the ids known so far.
+An object is read by its id only where no listing showed it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from reconciler.plan.matching.results import makers
 from reconciler.plan.matching.sequence import by_reference
 from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders
 
-ADMINS_ASKED: Final = 3  # whose lists are asked for, one after the other, until one answers
+ADMINS_ASKED: Final = 3  # members whose lists are read one after the other, until one can be read
 
 
 class Survey(Readings):
-    """One observation under way, limited to what is declared and bound."""
+    """One observation, limited to what is declared and tracked."""
 
     def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, state: State, *, everything: bool = False) -> None:
         super().__init__(reader, kinds)
@@ -45,25 +45,25 @@ class Survey(Readings):
         self._referring = [resource for resource in desired.resources.values() if any(True for _ in outside(resource.values))]
 
     def suspects(self) -> dict[Address, Binding]:
-        """What a plan would now take for gone, with its binding; what went along with something else is left out."""
+        """The bindings of what a plan would now consider deleted, without what was deleted with its container."""
         return missing(self.matched())
 
     def matched(self) -> Matches:
-        """What is known of everything declared, by all that was read so far."""
+        """The matches of everything declared, based on all that was read so far."""
         if self._matches is None or self._matches[0] != self._revision:
             matches = match(self.kinds, self.desired, self.state, self.actual(), former=self._former, order=self._order)
             self._matches = self._revision, matches
         return self._matches[1]
 
     def _needs(self) -> dict[tuple[str, Address | None], bool]:
-        """Which kinds are wanted in which containers; all of them in one that is about to go, and what `prune: all` is about."""
+        """The kinds to read in each container: all of them in one that is to be deleted, and those of `prune: all`."""
         needed: dict[tuple[str, Address | None], bool] = {}
         for address, declared in self.desired.resources.items():
             needed[(declared.kind, address.container)] = True
         for address, binding in self.state.bindings.items():
             needed.setdefault((binding.kind, address.container), True)
             if address not in self.desired.resources and address.container is not None:
-                for kind in self.kinds.below(binding.kind):  # a delete would take all of it along
+                for kind in self.kinds.below(binding.kind):  # a delete would delete all of its contents
                     needed.setdefault((kind.name, address), True)
         for container, name in self.desired.policies.asks:
             needed.setdefault((name, container), True)
@@ -78,9 +78,9 @@ class Survey(Readings):
         return needed
 
     def next_wave(self) -> list[Awaitable[None]]:
-        """The readings that can be asked now and were not asked yet; empty when everything needed is known.
+        """The readings that can be sent now and were not sent yet; empty when everything needed is known.
 
-        First the roots, then all that follows from the ids that the state remembers, then what only this has made known.
+        First the roots, then all that follows from the ids in the state, then what only these readings have made known.
         """
         if self._remembering and self._seen_roots():
             self._remembering = False
@@ -94,7 +94,7 @@ class Survey(Readings):
         return wave or (self._rest(matches) if self.everything else [])
 
     def _makers(self, matches: Matches) -> list[Awaitable[None]]:
-        """The lists of what has results, in each container with an object that nobody manages and that may be such a result."""
+        """The lists of objects that have results, in each container with an unmanaged object that may be such a result."""
         wave, held = [], {(binding.kind, binding.id) for binding in self.state.bindings.values()}
         held |= {(self.desired.resources[address].kind, id) for address, id in matches.ids.items()}
         for maker, name in makers(self.kinds):
@@ -119,7 +119,7 @@ class Survey(Readings):
         return seen
 
     def _as_remembered(self) -> list[Awaitable[None]]:
-        """The lists in all that the state remembers; a list that fails is asked for again once its container is known to be there."""
+        """The lists in all objects that the state tracks; a list that fails is read again once its container is known to exist."""
         roots, resources = self._seen_roots(), self.desired.resources
         bound = {address: binding.id for address, binding in self.state.bindings.items() if address.root in roots}
         known = Matches(
@@ -134,7 +134,7 @@ class Survey(Readings):
         return wave
 
     def _remembered_ones(self, known: Matches) -> list[Awaitable[None]]:
-        """The objects that no list will show, where the state tells it; not where one list could show several of them."""
+        """The objects that no list will show according to the state; not where one list could show several of them."""
         wave = []
         for kind in self.kinds.values():
             if kind.within is None or kind.inside is None or kind.by_id is None or listed(kind):
@@ -152,7 +152,7 @@ class Survey(Readings):
         return wave
 
     def _rest(self, matches: Matches) -> list[Awaitable[None]]:
-        """Every list below what was seen that was not read yet, whoever it belongs to."""
+        """Every unread list below what was seen, managed or not."""
         wave = []
         lister = matches.ids.get(self.desired.lister) if self.desired.lister is not None else None
         for kind in self.kinds.values():
@@ -205,7 +205,7 @@ class Survey(Readings):
         return wave
 
     def _holders(self, kind: Kind, container_kind: str, matches: Matches) -> list[tuple[Address, str]]:
-        """The objects of `container_kind` whose contents matter: something declared is or was in them, or they are to be deleted."""
+        """The objects of kind `container_kind` whose contents matter: they contain or contained declared objects, or are to be deleted."""
         wanted = self._named_by_key(kind, container_kind, matches) if kind.listed_by is not None else {}
         inside = kind.inside
         for declared in self.desired.resources.values():
@@ -224,14 +224,14 @@ class Survey(Readings):
                 wanted[address] = binding.id
         for (name, id), meant in matches.late.items():
             if name == container_kind and meant.container is not None:
-                wanted[meant.container.child(name, bare(id))] = id  # it may have to go, if nothing stands in it
+                wanted[meant.container.child(name, bare(id))] = id  # it may have to be deleted, if it is empty
         if inside is not None and not inside.cascade and inside.to == container_kind and container_kind not in self.desired.protect:
             wanted |= self._prunable(container_kind, matches)
         wanted |= self._carried(container_kind, matches) if matches.transfers else {}
         return list(wanted.items())
 
     def _named_by_key(self, kind: Kind, container_kind: str, matches: Matches) -> dict[Address, str]:
-        """The objects of kind `container_kind` that the natural keys of what is declared or tracked name, wherever these belong."""
+        """The objects of kind `container_kind` that the natural keys of declared or tracked resources name, in any location."""
         resources, bindings = self.desired.resources, self.state.bindings
         named: dict[Address, str] = {}
         for address in dict.fromkeys((*resources, *bindings)):
@@ -244,7 +244,7 @@ class Survey(Readings):
         return named
 
     def _carried(self, name: str, matches: Matches) -> dict[Address, str]:
-        """What a transfer takes along may itself contain more, whoever manages it."""
+        """The objects of the kind `name` that a transfer includes, by address: they may contain more, managed or not."""
         kind = self.kinds[name]
         going = {matches.ids[address] for address in matches.transfers if address.kind == name}
         inner: dict[str, list[Observed]] = {}
@@ -266,7 +266,7 @@ class Survey(Readings):
         return carried
 
     def _prunable(self, name: str, matches: Matches) -> dict[Address, str]:
-        """What `prune: all` would delete: it must be seen to be empty first."""
+        """The objects that `prune: all` would delete: they must be known to be empty first."""
         if self.desired.prune.get(name) != "all":
             return {}
         bound = {binding.id for binding in self.state.bindings.values() if binding.kind == name} | set(matches.ids.values())
@@ -280,7 +280,7 @@ class Survey(Readings):
         }
 
     def _listers(self, matches: Matches) -> list[Awaitable[None]]:
-        """The list of a member who reaches everything, in each container where nothing else tells what exists."""
+        """The list of a member who reaches everything, in each container where nothing else shows what exists."""
         wave = []
         for kind in self.kinds.values():
             if kind.lister_listing is not None:
@@ -289,7 +289,7 @@ class Survey(Readings):
         return wave
 
     def _list_by_member(self, kind: Kind, reading: Listing, container: Address, matches: Matches, *, needed: bool) -> list[Awaitable[None]]:
-        """Ask for the list of the project's member and of admins; where nobody is known and it is `needed`, look for people first."""
+        """Read the list of the project's member and of admins; where none is known and the list is `needed`, read the people first."""
         scope, holes = matches.ids[container], path_ids(self.kinds, container, matches.id)
         if (kind.name, scope) in self._listed:
             return []
@@ -316,9 +316,9 @@ class Survey(Readings):
         ]
 
     def _undecided(self, kind: Kind, matches: Matches) -> dict[Address, bool]:
-        """The containers in which several ids were not seen yet, or something may exist that only its natural key could tell.
+        """The containers in which several ids were not seen yet, or an object may exist that only its natural key identifies.
 
-        True where that has its place at the root, which no other list shows.
+        True where that object is at the root, which no other list shows.
         """
         containers: dict[Address, bool] = {}
         unseen = Counter(self._unseen(kind, matches).values())
@@ -337,7 +337,7 @@ class Survey(Readings):
         return containers
 
     def _outsiders(self, matches: Matches) -> list[Awaitable[None]]:
-        """What a request may name by its id and no other reading showed: whose it is must be known before."""
+        """Readings of objects that a request may name by id and that no other reading showed: their organization must be known first."""
         wave = []
         for declared in self._referring:
             address, kind = declared.address, self.kinds[declared.kind]
@@ -364,7 +364,7 @@ class Survey(Readings):
         return wave
 
     def _unseen(self, kind: Kind, matches: Matches) -> dict[str, Address]:
-        """Ids that are bound, written, or to be restored, and that no reading has shown yet, with their container."""
+        """Ids that are tracked, declared, or to be restored, and that no reading has shown yet, with their container."""
         if kind.by_id is None:
             return {}
         ids: dict[str, Address] = {}

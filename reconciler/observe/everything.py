@@ -1,7 +1,7 @@
-"""Reading everything: one organization completely, driven by what the kinds declare. Only GET; what could not be read is said.
+"""Reading everything: one organization completely, driven by what the kinds declare. Only GET; what could not be read is reported.
 
-In: the ids of roots. Out: Actual. Containers are listed before what stands in them; last the lists of those members who reach most, which
-alone show what stands in no folder.
+In: the ids of roots. Out: Actual. Containers are listed before their contents; last come the lists of those members who reach most, the
+only ones that show objects without a folder.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ async def read_all(reader: Reader, kinds: Kinds, ids: Sequence[str]) -> Actual:
 
 
 class _EverythingSurvey(Survey):
-    """A survey that nobody's YAML limits."""
+    """A survey that is not limited by any YAML."""
 
     def __init__(self, reader: Reader, kinds: Kinds, ids: Sequence[str]) -> None:
         super().__init__(reader, kinds, Desired("", None, {}, {}, frozenset()), State("", 0))
         self.ids = ids
 
     def next_wave(self) -> list[Awaitable[None]]:
-        """The readings that can be asked now and were not asked yet; empty when everything was seen that can be."""
+        """The readings that can be sent now and were not sent yet; empty when everything readable was seen."""
         wave = [task for kind in self.kinds.roots for id in self.ids for task in self._one(kind, id, {})]
         for kind in self.kinds.values():
             for reading in kind.listings:
@@ -55,7 +55,7 @@ class _EverythingSurvey(Survey):
         return wave or self._by_listers()
 
     def _below(self, kind: Kind, reading: Listing, holder: str) -> list[Awaitable[None]]:
-        """One listing for each object of the kind that holds."""
+        """One listing for each object of the containing kind."""
         wave = []
         for observed in list(self._objects[holder].values()):
             wave += self._list(kind, reading, {**observed.within, holder: observed.id}, observed.id)
@@ -70,5 +70,5 @@ class _EverythingSurvey(Survey):
         return wave
 
     def _anyone(self) -> list[Observed]:
-        """Where nobody is known to reach everything: everybody."""
+        """The members whose lists to read: everybody, where nobody is known to reach everything."""
         return list(people(self.kinds, self._objects))

@@ -1,7 +1,7 @@
-"""The second look: gone is what is missing twice while the root and another bound object still answer.
+"""The second reading: an object no longer exists if it is missing twice while the root and another tracked object can still be read.
 
-In: the bound objects that a plan would take for gone. Out: each of them found, missing for the second time, or in doubt. Only GET, and none
-where nothing is missing.
+In: the tracked objects that a plan would consider deleted. Out: each of them found, missing for the second time, or in doubt. Only GET, and
+none where nothing is missing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PAUSE: Final = 1.0  # seconds between two listings that must agree
 
 
 async def look_again(survey: Survey, suspects: Mapping[Address, Binding]) -> None:
-    """Read once more what seems to be gone; what is not missing again, or cannot be told, is no longer absent in `survey`."""
+    """Read again what seems to be deleted; what is not missing again, or is unknown, is no longer absent in `survey`."""
     await _Suspects(survey, suspects).all()
 
 
@@ -55,7 +55,7 @@ class _Suspects:
         return self.matches.id(address.container) if address.container is not None else None
 
     def _holder(self, kind: Kind, address: Address) -> str | None:
-        """What fills the listing that would show the object, where that is not its container."""
+        """The id for the listing that would show the object, where that is not its container; None elsewhere."""
         shown = holder(kind, self.survey.desired.resources.get(address), self.suspects.get(address), self.matches.ids)
         return shown if isinstance(shown, str) else None
 
@@ -66,7 +66,7 @@ class _Suspects:
             self.survey.doubt(kind, scope, reason)
 
     async def _by_id(self, kind: Kind, address: Address, id: str) -> None:
-        """Ask for the object itself until it was not found twice; the first time may lie behind."""
+        """Read the object by its id until it was not found twice, counting an earlier reading."""
         path = self._path(kind, address, id)
         for _ in range(1 if self.survey.is_absent(kind, id) else 2):
             if path is not None:
@@ -90,10 +90,10 @@ class _Suspects:
         named = {field.name: values[field.name] for field in kind.keys if isinstance(values.get(field.name), str)}
         return _filled(kind.by_id, {**named, **self._holes(address), "id": bare(id)})
 
-    # -- who vouches ---------------------------------------------------------------------------------------------------------------
+    # -- witnesses -----------------------------------------------------------------------------------------------------------------
 
     async def _nobody_vouches(self, address: Address, kind: Kind) -> str | None:
-        """Why an absence is not believed: the root, or what else is bound below it, does not answer now. None where both do."""
+        """Why an absence is not believed: the root, or any other tracked object below it, cannot be read now. None where both can."""
         root = address.root
         if address == root:
             return f"{root} itself answered 404 twice: it was deleted, or the token no longer has access"
@@ -112,7 +112,7 @@ class _Suspects:
         return any(address == suspect or address.is_within(suspect) for suspect in self.suspects)
 
     def _witnesses(self, others: list[Address], kind: Kind) -> Iterator[tuple[Address, Observed]]:
-        """Bound objects that were seen and can be read by id, of the same kind first."""
+        """Tracked objects that were seen and can be read by id, of the same kind first."""
         actual, bindings = self.survey.actual(), self.survey.state.bindings
         for at in sorted(others, key=lambda address: (bindings[address].kind != kind.name, address)):
             now = actual.find(bindings[at].kind, bindings[at].id)
@@ -120,7 +120,7 @@ class _Suspects:
                 yield at, now
 
     async def _answers(self, address: Address, now: Observed) -> bool:
-        """Whether an object that was seen is still there."""
+        """Whether an object that was seen still exists."""
         if address not in self._answered:
             kind = self.survey.kinds[now.kind]
             path = _one_path(kind, now)

@@ -1,4 +1,4 @@
-"""Who reaches most: the members whose lists show what no other reading does. Pure.
+"""The members who reach most: their lists show what no other reading does. Pure.
 
 In: what was observed. Out: people, as the kinds declare them. Nothing is read here.
 """
@@ -14,14 +14,14 @@ Objects = Mapping[str, Mapping[str, Observed]]
 
 
 def people(kinds: Kinds, objects: Objects) -> Iterator[Observed]:
-    """Whoever may be referenced without being declared."""
+    """The people who may be referenced without being declared."""
     for kind in kinds.values():
         if kind.undeclared:
             yield from objects.get(kind.name, {}).values()
 
 
 def reaching(kinds: Kinds, objects: Objects) -> Iterator[Observed]:
-    """Those who reach everything: whoever holds a value of which some must always be left (the admins)."""
+    """The people who reach everything: those with a value that some objects must always keep (the admins)."""
     return (person for person in people(kinds, objects) if reaches_all(kinds, person))
 
 

@@ -1,7 +1,7 @@
-"""Who may read what a plan opens: the lists that tell, read only where the plan asks for them. Only GET.
+"""Who may read what a plan opens: the lists that show it, read only where the plan asks for them. Only GET.
 
 In: what was read, and objects of which the plan must know who can read them, or lists that it needs for that. Out: the same reading with
-what leads to them: the objects that show them and those that open these, whoever manages them.
+their sources of access: the objects that show them and those that open these, managed or not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Key = tuple[str, str]
 
 
 async def planned(reader: Reader, kinds: Kinds, actual: Actual, make: Callable[[Actual], Plan]) -> tuple[Plan, Actual]:
-    """A plan, and the reading that it was made from, with whatever the plan asks to know of readers."""
+    """A plan, and the reading on which it is based, including what the plan asks about readers."""
     asked: set[Key] = set()
     listed: set[Key] = set()
     while True:
@@ -36,7 +36,7 @@ async def planned(reader: Reader, kinds: Kinds, actual: Actual, make: Callable[[
 
 
 async def with_readers(reader: Reader, kinds: Kinds, actual: Actual, questions: Collection[Key], lists: Collection[Key] = ()) -> Actual:
-    """The reading, extended by what leads to these objects, and by these lists. What cannot be read is in `unknown`."""
+    """The reading, with the sources of access of these objects, and these lists. What cannot be read is in `unknown`."""
     leading = _Leading(reader, kinds, actual)
     tasks = [task for key in sorted(questions) for task in leading.showing(key)]
     await asyncio.gather(*tasks, *(task for key in sorted(lists) for task in leading.whole(key)))
@@ -47,7 +47,7 @@ async def with_readers(reader: Reader, kinds: Kinds, actual: Actual, questions: 
 
 
 class _Leading(Readings):
-    """The lists that lead to some objects, beside what was read already."""
+    """The lists with the sources of access of some objects, in addition to what was read already."""
 
     def __init__(self, reader: Reader, kinds: Kinds, actual: Actual) -> None:
         super().__init__(reader, kinds)
@@ -99,7 +99,7 @@ class _Leading(Readings):
             yield from self._inside(kind, outer)
 
     def originals(self, key: Key) -> Iterator[Awaitable[None]]:
-        """What the results that are known here are copies of, of the objects in a list."""
+        """The readings of the objects in a list whose copies are known results."""
         kind = self.kinds[key[0]]
         for field in kind.results:
             known, copied = self._objects[str(field.to)], self.kinds[str(field.to)]
@@ -109,14 +109,14 @@ class _Leading(Readings):
                     yield from self._one(copied, original, observed.within)
 
     def opening(self, key: Key) -> Iterator[Awaitable[None]]:
-        """The lists of what opens an object."""
+        """The readings of the lists of what opens an object."""
         observed = self._objects[key[0]].get(key[1])
         for kind in self.kinds.values():
             if observed is not None and kind.audience is not None and kind.audience.opens == key[0]:
                 yield from self._inside(kind, observed)
 
     def deeper(self) -> list[Awaitable[None]]:
-        """Every list of what readers come through in what was found."""
+        """The readings of the lists of everything through which readers reach the objects that were found."""
         readable = [kind for kind in self.kinds.values() if kind.audience is not None]
         return [task for outer in self._found for kind in readable if kind.within == outer.kind for task in self._inside(kind, outer)]
 

@@ -1,4 +1,4 @@
-"""Asking: one reading at a time, and what came back of all of them. Only GET; what could not be read is said, never guessed.
+"""Single readings, and the results of all of them. Only GET; what could not be read is reported, never guessed.
 
 In: paths of kinds. Out: Actual. Forbidden: knowing what is declared.
 """
@@ -25,7 +25,7 @@ CORRECT_IT: Final = "If not, correct service.baseUrl, --base-url or RECONCILER_B
 
 @dataclass(frozen=True)
 class EndedListing:
-    """A listing that ended: how it was asked, the ids it showed, and when it ended (monotonic seconds)."""
+    """A complete listing: its request, the ids it showed, and when it ended (monotonic seconds)."""
 
     reading: Listing
     path: str
@@ -35,7 +35,7 @@ class EndedListing:
 
 
 class Readings:
-    """What was asked already, and what came back."""
+    """The readings that were sent, and their results."""
 
     def __init__(self, reader: Reader, kinds: Kinds) -> None:
         self.reader, self.kinds = reader, kinds
@@ -46,24 +46,24 @@ class Readings:
         self._unknown: set[Unknown] = set()
         self._errors: list[ServiceError] = []
         self._asked: set[str] = set()
-        self._unproven: set[str] = set()  # paths asked for in containers that may not be there
+        self._unproven: set[str] = set()  # paths read in containers that may not exist
         self._within_reach: dict[str, tuple[str, ...]] = {}
         self._date: datetime | None = None
         self._began = reader.monotonic()
-        self._revision = 0  # how often anything became known
+        self._revision = 0  # counts changes of what is known
 
     def fail_early(self) -> None:
-        """Raise where not even one root could be read: nothing can be said of anything."""
+        """Raise where no root could be read: nothing is known then."""
         roots = {kind.name for kind in self.kinds.roots}
         seen = any(self._objects[name] for name in roots) or any(name in roots for name, _ in self._absent)
         if self._errors and not seen:
             error = self._errors[0]
-            if type(error) is ServiceError and error.hint is None:  # an answer of no use: perhaps of something else
+            if type(error) is ServiceError and error.hint is None:  # a useless response: perhaps of another service
                 error.hint = f"Is {self.reader.base_url} the URL of the service? {CORRECT_IT}"
             raise error
 
     def missing_roots(self) -> list[Kind]:
-        """The kinds of roots of which nothing that was asked for exists, and which were not looked for yet."""
+        """The kinds of roots of which no requested object exists, and which were not listed yet."""
         if any(self._objects[kind.name] for kind in self.kinds.roots):
             return []
         absent = {name for name, _ in self._absent}
@@ -82,13 +82,13 @@ class Readings:
         return Actual(self._objects, listed, absent, tuple(unknown), self._date, self._began, self._elsewhere, self._within_reach)
 
     def doubt_one(self, kind: Kind, id: str, reason: str) -> None:
-        """From now on, nothing is known of this object."""
+        """Mark this object as unknown."""
         self._absent.discard((kind.name, id))
         self._unknown.add(Unknown(kind.name, None, reason, id))
         self._revision += 1
 
     def doubt(self, kind: Kind, scope: str | None, reason: str) -> None:
-        """From now on, nothing of the kind below `scope` (None: anywhere) is known to be absent."""
+        """Mark absences of the kind below `scope` (None: anywhere) as unknown."""
         self._unknown.add(Unknown(kind.name, scope, reason))
         for name, id in [(kind.name, scope)] if scope is not None else list(self._listed):
             if name == kind.name:
@@ -96,7 +96,7 @@ class Readings:
         self._revision += 1
 
     def doubt_contradicted(self) -> None:
-        """Doubt every listing that lacks an object which another reading shows to stand in it."""
+        """Doubt every listing that lacks an object which another reading shows to be in it."""
         for kind in self.kinds.values():
             for item in self._objects[kind.name].values():
                 inside = item.values.get(kind.inside.name) if kind.inside is not None else None
@@ -104,29 +104,29 @@ class Readings:
                     listed = self._listed.get((kind.name, scope)) if isinstance(scope, str) and item.deleted_at is None else None
                     if listed is None or item.id in listed.ids or not isinstance(scope, str):
                         continue
-                    if listed.reading.lister:  # that member does not reach everything; what the list shows is there nevertheless
+                    if listed.reading.lister:  # that member does not reach everything; what the list shows exists nevertheless
                         del self._listed[(kind.name, scope)]
                         self._revision += 1
                     else:
                         self.doubt(kind, scope, f"GET {listed.path} lacks {item.id}, which exists")
 
     def is_absent(self, kind: Kind, id: str) -> bool:
-        """Whether the object was asked for by its id and is not there."""
+        """Whether the object was read by its id and does not exist."""
         return (kind.name, id) in self._absent
 
     def forget_absence(self, kind: Kind, id: str) -> None:
-        """What was not found may be there."""
+        """Record that an object that was not found may exist."""
         self._absent.discard((kind.name, id))
         self._elsewhere.pop((kind.name, id), None)
         self._revision += 1
 
     async def one_again(self, kind: Kind, path: str, id: str, holes: Mapping[str, str]) -> None:
-        """Read an object by its id, whatever was read of it before."""
+        """Read an object by its id, even if it was read before."""
         self.forget_absence(kind, id)
         await self._read_one(kind, path, id, dict(holes))
 
     async def list_again(self, kind: Kind, scope: str, pause: float) -> None:
-        """Read a listing that ended once more, at least `pause` seconds later; only what both lack is then known to be absent."""
+        """Read a complete listing again, at least `pause` seconds later; only what both lack is known to be absent."""
         first = self._listed.get((kind.name, scope))
         if first is None:
             return
@@ -147,7 +147,7 @@ class Readings:
 
     def _list(self, kind: Kind, reading: Listing, holes: Mapping[str, str], scope: str | None) -> list[Awaitable[None]]:
         path = _path(reading, holes)
-        own = kind.owner and kind.within not in placeholders(reading.path)  # of a list that all containers share, each takes its objects
+        own = kind.owner and kind.within not in placeholders(reading.path)  # from a list that all containers share, each takes its objects
         once = self._once(f"{path} {holes[str(kind.within)]}" if own else path)
         return [self._read_list(kind, reading, path, dict(holes), scope)] if once else []
 
@@ -186,7 +186,7 @@ class Readings:
             self._note_all_inside(kind, raws, holes, scope, at)
 
     def _note_all_inside(self, kind: Kind, raws: Sequence[Any], holes: Mapping[str, str], scope: str, at: float) -> None:
-        """Note the lists of other kinds that a list which ended makes unnecessary: they are read where something seems to be gone."""
+        """Record the lists of other kinds that a complete list makes unnecessary: they are read where something seems to be missing."""
         for other, sighting in self.kinds.seen_in[kind.name]:
             if not (sighting.all and raws and all(isinstance(raw.get(sighting.at), list) for raw in raws)):
                 continue
@@ -197,7 +197,7 @@ class Readings:
                 self._listed[(other.name, scope)] = EndedListing(reading, _path(reading, holes), holes, ids, at)
 
     async def _list_until_one_ends(self, kind: Kind, reading: Listing, asked: Mapping[str, Mapping[str, str]], scope: str) -> None:
-        """Read lists of which each shows everything until one comes to its end; what failed before is then no doubt."""
+        """Read lists, each of which shows everything, until one is complete; earlier failures raise no doubt then."""
         before = set(self._unknown)
         for path, holes in asked.items():
             await self._read_list(kind, reading, path, dict(holes), scope)
@@ -226,9 +226,9 @@ class Readings:
             if kind.by_id is not None and "id" in placeholders(kind.by_id.path):
                 self.doubt_one(kind, id, f"GET {path} answered a different {kind.name}")
             else:
-                self._absent.add((kind.name, id))  # it was asked for by its key, which is another's now
+                self._absent.add((kind.name, id))  # it was read by its key, which another object has now
         elif (owner := owner_elsewhere(kind, raw, holes)) is not None and not self._known_owner(kind, owner):
-            self._absent.add((kind.name, id))  # it stands in another container: for this project it is not there
+            self._absent.add((kind.name, id))  # it is in another container: for this project it does not exist
             self._elsewhere[(kind.name, id)] = owner
         else:
             self._keep(kind, raw, {name: holes[name] for name in self.kinds.containers(kind.name)}, None)
@@ -236,7 +236,7 @@ class Readings:
     def _keep(self, kind: Kind, raw: Mapping[str, Any], within: Mapping[str, str], rank: int | None) -> None:
         owner = owner_elsewhere(kind, raw, within)
         if owner is not None and self._known_owner(kind, owner):
-            within = {**within, str(kind.within): owner}  # where a transfer takes it from, or has brought it
+            within = {**within, str(kind.within): owner}  # where a transfer takes it from, or has moved it to
         elif owner is not None:
             self._elsewhere[(kind.name, kind.identity(kind.own_id(raw), within))] = owner
             return
@@ -267,7 +267,7 @@ class Readings:
 
 
 def _raise_refused(error: ServiceError) -> None:
-    """Raise where the service refuses the token: no other request would be answered."""
+    """Raise where the service refuses the token: every other request would fail too."""
     if isinstance(error, Rejected) and error.status == 401:
         raise error
 

@@ -1,6 +1,6 @@
-"""Whether it is the service that answers, where it shows none of the declared roots: a wrong base address answers 404 to everything.
+"""Whether the base URL is that of the service, where none of the declared roots exists: a wrong URL answers 404 to everything.
 
-One list is asked for then, and only then, so that a run which finds its roots costs no request more.
+One list is read only in that case, so a run that finds its roots sends no additional request.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from reconciler.text.suggest import a
 
 
 async def look_for_roots(readings: Readings) -> None:
-    """Note which roots the token reaches, where none of those that were asked for exists.
+    """Record which roots the token reaches, where none of the requested ones exists.
 
-    Raises `ServiceError` where the list of roots is no list of roots either: then nothing that was answered means anything.
+    Raises `ServiceError` where the list of roots is not one either: then no response means anything.
     """
     for kind in readings.missing_roots():
         for reading in kind.listings:
@@ -30,7 +30,7 @@ async def _look(readings: Readings, kind: Kind, reading: Listing) -> None:
     except NotFound:
         raise not_the_service(reader, f"it answered 404 to GET /v1{reading.path} too") from None
     except (Rejected, Unavailable):
-        return  # it may be the service, which does not list them now or to this token
+        return  # it may be the service, which does not list them now or for this token
     except ServiceError as error:
         raise not_the_service(reader, error.message) from None
     if not all(is_kind(kind, item) for item in listed):
@@ -39,7 +39,7 @@ async def _look(readings: Readings, kind: Kind, reading: Listing) -> None:
 
 
 def not_the_service(reader: Reader, reason: str) -> ServiceError:
-    """The error for an address behind which something else answers."""
+    """The error for a URL at which something other than the service answers."""
     return ServiceError(
         f"{reader.base_url} is not the URL of the service: {reason}",
         id="RC-wrong-service",

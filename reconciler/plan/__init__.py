@@ -4,18 +4,18 @@
 - `matching/`: which object on the service is which declared resource
 - `decisions`: what happens to an address, one of a closed set; `world`: what a pass is given and returns
 - `drafts/`: what happens to each declared resource, and to what is no longer declared
-- `passes/`: rules on the whole plan: what must stay, what waits for a second run, what was renamed, what this run is limited to
+- `passes/`: rules on the whole plan: what must not be deleted, what waits for a second run, what was renamed, what this run is limited to
 - `siblings/`: the order of siblings, and the fewest moves that lead to it
 - `steps/`: the requests, and what each of them waits for
-- `audience/`: who can read what before, during and after the plan, and the order that keeps everybody else out
-- `warnings/`: what a reader must know before approving
-- `changes`: what people read of the plan, with `names` for ids; `cascades`: unmanaged objects that a delete takes along
+- `audience/`: who can read what before, during and after the plan, and the order of steps that lets nobody else read it
+- `warnings/`: what people must know before they approve a plan
+- `changes`: the changes that people read, with `names` for ids; `cascades`: unmanaged objects that a delete deletes too
 - `state_update`: what the state records before the first request
 - `offline/`: the service as it would be after an apply of one version of the files, for plans without a service
 - `simulation/`: the service as the declarations describe it; `prove` replays a plan on it
 - `selection`: which addresses the run is about
-- `health/`: what is broken or ends, whether or not it is as declared
-- `guard`: limits on a whole plan; `drift`: what was changed outside Reconciler, read off a plan
+- `health/`: what is broken or expires, whether or not it is as declared
+- `guard`: limits on a whole plan; `drift`: what was changed outside Reconciler, derived from a plan
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["PASSES", "Matches", "Selection", "decide", "match", "plan"]
 
 if not TYPE_CHECKING:
-    __getattr__ = deferred(  # reading needs the matching alone; the rest is imported while the first answers are on their way
+    __getattr__ = deferred(  # reading needs only the matching; the rest is imported while the first requests are answered
         __name__,
         {"matching.identity": "match=identify", "matching.matches": "Matches", "planner": "PASSES decide plan", "selection": "Selection"},
     )

@@ -1,4 +1,4 @@
-"""What nobody manages and a delete takes along: it disappears as well, so it is shown and counted. Pure."""
+"""Unmanaged objects that the service deletes with a managed one: the plan shows and counts them. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reconciler.resource import Kinds
 def unmanaged_cascades(
     kinds: Kinds, actual: Actual, removals: Mapping[Address, Removal], changing: Collection[Rearrangement]
 ) -> list[Change]:
-    """One delete for each unmanaged object in what is deleted, at whatever depth."""
+    """One delete for each unmanaged object in a deleted one, at any depth."""
     deleted = {(removal.kind.name, removal.id): removal for removal in removals.values() if removal.deletes}
     if not deleted:
         return []
@@ -41,7 +41,7 @@ def unmanaged_cascades(
 
 
 def _below(kinds: Kinds, actual: Actual) -> dict[Key, list[Observed]]:
-    """The objects by the kind and id of what takes them along when it is deleted."""
+    """The objects by the kind and id of the object with which they are deleted."""
     below: dict[Key, list[Observed]] = defaultdict(list)
     for kind in kinds.values():
         for observed in actual.objects.get(kind.name, {}).values():

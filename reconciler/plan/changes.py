@@ -1,4 +1,4 @@
-"""The changes people read: one an address, in the words of the YAML. Pure."""
+"""The changes that people read: one for each address, in the terms of the YAML. Pure."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def changes(
 
 
 def remarks(drafts: Mapping[Address, Draft]) -> tuple[str, ...]:
-    """What differs and cannot be mended: one sentence each, for the reader; nothing is pending for it."""
+    """One sentence for each difference that no request can correct; it does not count as pending."""
     active = [draft for draft in drafts.values() if draft.active]
     return tuple(
         f"{draft.address}: {difference.field.name} {difference.note}"
@@ -75,7 +75,7 @@ def remarks(drafts: Mapping[Address, Draft]) -> tuple[str, ...]:
 
 
 def differing(drafts: Mapping[Address, Draft], names: Names) -> dict[Address, tuple[Delta, ...]]:
-    """Every field of an existing object that is not as declared, whether a request mends it or not."""
+    """Every field of an existing object that is not as declared, whether or not a request corrects it."""
     return {
         draft.address: tuple(_delta(draft, deviation, names) for deviation in draft.deviations)
         for draft in drafts.values()
@@ -84,7 +84,7 @@ def differing(drafts: Mapping[Address, Draft], names: Names) -> dict[Address, tu
 
 
 def moved_outside(rows: Collection[SiblingRow]) -> dict[Address, tuple[SiblingSpot, SiblingSpot]]:
-    """Siblings that were moved since they were placed: where they were put, and where they stand."""
+    """Siblings that were moved since they were placed: the position they were given, and their position now."""
     return {
         address: (SiblingSpot(row.parent, then), SiblingSpot(row.parent, now)) for row in rows for address, then, now in row.moved_outside
     }
@@ -123,7 +123,7 @@ def _derived_deltas(draft: Draft, derived: Mapping[Address, Derivation]) -> list
 
 
 def _dropped(draft: Draft) -> list[str]:
-    """Fields that were managed and are no longer written."""
+    """Fields that were managed and are no longer declared."""
     if draft.binding is None or draft.is_new:
         return []
     values, fields = draft.declared.values, draft.kind.fields
@@ -132,7 +132,7 @@ def _dropped(draft: Draft) -> list[str]:
 
 
 def _state_deltas(desired: Desired, draft: Draft, names: Names) -> list[Delta]:
-    """Changes of what we remember that need no request."""
+    """Changes of the state that need no request."""
     deltas = []
     for name in _dropped(draft):
         field = draft.kind.fields[name]

@@ -1,4 +1,4 @@
-"""What contains what, among all objects that were read; a question takes as long as its answer. Pure."""
+"""What contains what, among all objects that were read; a lookup takes time proportional to its result. Pure."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Key = tuple[str, str]
 """An object: its kind and its id."""
 
 Place = tuple[str, str, str]
-"""A kind, the kind of what its objects stand in, and the id of that."""
+"""A kind, the kind of the container or node of its objects, and the id of that."""
 
 
 def deleted_with(kind: Kind, observed: Observed) -> Iterator[Key]:
-    """The objects of which each takes this one along when it is deleted: its container, a node that cascades, what lists it."""
+    """The objects with which this one is deleted: its container, a node that cascades, what lists it."""
     if kind.within is not None:
         yield kind.within, observed.within.get(kind.within, "")
     inside = kind.inside
@@ -51,7 +51,7 @@ class Contents:
         return self._nodes.get((kind, outer, id), ())
 
     def cascade(self, kind: str, outer: str, id: str) -> Iterable[Observed]:
-        """The objects of a kind that are deleted with what they are in."""
+        """The objects of a kind that the service deletes together with the object that contains them."""
         inside = self.kinds[kind].inside
         below = self.within(kind, outer, id)
         if inside is None or not inside.cascade or inside.to != outer:

@@ -18,7 +18,7 @@ from reconciler.resource import Kind
 
 @dataclass(frozen=True)
 class Keep:
-    """The object stays as it is."""
+    """The object is unchanged."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Replace:
 
 @dataclass(frozen=True)
 class Restore:
-    """The object was deleted and the service still has it. `adopt`: the state gets it under another address than before."""
+    """The object was deleted and the service still has it. `adopt`: the state tracks it under another address than before."""
 
     adopt: bool = False
 
@@ -47,10 +47,10 @@ class Adopt:
 
 @dataclass(frozen=True)
 class Transfer:
-    """The object belongs to another container, which gives it to this one with all it contains.
+    """The object is in another container, which transfers it to this one with everything it contains.
 
-    `source`: the container's address, `source_id` its id. `left`: the id of the node that it is in there; None at the top. `renames`: the
-    addresses, former one to new, that the state changes with its outcome.
+    `source`: the container's address, `source_id` its id. `left`: the id of the node that it is in there; None at the top level. `renames`:
+    the addresses, former one to new, that the state changes with its outcome.
     """
 
     source: Address
@@ -76,7 +76,7 @@ class Delete:
 
 @dataclass(frozen=True)
 class Forget:
-    """The state stops tracking the object, which stays as it is."""
+    """The state stops tracking the object, which is left unchanged."""
 
 
 @dataclass(frozen=True)
@@ -99,13 +99,13 @@ Decision = Keep | Create | Replace | Restore | Adopt | Transfer | Update | Move 
 class Draft:
     """One declared address.
 
-    `wants`: every declared field in the request form. `differences`: what differs, and what a created object gets. `id`: of the object it
-    has now, None where it is to be created. `deviations`: all that differs, noted where no request can correct it. `created_with`: the
-    address whose create creates it too. `blocked`: why nothing can be done for it; `partly`: the fields that cannot be had, and why.
+    `wants`: every declared field in the request form. `differences`: what differs, and what a created object gets. `id`: of its existing
+    object, None where it is to be created. `deviations`: all differences, with a note where no request can correct one. `created_with`: the
+    address whose create creates it too. `blocked`: why nothing can be done for it; `partly`: the fields that cannot be set, and why.
     `deferred`: why it waits for a second run. `behind`: what must be created before it; before a transfer, what must leave it, or stop
-    showing it. `moves_into`: where the service moves it in this run. `until`: when the deleted object that the reason is about can no
-    longer be restored. `with_transfers`: the addresses that are transferred before anything is done here, in their order; the state gets
-    this address with the last of them. `after_transfer`: where it is one of them, the one before it.
+    showing it. `moves_into`: where the service moves it in this run. `until`: when the deleted object in the reason can no longer be
+    restored. `with_transfers`: the addresses that are transferred before anything is done here, in their order; the state gets this address
+    with the last of them. `after_transfer`: for one of these addresses, the address before it.
     """
 
     address: Address
@@ -175,7 +175,7 @@ class Draft:
         return replace(self, blocked=Blocked(self.address, reason, remedy, self.declared.source, id=id))
 
     def without(self, difference: FieldDifference, blocked: Blocked) -> Draft:
-        """The same draft, which no longer sends one of its differences, and why."""
+        """The same draft without one of its differences. `blocked`: why it is not sent."""
         left = tuple(other for other in self.differences if other is not difference)
         return replace(self, differences=left, partly=(*self.partly, (difference.field.name, blocked)))
 
@@ -184,9 +184,9 @@ class Draft:
 class Removal:
     """One object that is no longer declared.
 
-    `delete`: it is deleted, else the state only forgets it. `covered_by`: the address whose delete deletes it as well; it sends nothing.
-    `replaces`: the address whose old object it is. `reason`: one sentence. `behind`: what must be deleted before it. `moves_into`: where
-    the service moves it in this run. `pruned`: nobody declared it, and `prune: all` deletes it.
+    `delete`: it is deleted, else the state only stops tracking it. `covered_by`: the address whose delete deletes it as well; it sends
+    nothing. `replaces`: the address whose old object it is. `reason`: one sentence. `behind`: what must be deleted before it. `moves_into`:
+    where the service moves it in this run. `pruned`: it is unmanaged, and `prune: all` deletes it.
     """
 
     address: Address
@@ -228,7 +228,7 @@ class Removal:
 
 
 def actions(entry: Draft | Removal) -> frozenset[Action]:
-    """The words that users read of it; none where nothing happens."""
+    """The actions that users read for it; none where nothing happens."""
     if isinstance(entry, Draft) and not entry.differences and isinstance(entry.purpose, Keep):
         return frozenset()
     corrected = (

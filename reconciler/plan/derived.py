@@ -1,7 +1,7 @@
-"""Values that the service makes from other values when it creates an object: which ones, and what each needs first. Pure.
+"""Values that the service derives from other values when it creates an object: which ones, and what each needs first. Pure.
 
 In: drafts, removals, and what was read. Out: the value that each created object will have, whose value it comes from, and which requests
-must have succeeded so that it comes out as shown. The service sets such a value once; it never follows its source.
+must have succeeded for it to be as shown. The service sets such a value once; it never follows its source.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Level = tuple[str, Any, Any]
 
 @dataclass(frozen=True)
 class Derivation:
-    """What a created object gets in one field. `value`: None where only the service can tell. `taken`: what keeps it from the plain value.
+    """What a created object gets in one field. `value`: None where only the service knows it. `taken`: what prevents the plain value.
 
     `source`: the resource whose value it comes from, None for an object outside the project. `behind`: siblings that must have their own
-    value first. `after`: what is deleted first. `shown`: no request sets the field, so people read it here. `refused`: who has the value
-    that the files write here by the time it is sent; "" where nobody does.
+    value first. `after`: what is deleted first. `shown`: no request sets the field, so people read it here. `refused`: what has the
+    declared value by the time it is sent; "" where nothing has it.
     """
 
     field: Field
@@ -69,7 +69,7 @@ def level(draft: Draft | Removal, *, now: bool) -> Level:
 
 
 def source_of(derived: Derived, draft: Draft) -> Address | Foreign | None:
-    """The resource whose value it comes from; None where nothing says it."""
+    """The resource whose value it comes from; None where it is unknown."""
     if derived.reference is None:
         return draft.address
     named = draft.declared.values.get(derived.reference, UNSET)
@@ -105,7 +105,8 @@ def derived_fields(draft: Draft | Removal) -> list[Field]:
 
 
 def pending_derivations(world: World, decisions: Decisions) -> Decisions:
-    """Create nothing from a value that is still to change and cannot change in this run: what is derived would stay wrong."""
+    """Block creates whose derived value comes from a value that should change but cannot in this run: the derived value would stay
+    wrong."""
     run_drafts, _ = decisions.of_this_run()
     drafts = {**decisions.drafts, **run_drafts}
     for address in run_drafts:
@@ -121,7 +122,7 @@ def pending_derivations(world: World, decisions: Decisions) -> Decisions:
 
 
 def _without_source(draft: Draft, source: Draft) -> Draft:
-    """The draft, blocked because a value that the service derives is not what it will be."""
+    """The draft, blocked because the source of a derived value does not have its declared value yet."""
     names = " and ".join(field.name for field in derived_fields(draft))
     reason = f"waits for {source.address}: the service derives {names} from a value that is still to change there"
     if source.blocked is not None:
@@ -129,7 +130,7 @@ def _without_source(draft: Draft, source: Draft) -> Draft:
     return draft.block(reason, f"include {source.address}, or write the value", id="RC-derived-from-pending")
 
 
-# -- what it will be ----------------------------------------------------------------------------------------------------------------
+# -- the value ----------------------------------------------------------------------------------------------------------------------
 
 
 def derivations(
@@ -140,7 +141,8 @@ def derivations(
     run_drafts: Mapping[Address, Draft],
     removals: Mapping[Address, Removal],
 ) -> dict[Address, Derivation]:
-    """What the created objects get, by address, in the order of their creation. `drafts`: all; `run_drafts` and `removals`: of this run."""
+    """The derived values of the created objects, by address, in the order of their creation. `drafts`: all; `run_drafts` and `removals`: of
+    this run."""
     born: dict[tuple[str, Level], list[Draft]] = defaultdict(list)
     for draft in run_drafts.values():
         if draft.is_new and draft.active:
@@ -157,7 +159,7 @@ def derivations(
 
 @dataclass
 class _Row:
-    """The values that are held on one level. `freed`: by whose change or delete in this run. `going`: held by what a delete takes away."""
+    """The values in use on one level. `freed`: by whose change or delete in this run. `going`: in use by what is deleted."""
 
     taken: dict[str, str] = field(default_factory=dict)
     going: set[str] = field(default_factory=set)
@@ -173,7 +175,7 @@ class _Row:
 
 
 class _Everyone:
-    """Who holds a value now, by level; made once."""
+    """The objects that have a value now, by level; computed once."""
 
     def __init__(
         self,
@@ -211,7 +213,7 @@ class _Everyone:
                     self.present[kind.name, containers.get(observed.within.get(kind.within or "", "")), node].append(observed)
 
     def row(self, where: Level, declared_field: Field) -> _Row:
-        """What is held on a level before anything is created there."""
+        """The values in use on a level before anything is created there."""
         row, leaving = _Row(), []
         for now in self.present.get(where, ()):
             value = now.values.get(declared_field.name)
@@ -269,11 +271,11 @@ def _level(everyone: _Everyone, where: Level, declared_field: Field, created: It
             row.taken[value] = str(draft.address)
 
 
-# -- what people are told -------------------------------------------------------------------------------------------------------------
+# -- what people read -----------------------------------------------------------------------------------------------------------------
 
 
 def suffix_notes(drafts: Mapping[Address, Draft], derivations: Mapping[Address, Derivation]) -> list[str]:
-    """A sentence for each created object that does not get the plain value, or whose written one somebody has by then."""
+    """A sentence for each created object that does not get the plain value, or whose declared value another object has by then."""
     refused, taken = [], []
     for address, derivation in derivations.items():
         name = derivation.field.name
@@ -288,7 +290,7 @@ def suffix_notes(drafts: Mapping[Address, Draft], derivations: Mapping[Address, 
 
 
 def unchanged_notes(drafts: Mapping[Address, Draft], run_drafts: Mapping[Address, Draft]) -> list[str]:
-    """A sentence for each value that does not follow although this plan changes what it was derived from."""
+    """A sentence for each value that stays the same although this plan changes the value it was derived from."""
     notes = []
     for draft in drafts.values():
         if draft.observed is None or draft.declared.implied:

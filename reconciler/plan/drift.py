@@ -1,7 +1,7 @@
-"""Drift: what was changed outside since our last write. Pure; the plan read as actual against last-applied, no algorithm of its own.
+"""Drift: what was changed outside Reconciler since our last write. Pure; derived from a plan, as actual against last-applied.
 
-In: what a plan was made from, and the plan. Out: `Drift`, and in it what the project asserts and is not so. What is declared and not
-applied yet, or no longer declared, is no drift; what could not be read is said and never called drift.
+In: the inputs of a plan, and the plan. Out: `Drift`, including the assertions of the project that are not met. What is declared but not
+applied yet, or no longer declared, is not drift; what could not be read is reported, and never as drift.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from reconciler.resource import Kinds
 
 
 class DriftWord(StrEnum):
-    """What became of an object that we last wrote; the value is the word users see."""
+    """What happened to an object after our last write; the value is the word that users see."""
 
     CHANGED = "changed"
     MOVED = "moved"
@@ -33,11 +33,11 @@ class DriftWord(StrEnum):
 
 @dataclass(frozen=True)
 class Drifted:
-    """One object that is not as it was after our last write.
+    """One object that differs from its state after our last write.
 
-    `fields`: what differs (`last`: last applied, `before`: now, `after`: declared; a `note` says why it cannot be set back). `place`: where
-    it was put and where it stands among its siblings, where only that changed. `deleted_at` and `left`: of a deleted object that the
-    service still shows, when it was deleted and how long it can be restored; None where it is simply gone. `until`: when that ends.
+    `fields`: what differs (`last`: last applied, `before`: now, `after`: declared; a `note` says why it cannot be set back). `place`: the
+    position it was given and its position now, where only that changed. `deleted_at` and `left`: for a deleted object that the service
+    still shows, when it was deleted and how long it can be restored; None where it no longer exists. `until`: when that ends.
     """
 
     address: Address
@@ -54,7 +54,7 @@ class Drifted:
 
     @property
     def cannot_be_set(self) -> bool:
-        """Whether something of it cannot be set back by a request."""
+        """Whether a request cannot reset some of its fields."""
         return any(delta.note is not None for delta in self.fields)
 
 
@@ -78,7 +78,7 @@ class Share:
 
 @dataclass(frozen=True)
 class KnownDrift:
-    """Drift that is known and let be: of what matches, the named field (None: whatever it is), until the end of a day."""
+    """Drift that is known and ignored: for matching addresses, the named field (None: any difference), until the end of a day."""
 
     addresses: Glob
     field: str | None
@@ -86,7 +86,7 @@ class KnownDrift:
     until: date
 
     def covers(self, address: Address, name: str | None) -> bool:
-        """Whether it is about a field, or (None) about a place or a deletion."""
+        """Whether it covers a field, or (None) a position or a deletion."""
         return self.addresses.matches(address) and self.field in (None, name)
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ class KnownDrift:
 
 @dataclass(frozen=True)
 class Silenced:
-    """One difference that a baseline lets be; `field` is None for a place or a deletion."""
+    """One difference that a baseline ignores; `field` is None for a position or a deletion."""
 
     address: Address
     field: str | None
@@ -104,7 +104,7 @@ class Silenced:
 
 @dataclass(frozen=True)
 class Unread:
-    """A tracked resource of which nothing is known, and why."""
+    """A tracked resource about which nothing is known, and why."""
 
     address: Address
     kind: str
@@ -113,13 +113,13 @@ class Unread:
 
 @dataclass(frozen=True)
 class Drift:
-    """Everything that changed outside, in the order of the project.
+    """Everything that was changed outside Reconciler, in the order of the project.
 
-    `unread`: tracked resources of which nothing is known. `coverage`: by kind, of what was read. `whole`: everything
-    there is to read was read. `silenced`: what a baseline lets be; it is not among the resources. `notes`: sentences for the reader.
-    `unjudged`: declared addresses whose objects the state does not track, so that nobody knows how they were left. `judged`: how many it
-    does track. `managed`: declared and tracked. `violations`: assertions of the project (`expect`, `access`) about tracked resources that
-    are not met today, whoever changed that. `undecided`: tracked resources of which nobody knows whether a test is met.
+    `unread`: tracked resources about which nothing is known. `coverage`: by kind, of what was read. `whole`: everything was read.
+    `silenced`: what a baseline ignores; it is not among `resources`. `notes`: sentences for the reader. `unjudged`: declared addresses
+    whose objects the state does not track, so that their last-applied values are unknown. `judged`: how many it does track. `managed`:
+    declared and tracked. `violations`: assertions of the project (`expect`, `access`) about tracked resources that are not met today,
+    regardless of who changed them. `undecided`: tracked resources for which it is unknown whether a test is met.
     """
 
     project: str
@@ -140,7 +140,7 @@ class Drift:
 
     @property
     def blind(self) -> bool:
-        """Whether there is something to judge and nothing of it can be judged: the state tracks none of it, or none of it could be read."""
+        """Whether resources are declared but none can be judged: the state tracks none of them, or none could be read."""
         return bool(self.unjudged or self.unread) and self.judged == len(self.unread)
 
     def count(self, status: DriftWord) -> int:
@@ -151,7 +151,7 @@ class Drift:
 def drift(
     kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan, *, selection: Selection | None = None, whole: bool = False
 ) -> Drift:
-    """What changed outside, read off a plan that was made of the same Desired, State and Actual, for the same selection."""
+    """What was changed outside Reconciler, derived from a plan made from the same Desired, State and Actual, for the same selection."""
     matches = match(kinds, desired, state, actual)
     chosen = selection or Selection()
     doubtful = set(plan.in_doubt)
@@ -165,7 +165,7 @@ def drift(
         if declared.implied or not chosen.takes(address):
             continue
         if binding is None:
-            if address in matches.ids or not state.bindings:  # what the state does not track and is not there yet is no drift
+            if address in matches.ids or not state.bindings:  # a resource that is not tracked and does not exist yet is not drift
                 unjudged.append(address)
             continue
         judged += 1
@@ -202,7 +202,7 @@ def drift(
 
 
 def _violations(kinds: Kinds, desired: Desired, present: Mapping[Address, Observed], readers: Unmet) -> Iterator[Violation]:
-    """What the project asserts of these objects and is not so today."""
+    """The assertions of the project about these objects that are not met today."""
     for address, observed in present.items():
         declared = desired.resources[address]
         if declared.expected:
@@ -211,7 +211,7 @@ def _violations(kinds: Kinds, desired: Desired, present: Mapping[Address, Observ
 
 
 def silence(drift: Drift, baseline: Sequence[KnownDrift], today: date) -> Drift:
-    """The drift without what is known; expired entries silence nothing, and that is said, as is every entry that meets nothing."""
+    """The drift without known differences. Expired entries silence nothing; they and entries that match nothing are reported."""
     expired = [known for known in baseline if known.until < today]
     valid = [known for known in baseline if known.until >= today]
     left: list[Drifted] = []
@@ -268,7 +268,7 @@ def _changed(drifted: Drifted, now: Observed, plan: Plan) -> list[Drifted]:
 
 
 def _coverage(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str]) -> dict[str, Share]:
-    """By kind, what is declared of what was seen; kinds of which nothing was seen are left out."""
+    """By kind, the managed share of the objects that were seen; kinds without any are left out."""
     managed = Counter(
         declared.kind
         for address, declared in desired.resources.items()

@@ -9,8 +9,8 @@ from reconciler.address import Glob
 from reconciler.errors import Refused
 from reconciler.model import Action, Change, Desired, Plan, Severity, Violation
 
-WAYS: Final = 20  # options that a refusal spells out
-NAMED: Final = 5  # of what is refused
+WAYS: Final = 20  # options that a refusal names
+NAMED: Final = 5  # addresses that a refusal lists
 DESTRUCTIVE = frozenset({Action.DELETE, Action.REPLACE})
 
 
@@ -20,7 +20,8 @@ def deletes(plan: Plan) -> tuple[Change, ...]:
 
 
 def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
-    """The plan as it came. Raises `Refused` with the way past it. `allow_delete`: how many it may delete; None: the project's limit."""
+    """The plan, unchanged. Raises `Refused`, with how to proceed. `allow_delete`: how many objects it may delete; None: the project's
+    limit."""
     refuse(plan.violations, "the plan")
     changes = deletes(plan)
     limits = desired.guards
@@ -37,7 +38,7 @@ def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
 
 
 def refuse(violations: Sequence[Violation], what: str) -> None:
-    """Raise `Refused` where a rule of the project is violated that is more than a warning. `what`: what violates it."""
+    """Raise `Refused` where a rule of the project that is more than a warning is violated. `what`: what violates it."""
     violations = [violation for violation in violations if violation.level is Severity.ERROR]
     if not violations:
         return
@@ -52,13 +53,13 @@ def refuse(violations: Sequence[Violation], what: str) -> None:
 
 
 def _below(lines: Sequence[str]) -> str:
-    """The end of a sentence: what it is about, or several below it, one line each."""
+    """The end of a sentence: the one address, or several below the sentence, one line each."""
     more = [f"and {len(lines) - NAMED} more"] if len(lines) > NAMED else []
     return f": {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in [*lines[:NAMED], *more])
 
 
 def _violated(violation: Violation) -> tuple[str, str]:
-    """The rule with its place, and what is wrong."""
+    """The rule with its location, and what is wrong."""
     where = f" ({violation.source.file}:{violation.source.line})" if violation.source is not None else ""
     by = f" by {' -> '.join(violation.path)}" if len(violation.path) > 1 else ""
     return f"{violation.name}{where}", f"{violation.message}{by}"
@@ -72,9 +73,9 @@ def _rule_text(rule: str, message: str, alike: Sequence[Violation]) -> str:
 
 
 def consent(plan: Plan, allowed: Sequence[Glob]) -> Plan:
-    """The plan as it came. Raises `Refused` where it exposes something without consent.
+    """The plan, unchanged. Raises `Refused` where it exposes something without consent.
 
-    `allowed`: patterns over the addresses of what is exposed, or of what exposes it.
+    `allowed`: patterns for the addresses of what is exposed, or of what exposes it.
     """
     missing = [
         exposure for exposure in plan.exposures if exposure.asked and not any(glob.matches(at) for glob in allowed for at in exposure.names)

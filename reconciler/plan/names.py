@@ -1,4 +1,4 @@
-"""Which address an id is called by, where people read a value. Pure."""
+"""The addresses that people read in place of ids. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Names(dict[str, Address]):
     """Addresses by id, as the engine calls the objects."""
 
     def near(self, id: str, where: Address) -> Address | None:
-        """What an id of the service means in a value that stands at `where`; None where it is not known."""
+        """The address of a service id in a value of the resource at `where`; None where it is not known."""
         at: Address | None = where
         address = self.get(id)
         while address is None and at is not None:
@@ -27,7 +27,7 @@ class Names(dict[str, Address]):
 
 
 def named(value: Any, names: Names, where: Address) -> Any:
-    """A request form for people, of what stands at `where`: ids that are known become addresses."""
+    """A value in the request form, of the resource at `where`, with known ids replaced by addresses."""
     match value:
         case Address():
             return str(value)

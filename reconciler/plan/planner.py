@@ -138,7 +138,7 @@ def _request_changes(world: World, decisions: Decisions, before: Actual) -> Requ
 class ReviewedChanges:
     """What the requests mean for readers and rules. `disclosure`: who can read more, and the steps in the order that keeps readers out.
 
-    `access`: the access tests that fail. `exposures`: what needs consent. `rules`: those that a run which goes through remembers.
+    `access`: the access tests that fail. `exposures`: what needs consent. `rules`: those that a successful run records.
     """
 
     disclosure: Disclosure

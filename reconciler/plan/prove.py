@@ -1,7 +1,7 @@
-"""The plan is simulated, and made again of what comes out; what is left to change must be nothing. Pure.
+"""The plan is simulated, and a plan of the result must be empty. Pure.
 
-In: what the plan was made from, and the plan. Out: the same plan. A plan that would not lead where it should is a defect of this program
-and stops before the first request. `simulate` knows no more of the service than the declarations say.
+In: the inputs of the plan, and the plan. Out: the same plan. A plan that does not reach its goal is a defect of this program and stops
+before the first request. `simulate` knows no more of the service than the declarations say.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def prove(
     selection: Selection | None = None,
     matches: Matches | None = None,
 ) -> Plan:
-    """The plan as it came. Raises `ReconcilerError` naming what it would leave undone.
+    """The plan, unchanged. Raises `ReconcilerError` naming what it would leave undone.
 
     `matches`: which object is which resource, where that is known already.
     """
@@ -49,14 +49,14 @@ def prove(
 def carried_out(
     kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan, *, matches: Matches | None = None
 ) -> tuple[State, Actual]:  # fmt: skip
-    """What would be remembered, and what the service would show, once the plan is done. `matches`: see `prove`."""
+    """The state, and what the service would show, once the plan is done. `matches`: see `prove`."""
     matches = match(kinds, desired, state, actual) if matches is None else matches
     simulation = simulate(kinds, actual, matches.ids, plan.steps, plan.places)
     return _remembered(kinds, desired, matches.former.state, plan, simulation), simulation.actual()
 
 
 def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, simulation: Simulation) -> State:
-    """What we would remember when the plan is done, which led to that simulation."""
+    """The state once the plan is done, according to that simulation."""
     bindings = {
         address: binding
         for address, binding in {**state.bindings, **plan.state_update.bind, **plan.state_update.carried}.items()
@@ -89,7 +89,7 @@ def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, simula
 
 
 def _written_binding(desired: Desired, simulation: Simulation, binding: Binding | None, address: Address) -> Binding:
-    """The binding of an address that is written: a new one where its object is new."""
+    """The binding of a written address: a new one where its object is new."""
     id, declared = simulation.ids[address], desired.resources[address]
     if binding is not None and binding.id == id:
         return binding

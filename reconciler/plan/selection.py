@@ -8,7 +8,7 @@ from reconciler.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Selection:
-    """Patterns over addresses; everything is meant where no target is given. `only`: these addresses; None where it is no matter."""
+    """Patterns for addresses; without a target, everything is selected. `only`: a limit to these addresses; None for no limit."""
 
     targets: tuple[Glob, ...] = ()
     excludes: tuple[Glob, ...] = ()
@@ -22,7 +22,7 @@ class Selection:
         )
 
     def refuses(self, address: Address) -> bool:
-        """Whether the run must leave an address alone, also where it would go along with one that is meant."""
+        """Whether the run must leave an address unchanged, even where a selected address would include it."""
         return (self.only is not None and address not in self.only) or any(glob.matches(address) for glob in self.excludes)
 
     @property

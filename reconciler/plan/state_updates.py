@@ -1,4 +1,4 @@
-"""What the state shall hold before the first request: adoptions, renames, protection, and readings that agree. Pure."""
+"""What the state records before the first request: adoptions, renames, protection, and readings that agree. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def state_update(
     is_complete: bool,
     waiting: Collection[Address] = (),
 ) -> StateUpdate:
-    """What the state shall hold before the first request: adoptions, renames, protection, and readings that agree.
+    """What the state records before the first request: adoptions, renames, protection, and readings that agree.
 
     `is_complete`: the run is about everything, so that what the YAML no longer says is forgotten. `waiting`: tracked addresses that change
     with the outcome of a request, if at all.
@@ -57,7 +57,7 @@ def state_update(
 
 
 def journal_changes(state_update: StateUpdate) -> dict[str, Any]:
-    """What a journal is told of it. A journal forgets before it renames, so that it needs the old addresses of what is forgotten."""
+    """The arguments for the journal. A journal forgets before it renames, so it needs the former addresses of what is forgotten."""
     before = {new: old for old, new in state_update.rename.items()}
     forget = [before.get(address, address) for address in state_update.forget if address in before or address not in state_update.rename]
     return {"bind": state_update.bind.values(), "forget": forget, "rename": state_update.rename, "fulfilled": state_update.fulfilled}
@@ -66,7 +66,7 @@ def journal_changes(state_update: StateUpdate) -> dict[str, Any]:
 def _touched(
     desired: Desired, former: Former, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]
 ) -> dict[Address, Address]:  # fmt: skip
-    """The renames that a run needs which is about some addresses only: those of what it is about, with all that changes with them."""
+    """The renames of a run that is limited to some addresses: those of its own addresses, with all renames that depend on them."""
     if not former.moves:
         return {}
     about = {*drafts, *removals}
@@ -93,9 +93,9 @@ def _touched(
 def _fulfilled(
     matches: Matches, rename: Mapping[Address, Address], drafts: Mapping[Address, Draft], *, is_complete: bool, waiting: Collection[Address]
 ) -> Mapping[Address, Address]:  # fmt: skip
-    """The renames of the YAML that have had their effect when these are done.
+    """The renames of the YAML that are done after these.
 
-    What renamed a resource that is blocked now is kept where its line is gone: with the former files, it must not take effect again.
+    A done rename of a blocked resource is kept even if its line was removed: with the former files, it must not take effect again.
     """
     former = matches.former
     done = {address_after_moves(old, rename): address_after_moves(new, rename) for old, new in former.before.fulfilled.items()}
@@ -111,7 +111,7 @@ def _fulfilled(
 
 
 def _updated_binding(desired: Desired, draft: Draft, origin: Origin) -> Binding:
-    """The binding of an object that exists: *sent* and *seen* where now agrees with the YAML, else what they were."""
+    """The binding of an existing object: *sent* and *seen* are its values now where these agree with the YAML, else they are unchanged."""
     assert draft.observed is not None
     assert draft.id is not None
     old = draft.binding
@@ -148,5 +148,5 @@ def _updated_binding(desired: Desired, draft: Draft, origin: Origin) -> Binding:
 
 
 def is_protected(desired: Desired, draft: Draft) -> bool:
-    """Whether the YAML protects it, by its own line or by its kind."""
+    """Whether the YAML protects the object, by its own line or by its kind."""
     return draft.declared.protect if draft.declared.protect is not None else draft.kind.name in desired.protect

@@ -1,6 +1,6 @@
-"""What a planner pass is given, and what it returns. Frozen data. Pure.
+"""What a planner pass takes and returns. Frozen data. Pure.
 
-A pass takes the world and the decisions so far, and returns the decisions with its own. Nothing edits what another pass made.
+A pass takes the world and the decisions so far, and returns the decisions with its own. No pass edits the result of another.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reconciler.resource import Kind, Kinds
 
 @dataclass(frozen=True)
 class World:
-    """What was declared, remembered and read. `state`: under today's addresses. `allow_replace`: patterns.
+    """What was declared, recorded and read. `state`: under today's addresses. `allow_replace`: patterns.
 
     `actual`: as if everything had been transferred that the YAML has leave its container; `carried` says what that is, and `batches`, by
     address, what the state calls by other names together.
@@ -72,9 +72,9 @@ class Decisions:
     """What is decided so far.
 
     `matches`: which object is which resource, what is replaced left out of its `ids`. `drafts`: of all declared addresses, in the order of
-    Desired. `removals`: of all that are no longer declared. `selected`, `selected_removals`: those that this run is
-    about; None for all. `required`: those among them that came along because a target requires them. `notes`: sentences for the reader.
-    `unsettled`: tracked addresses that the state keeps until a transfer has succeeded.
+    Desired. `removals`: of all that are no longer declared. `selected`, `selected_removals`: those that this run is about; None for all.
+    `required`: those of them that are selected because a target requires them. `notes`: sentences for the reader. `unsettled`: tracked
+    addresses that the state keeps until a transfer has succeeded.
     """
 
     matches: Matches

@@ -1,4 +1,4 @@
-"""What is remembered between runs: bindings, the journal and the lease, in SQL.
+"""What is stored between runs: bindings, the journal and the lease, in SQL.
 
 In: values of `reconciler.model`. Out: the same values, durably. Forbidden: HTTP, knowledge of any kind, deciding what to do.
 """

@@ -26,7 +26,7 @@ from reconciler.errors import StateError
 from reconciler.state.errors import READABLE, calm
 from reconciler.state.tables import migrations
 
-BUSY_SECONDS: Final = 5.0  # how long another program's transaction is waited for
+BUSY_SECONDS: Final = 5.0  # how long to wait for another program's transaction
 _ADDRESSES: Final = "Write sqlite:///PATH, postgresql://USER@HOST/NAME or s3://BUCKET/PREFIX (also gs:// and az://)."
 BUCKETS: Final = ("s3://", "gs://", "az://", "file://")
 READ_ATTEMPTS: Final = 20  # a state that is written again during each of so many readings is not read
@@ -41,7 +41,7 @@ class Database(Protocol):
     path: Path | None  # the file, where it is one
 
     def read(self, work: Callable[[Connection], T]) -> T | None:
-        """What `work` makes of one consistent view, perhaps called more than once; None where there is no state yet."""
+        """The result of `work` on one consistent view, perhaps called more than once; None where there is no state yet."""
 
     def is_current(self) -> bool | None:
         """Whether the tables are today's; False: older, None: there are none."""
@@ -50,7 +50,7 @@ class Database(Protocol):
         """A transaction that is durable when the block ends, and void when it raises."""
 
     def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
 
 
 class _Transaction(Protocol):
@@ -59,11 +59,11 @@ class _Transaction(Protocol):
 
 
 def connect(url: str, *, create: bool) -> Database:
-    """The database that `url` names; with `create` it is made, or brought to today's schema, at once."""
+    """The database at `url`; with `create` it is created, or migrated to today's schema, at once."""
     if url.startswith("sqlite:"):
         return SqliteFile(_path(url), create=create)
     if url.startswith(BUCKETS):
-        from reconciler.state.bucket.database import opened  # only where it is wanted
+        from reconciler.state.bucket.database import opened  # imported only where it is used
 
         return opened(url, create=create)
     try:
@@ -72,7 +72,7 @@ def connect(url: str, *, create: bool) -> Database:
         raise StateError("the state is not a valid URL", id="RC-state-url", hint=_ADDRESSES) from None
     if parsed.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
         raise StateError(f"a state cannot be stored in {parsed.drivername!r}", id="RC-state-url", hint=_ADDRESSES)
-    from reconciler.state.postgres import Postgres  # only where it is wanted: psycopg is an extra
+    from reconciler.state.postgres import Postgres  # imported only where it is used: psycopg is an extra
 
     return Postgres(parsed, create=create)
 
@@ -156,13 +156,13 @@ class SqliteFile:
 
     @property
     def _abandoned(self) -> bool:
-        """Whether a run that was killed left its log, and nobody has the file open: SQLite would create a third file to read it."""
+        """Whether a killed run left its log, and nobody has the file open: SQLite would create a third file to read it."""
         return self._wal and not os.path.exists(f"{self._file}-shm")
 
     @contextmanager
     def _copied(self) -> Iterator[SqliteFile | None]:
-        """A copy of the file and its log, where SQLite may create what it likes; None where someone opened it meanwhile."""
-        from shutil import copyfile  # only where they are wanted
+        """A copy of the file and its log, next to which SQLite may create files; None where someone opened it meanwhile."""
+        from shutil import copyfile  # imported only where they are used
         from tempfile import TemporaryDirectory
 
         with TemporaryDirectory(prefix="reconciler-state-") as folder:
@@ -219,7 +219,7 @@ class SqliteFile:
         )
 
     def _read_migrated(self, work: Callable[[Connection], T]) -> T:
-        """Read tables of an older version: a copy in memory is brought to today's."""
+        """Read tables of an older version: a copy in memory is migrated."""
         copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         with closing(copy), closing(self._connect()) as original:
             original.backup(copy)
@@ -240,7 +240,7 @@ def engine_over(connect: Callable[[], Any], pool: type[QueuePool] | type[NullPoo
 
 
 _COMPILED: Final = LRUCache[Any, Any](500)
-"""Statements by the dialect they were compiled for: a command opens the state several times, and compiles each of them once."""
+"""Statements by the dialect they were compiled for: a command opens the state several times, and compiles each statement once."""
 
 
 @cache
@@ -258,7 +258,7 @@ def _begin(connection: Connection) -> None:
 
 
 def _make(path: Path) -> None:
-    """Make the file and its missing directories before SQLite sees them: the owner's alone, and on the disk.
+    """Create the file and its missing directories before SQLite sees them: accessible to the owner only, and on the disk.
 
     An existing file is never opened here: closing it would drop the locks SQLite holds on it in this process.
     """

@@ -13,11 +13,11 @@ from reconciler.model import Binding
 
 @dataclass(frozen=True)
 class IntentEnding:
-    """How an intent ended, and what is to be remembered of it in the same moment: whole bindings, forgotten addresses, fields seen.
+    """How an intent ended, and what is recorded in the same transaction: whole bindings, forgotten addresses, fields seen.
 
     `in-doubt` leaves the intent open; every other status closes it. `error` is a sentence, None where it is done. `after`: for the history,
-    what was seen by field; sensitive values are left out by whoever hands it in. `rename`: tracked addresses that change, with their new
-    ones; `bind` uses the new ones.
+    what was seen by field; the caller leaves out sensitive values. `rename`: tracked addresses that change, with their new ones; `bind`
+    uses the new ones.
     """
 
     intent: int

@@ -1,4 +1,4 @@
-"""Deletions wrong in a database, as calm errors that say what to do.
+"""Database failures as errors that say what to do.
 
 In: exceptions of drivers and of the file system. Out: `StateError`. Forbidden: deciding by an error's text; showing values or passwords.
 """
@@ -20,16 +20,16 @@ from reconciler.state.tables.values import RESTORE
 FREE_SPACE: Final = "Free some space and run again: nothing is sent that is not in the journal first."
 READABLE: Final = "Check the path and its permissions, or name another state with --state."
 BUSY: Final = "Wait for the other program to end, then run again."
-ATTEMPTS: Final = 20  # of a transaction that other runs are quicker than
+ATTEMPTS: Final = 20  # attempts of a transaction that conflicts with other runs
 
 T = TypeVar("T")
 
 
 class Contended(StateError):
-    """Another run was quicker, so that nothing of a transaction was written: it can be tried again, on what is there now."""
+    """Another run committed first, so nothing of a transaction was written: it can be retried on the current state."""
 
 
-_SQLITE: Final = {  # primary result code: what is the matter, the id of the cause, what to do
+_SQLITE: Final = {  # primary result code: what is wrong, the id of the cause, what to do
     sqlite3.SQLITE_NOTADB: ("is not an SQLite database", "RC-not-a-state", "Pass another file with --state, or move this one away."),
     sqlite3.SQLITE_CORRUPT: ("is damaged", "RC-state-damaged", RESTORE),
     sqlite3.SQLITE_BUSY: ("was locked by another program for too long", "RC-state-busy", BUSY),
@@ -49,7 +49,7 @@ _SQLITE: Final = {  # primary result code: what is the matter, the id of the cau
 _REACHABLE: Final = (
     "Check that the server is running, that host, database and user are correct, and that PGPASSWORD or ~/.pgpass contains the password."
 )
-_POSTGRES: Final = {  # SQLSTATE, or its class: what is the matter, the id of the cause, what to do
+_POSTGRES: Final = {  # SQLSTATE, or its class: what is wrong, the id of the cause, what to do
     "53100": ("cannot grow: the server's disk is full", "RC-disk-full", FREE_SPACE),
     "55P03": ("was locked by another program for too long", "RC-state-busy", BUSY),
     "57014": ("took too long to answer", "RC-state-busy", "Run again; if it happens again, check the load of the server."),
@@ -77,7 +77,7 @@ _POSTGRES: Final = {  # SQLSTATE, or its class: what is the matter, the id of th
 
 
 def explained(error: Exception, where: str) -> StateError:
-    """The calm form of what a driver, the file system or SQLAlchemy raised about the database called `where`."""
+    """The StateError for what a driver, the file system or SQLAlchemy raised about the database `where`."""
     if isinstance(error, IntegrityError):
         return StateError(
             f"{where} refused a record: an object that is tracked twice, or a field of an address that is not tracked",
@@ -132,7 +132,7 @@ def calm(where: str) -> Iterator[None]:
 
 
 def again(work: Callable[[], T]) -> T:
-    """What `work` comes to, which is one transaction; it is repeated while other runs are quicker."""
+    """The result of `work`, which is one transaction; it is repeated while other runs commit first."""
     for _ in range(ATTEMPTS):
         with suppress(Contended):
             return work()

@@ -3,9 +3,9 @@
 In: intents and endings, one at a time, from tasks of one event loop. Out: each durable, in the order in which they came; or StateError.
 Forbidden: sending; deciding; a second transaction beside the first.
 
-One thread writes, so that the loop goes on while the disk is waited for: what comes meanwhile is the next transaction. It begins at the
+One thread writes, so that the loop continues while the disk is busy: what arrives meanwhile is the next transaction. It begins at the
 earliest `LINGER` after the one before it: on a fast disk each would hold a request or two, and most of its cost is the same for a hundred.
-An ending is not waited for, because every intent that comes after it is in the same transaction or a later one.
+Nothing waits for an ending, because every later intent is in the same transaction or a later one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _Waiting = tuple[Intent, asyncio.Future[Intent]]
 
 
 class CommitGroup:
-    """The journal of one apply under way. `commits`: transactions so far."""
+    """The journal of one apply. `commits`: transactions so far."""
 
     def __init__(self, journal: Journal) -> None:
         self.commits = 0
@@ -41,25 +41,25 @@ class CommitGroup:
         self._writer = ThreadPoolExecutor(1, "journal")
 
     async def intend(self, intent: Intent) -> Intent:
-        """Write down what is about to be sent; when it returns, that is durable. Raises `StateError`: then nothing must be sent."""
+        """Record what is about to be sent, durably. Raises `StateError`: then nothing must be sent."""
         written: asyncio.Future[Intent] = asyncio.get_running_loop().create_future()
         self._intents.append((intent, written))
         self._write()
         try:
             return await written
         except asyncio.CancelledError:
-            if not written.cancelled() and written.exception() is None:  # it was written, and its step stopped before it went on
+            if not written.cancelled() and written.exception() is None:  # it was written, and its step stopped before it continued
                 self._not_sent(written.result())
             raise
 
     def settle(self, ending: IntentEnding) -> None:
-        """Write down how an intent ended: before any intent that comes later, at the latest when the group is closed."""
+        """Record how an intent ended: before any later intent, and at the latest when the group is closed."""
         self._endings.append(ending)
         if self._writing is None and self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(LINGER, self._write)
 
     async def close(self) -> None:
-        """Write what is left. Raises what the first transaction that failed raised."""
+        """Write the rest. Raises the error of the first transaction that failed."""
         while self._intents or self._endings or self._writing is not None:
             self._write()
             assert self._writing is not None
@@ -69,7 +69,7 @@ class CommitGroup:
             raise self._failed
 
     def _not_sent(self, intent: Intent) -> None:
-        """A step was stopped between its intent and its request."""
+        """Record that a step was stopped between its intent and its request."""
         self.settle(IntentEnding(intent.id, "not-sent", "stopped before it was sent"))
 
     def _write(self) -> None:
@@ -84,7 +84,7 @@ class CommitGroup:
         loop = asyncio.get_running_loop()
         try:
             while True:
-                await asyncio.sleep(max(0.0, self._next - loop.time()))  # what is ready by then comes along
+                await asyncio.sleep(max(0.0, self._next - loop.time()))  # includes what is ready by then
                 self._next = loop.time() + LINGER
                 intents, self._intents = [waiting for waiting in self._intents if not waiting[1].cancelled()], []
                 endings, self._endings = self._endings, []

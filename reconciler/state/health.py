@@ -1,4 +1,4 @@
-"""How a state is doing, found out without changing it: whether it is there, can be written, is of today's schema, and who holds it."""
+"""The condition of a state, read without changing it: whether it exists, is writable, has today's schema, and who holds it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from reconciler.state.tables.schema import leases
 
 @dataclass(frozen=True)
 class Condition:
-    """`current`: None where there is no state yet, False where it has an older schema. `held`: by another run; `holder`: which, if told.
+    """`current`: None where there is no state yet, False where it has an older schema. `held`: by another run; `holder`: which, None where
+    unknown.
 
     `seconds`: for how long, unless it is renewed; None where the kernel keeps the lock. `path`: the file, where it is one. `writable`:
     whether this user may write the file and beside it; True on a server, which is asked only by writing.
@@ -34,14 +35,14 @@ class Condition:
 
 
 def writable(path: Path) -> bool:
-    """Whether the file, or else what would be made for it, can be written by this user."""
+    """Whether this user can write the file, or create it where it does not exist."""
     if path.exists():
         return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     return os.access(next(folder for folder in path.parents if folder.exists()), os.W_OK)
 
 
 def file_holder(database: Path) -> tuple[bool, Holder | None]:
-    """Whether another process holds the lock beside a database, and who that is. The lock is asked for and let go of at once."""
+    """Whether another process holds the lock beside a database, and its holder. The lock is taken and released at once."""
     path = Path(f"{database}.lock")
     if not path.exists():
         return False, None
@@ -57,7 +58,7 @@ def file_holder(database: Path) -> tuple[bool, Holder | None]:
 
 
 def row_holder(connection: Connection, scope: StateScope) -> tuple[Holder, float] | None:
-    """Who holds the lease that stands in a row and has not expired, and for how many seconds; None where nobody does."""
+    """The holder of an unexpired lease in a row, and the seconds until it expires; None where there is none."""
     row = find(connection, scope)
     found = connection.execute(select(leases).where(leases.c.state == row.id)).one_or_none() if row is not None else None
     if found is None or found.run is None or found.expires is None:

@@ -68,7 +68,7 @@ def _run(row: Any, did: Mapping[str, int], undone: Mapping[str, int], turned: Ma
 
 
 def read_undos(connection: Connection, state: int) -> tuple[str, ...]:
-    """The runs of `undo` that did something after the last `apply` that did, newest first."""
+    """The runs of `undo` that did something after the last effective `apply`, newest first."""
     sent = select(journal.c.id).where(journal.c.state == runs.c.state, journal.c.run == runs.c.id).exists()
     changed = select(turns.c.id).where(turns.c.state == runs.c.state, turns.c.run == runs.c.id).exists()
     decided = or_(runs.c.command.startswith("undo"), runs.c.command.startswith("apply"))
@@ -78,7 +78,7 @@ def read_undos(connection: Connection, state: int) -> tuple[str, ...]:
 
 
 def read_entries(connection: Connection, state: int, run: str) -> tuple[JournalEntry, ...]:
-    """What a run journalled, in the order in which it was sent; how each ended may have been found out by a later run."""
+    """The journal of a run, in the order in which it was sent; a later run may have found out how a request ended."""
     latest = {row.intent: row for row in connection.execute(_OUTCOMES, {"of": state, "run": run})}
     lists: dict[str, frozenset[str]] = {}
     return tuple(_entry(row, latest.get(row.id), lists) for row in connection.execute(_ENTRIES, {"of": state, "run": run}))
@@ -111,7 +111,7 @@ def read_users(connection: Connection, state: int, plan: str) -> tuple[RecordedR
 
 
 def read_ids(connection: Connection, state: int) -> frozenset[str]:
-    """The ids of every object that any run acted on, made, bound or let go of."""
+    """The ids of every object that any run acted on, created, tracked or stopped tracking."""
     targets = select(journal.c.target).where(journal.c.state == bindparam("of"), journal.c.target.is_not(None)).distinct()
     bound = select(outcomes.c.bound).where(outcomes.c.state == bindparam("of"), outcomes.c.bound != "{}")
     kept = select(turns.c.target).where(turns.c.state == bindparam("of")).distinct()

@@ -52,10 +52,10 @@ _Fields = tuple[Address, Mapping[str, Any], Mapping[str, Any]]
 class Journal:
     """What a run writes while it has the lease. `run` is its id.
 
-    Every method is one transaction, which checks the lease. When it returns, what it was given survives a power cut; when it raises
-    StateError, nothing of it was written. The first of a run that changes anything raises the state's serial by one. `spare`: where
-    outcomes are kept that the database does not take. `lag`: how long a list may lack what was written. `renames`: the lease of the state
-    whose name this one gets.
+    Every method is one transaction, which checks the lease. When it returns, its data survives a power cut; when it raises StateError,
+    nothing was written. The first of a run that changes anything raises the state's serial by one. `spare`: where outcomes are kept that
+    the database cannot store. `lag`: how long a list may not show what was written. `renames`: the lease of the state whose name this one
+    gets.
     """
 
     def __init__(
@@ -85,14 +85,14 @@ class Journal:
         self.run: str = lease.holder.run
 
     def intend(self, intents: Sequence[Intent]) -> tuple[Intent, ...]:
-        """Write down what is about to be sent; returns the same intents with this run's id and their own.
+        """Record what is about to be sent; returns the same intents with this run's id and their own.
 
         Once anything could not be written, it raises the same error again, whether or not the database has recovered.
         """
         return self.commit(intents, ())
 
     def settle(self, endings: Sequence[IntentEnding]) -> None:
-        """Write down how intents ended, with everything that is to be remembered of them; one that is not open is a StateError.
+        """Record how intents ended, and everything that follows from it; raises StateError for one that is not open.
 
         What cannot be written is kept beside the project, for the next run; the error says where, and this run sends nothing more.
         """
@@ -157,11 +157,11 @@ class Journal:
             self._spare.discard()
 
     def hold(self, kind: str, container: Address | None) -> None:
-        """Let this run make nothing of that kind there; `State.held` says so from now on."""
+        """Prevent this run from creating anything of that kind there; recorded in `State.held`."""
         self._held |= {(kind, container)}
 
     def _settle(self, connection: Connection, endings: Sequence[IntentEnding], stored: dict[Address, Binding]) -> None:
-        """Write down how intents ended. `stored`: what `_stored` has, before and afterwards."""
+        """Record how intents ended. `stored`: the content of `_stored`, before and after."""
         if not endings:
             return
         self._check_open(connection, endings)
@@ -184,9 +184,9 @@ class Journal:
             stored.pop(address, None)
 
     def _carry(self, renames: Sequence[Mapping[Address, Address]], connection: Connection) -> None:
-        """Give what was transferred its new addresses, and remember that the lines of the YAML which say so have had their effect.
+        """Give what was transferred its new addresses, and record that the lines of the YAML for that are done.
 
-        A transfer back takes back the effect of the line that it reverses.
+        A transfer back removes the record of the line that it reverses.
         """
         before = bound(connection, self._state) if renames else {}
         for rename in renames:
@@ -213,11 +213,12 @@ class Journal:
         protect: Mapping[Address, bool] = {},
         fulfilled: Mapping[Address, Address] | None = None,
     ) -> None:
-        """Change bindings without a request: forget, then rename, then bind, then place and protect. What changed is kept: `StateChange`.
+        """Change bindings without a request: forget, then rename, then bind, then place and protect. The changes are recorded as
+        `StateChange`.
 
-        `rename` names every address, those below a renamed one too, and may swap; places under a renamed address follow. Addresses
-        that are not bound are passed over. `fulfilled`: the renames of the YAML that have had their effect then; without it, those that
-        are remembered follow what is renamed, and one that is taken back is forgotten.
+        `rename` names every address, those below a renamed one too, and may swap; places under a renamed address follow. Untracked
+        addresses are skipped. `fulfilled`: the renames of the YAML that are done then; without it, recorded ones follow what is renamed,
+        and one that is reverted is forgotten.
         """
         forget, bind = list(forget), list(bind)
         with self._writing() as connection:
@@ -241,7 +242,7 @@ class Journal:
                 write_turns(connection, self._state, turned(before, bound(connection, self._state)), run=self.run, at=self._now())
 
     def remember_rules(self, rules: Rules) -> None:
-        """Remember the rules under which the project was applied."""
+        """Record the rules under which the project was applied."""
         with self._writing() as connection:
             write_rules(connection, self._state, rules)
 
@@ -260,7 +261,7 @@ class Journal:
             rename_project.rename(connection, self._state, self._renames.state, by=self._renames.holder.run)
 
     def note(self, address: Address, *, sent: Mapping[str, Any], seen: Mapping[str, Any]) -> None:
-        """Merge fields into a binding; UNSET forgets a field's value. An address that is not bound is a StateError."""
+        """Merge fields into a binding; UNSET removes a field's value. Raises StateError for an untracked address."""
         with self._writing() as connection:
             self._merge(connection, [(address, sent, seen)])
 
@@ -272,19 +273,19 @@ class Journal:
                 self._merge(connection, changes)
 
     def carry_out(self, plan: str) -> None:
-        """Write down that this run carries out the saved plan with this digest; the serial stays."""
+        """Record that this run carries out the saved plan with this digest; the serial does not change."""
         with self._database.write() as connection:
             self._lease.check(connection)
             connection.execute(insert(approvals).values(state=self._state, run=self.run, digest=plan))
 
     def consented(self, consents: Collection[Consent]) -> None:
-        """Write down what this run is allowed to open, before its first request; the serial stays."""
+        """Record what this run is allowed to open, before its first request; the serial does not change."""
         with self._database.write() as connection:
             self._lease.check(connection)
             write_consents(connection, self._state, self.run, consents)
 
     def finish(self, *, exit_code: int, summary: Mapping[str, int]) -> None:
-        """Write down how this run ended; a run without this was killed."""
+        """Record how this run ended; a run without this was killed."""
         text = values.to_json(dict(summary), "the summary")
         with self._database.write() as connection:
             self._lease.check(connection)
@@ -375,7 +376,7 @@ class Journal:
             raise StateError(wrong, id="RC-not-tracked", hint="Track it with `reconciler adopt ADDRESS ID`.")
 
     def _rename(self, connection: Connection, rename: Mapping[Address, Address]) -> None:
-        """In two passes through names no address can have, so that chains and swaps meet nothing."""
+        """Rename in two passes, through names that no address can have, so that chains and swaps do not collide."""
         moves = [(str(old), f"~{number}", str(new)) for number, (old, new) in enumerate(rename.items()) if old != new]
         if not moves:
             return

@@ -3,10 +3,10 @@
 In: a database, and who asks. Out: `Lease`, which every writing transaction checks. Forbidden: waiting for another run; bindings.
 
 The kernel keeps SQLite's lease, an flock on a file beside the database: it ends with its process, however that ends. PostgreSQL's is a row
-that expires by the server's clock unless it is renewed. In both an epoch, which grows with every holder, stands in the row: a run that was
-taken for dead finds another one there.
+that expires by the server's clock unless it is renewed. In both, the row contains an epoch that grows with every holder: a run that was
+considered dead finds another epoch there.
 
-Own code, because lock libraries (filelock, advisory locks) do not tell a holder that stood still that somebody else took over.
+Own code, because lock libraries (filelock, advisory locks) do not notify a stalled holder that another run took over.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LEASE_SECONDS: Final = 90.0  # PostgreSQL: how long a silent holder keeps it; ev
 UNLOCK: Final = "`reconciler state unlock` takes it from one that hangs."
 RENEWALS: Final = 3  # in the time a lease lasts, so that two may fail
 SEND_SECONDS_MAX: Final = LEASE_SECONDS * (1 - 1 / RENEWALS)  # a request may take so long, and no longer, to be over inside the lease
-LOCK_FILE_MAX: Final = 65_536  # bytes read of a lock file, which anyone could have written
+LOCK_FILE_MAX: Final = 65_536  # bytes to read of a lock file, which anyone could have written
 
 NOW: Final = func.extract("epoch", func.clock_timestamp())
 _OURS: Final = (leases.c.state == bindparam("of")) & (leases.c.epoch == bindparam("at"))
@@ -87,7 +87,7 @@ class Lease:
 
     @contextmanager
     def keep_alive(self) -> Iterator[None]:
-        """Keep the lease alive during this block, and give it back at its end."""
+        """Keep the lease alive during this block, and release it at its end."""
         renewing = None
         if self._seconds is not None:
             renewing = threading.Thread(target=self._renew, args=(self._seconds / RENEWALS,), name="state-lease", daemon=True)
@@ -122,7 +122,7 @@ class Lease:
 def _take(connection: Connection, state: int, holder: Holder, seconds: float | None, instead_of: str | None) -> int:
     """Write the holder into the row of the lease and into the list of runs; returns the new epoch.
 
-    Raises Locked while another's lasts, unless that is the run it is to be taken from.
+    Raises Locked while another run has it, unless it is to be taken from that run.
     """
     row = connection.execute(select(leases).where(leases.c.state == state).with_for_update()).one()
     held = seconds is not None and row.run is not None and row.expires > connection.execute(select(NOW)).scalar_one()
@@ -138,7 +138,7 @@ def _take(connection: Connection, state: int, holder: Holder, seconds: float | N
 
 
 def locked(holder: Holder | None, freed: str) -> Locked:
-    """The error for a lease that another run has; `holder` is None where it did not say who it is."""
+    """The error for a lease that another run has; `holder` is None where it is unknown."""
     hint = f"Wait for it to end, then run again; {freed}"
     if holder is None:
         return Locked("another run holds the state", id="RC-locked", hint=hint)
@@ -177,9 +177,9 @@ def lock_file(database: Path, holder: Holder) -> Iterator[None]:
 
 
 def read_holder(handle: int) -> Holder | None:
-    """Who wrote an open lock file; None where it does not say."""
+    """The holder that wrote an open lock file; None where it names none."""
     try:
         found = json.loads(os.pread(handle, LOCK_FILE_MAX, 0))
         return Holder(str(found["run"]), str(found["who"]), str(found["command"]), str(found["since"]), int(found["pid"]))
     except (ValueError, TypeError, KeyError, RecursionError):
-        return None  # it is about to write it, or does not keep to our form
+        return None  # it is about to write it, or uses another format

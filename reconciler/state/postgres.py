@@ -30,7 +30,7 @@ SESSION: Final = (  # every wait has a deadline, and a commit is on the disk
     "SET idle_in_transaction_session_timeout = '60s'",
     "SET synchronous_commit = 'on'",
 )
-# A server that is gone without a word is noticed in 20 s.
+# A server that vanished without closing the connection is noticed in 20 s.
 KEEPALIVE: Final = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 2, "tcp_user_timeout": 20_000}
 
 T = TypeVar("T")

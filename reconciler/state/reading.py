@@ -23,7 +23,7 @@ from reconciler.state.tables.rules import read_rules
 from reconciler.state.tables.schema import bindings, journal, outcomes, rules, states, turns
 from reconciler.state.unfinished import is_unfinished, read_consents, read_readdressed
 
-# Statements are made once: to make one takes longer than to run it.
+# Statements are built once: building one takes longer than running it.
 _SCOPE: Final[dict[str, Any]] = {name: bindparam(name) for name in ("project", "environment", "service")}
 _ROW: Final = select(states.c.id, states.c.lineage, states.c.serial, states.c.digest_key).filter_by(**_SCOPE)
 _STATE: Final = select(states.c.lineage, states.c.serial, states.c.project, states.c.environment, states.c.service).where(
@@ -60,18 +60,18 @@ _OTHERS: Final = (
 
 
 def find(connection: Connection, scope: StateScope) -> Any:
-    """The scope's row: id, lineage, serial, digest_key; None where nothing was ever remembered."""
+    """The scope's row: id, lineage, serial, digest_key; None where nothing was ever recorded."""
     return connection.execute(_ROW, scope.columns).one_or_none()
 
 
 def has_seen(connection: Connection, state: int) -> bool:
-    """Whether a run ever tracked, sent or remembered anything in that state; a run that was refused or declined leaves nothing of that."""
+    """Whether a run ever tracked, sent or recorded anything in that state; a refused or declined run leaves no such trace."""
     queries = (select(table.c.state).where(table.c.state == state).limit(1) for table in (bindings, journal, turns, rules))
     return any(connection.execute(query).first() is not None for query in queries)
 
 
 def read_tracking(connection: Connection, service: str) -> tuple[tuple[StateScope, int], ...]:
-    """Whose states in this database track resources, and how many: those on the given service first."""
+    """The states in this database that track resources, and how many: those on the given service first."""
     number = func.count().label("number")
     query = (
         select(states.c.project, states.c.environment, states.c.service, number)
@@ -83,9 +83,9 @@ def read_tracking(connection: Connection, service: str) -> tuple[tuple[StateScop
 
 
 def read_state(connection: Connection, state: int, lag: timedelta, now: datetime, *, by: str = "") -> State:
-    """The state of that row, read by the run with that id, if by any; raises StateError where a value in it is broken.
+    """The state of that row, read by the run with that id, or None for no run; raises StateError where a value in it is broken.
 
-    `lag`: how long a list may lack what was written.
+    `lag`: how long a list may not show what was written.
     """
     row = connection.execute(_STATE, {"of": state}).one_or_none()
     if row is None:
@@ -114,17 +114,17 @@ def read_state(connection: Connection, state: int, lag: timedelta, now: datetime
 
 
 def _recent(connection: Connection, state: int, lag: timedelta, now: datetime) -> dict[Address, datetime]:
-    """Until when a list may lack what was written lately."""
+    """By address, until when a list may not show what was written recently."""
     return values.recent(connection.execute(_WRITTEN, {"of": state, "since": values.written_since(now, lag)}), lag) if lag else {}
 
 
 def _deleted(connection: Connection, state: int, tracked: Collection[Address], now: datetime) -> dict[Address, tuple[str, str]]:
-    """Kind and id of what was deleted lately, by the address it had."""
+    """Kind and id of what was deleted recently, by its former address."""
     return values.deleted(connection.execute(_CREATED_OR_DELETED, {"of": state, "since": values.remembered_since(now)}), tracked)
 
 
 def _marks(connection: Connection, state: int) -> dict[tuple[str, str], Address]:
-    """The marks of creates that ended without making what has the mark, as far as anyone knew."""
+    """The marks of creates that ended, as far as was known, without creating an object with the mark."""
     marks: dict[tuple[str, str], Address] = {}
     for row in connection.execute(_MARKED, {"of": state}):
         what = f"an intent of {row.address}"
@@ -167,7 +167,7 @@ def read_projects(connection: Connection, scope: StateScope) -> dict[str, dict[A
 
 
 def former(scope: StateScope, others: Others, tracked: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """What the project may have tracked under another name: of each other project in its environment that tracks all that it tracks."""
+    """The objects of former names of the project: of each other project in its environment that tracks everything it tracks."""
     environment = scope.columns["environment"]
     names = {project for owners in others.values() for project, of in owners if of == environment and project != scope.project}
     for key in tracked:

@@ -67,10 +67,10 @@ class Store:
     def open(
         cls, url: str, scope: StateScope, *, clock: Callable[[], datetime], create: bool, beside: Path | None = None, lag: float = 0.0
     ) -> Store:
-        """Open the state at `url`; without `create` what is missing reads as empty, and nothing is written, made or migrated.
+        """Open the state at `url`; without `create`, a missing state reads as empty, and nothing is written, created or migrated.
 
-        `beside`: the folder for outcomes that the database does not take; None: they are not kept. `lag`: seconds for which a list of the
-        service may lack what was written. Raises StateError with a hint for whatever stands in the way.
+        `beside`: the folder for outcomes that the database cannot store; None: they are not kept. `lag`: seconds for which a list of the
+        service may not show what was written. Raises StateError, with a hint, where it cannot be opened.
         """
         database = connect(url, create=create)
         store = cls(database, scope, clock=clock, create=create, beside=beside, lag=lag)
@@ -96,7 +96,7 @@ class Store:
         return self._database.read(work) or State("", 0)
 
     def seen(self) -> bool:
-        """Whether this state has ever seen the project: whether any run tracked, sent or remembered anything in it."""
+        """Whether this state was ever used for the project: whether any run tracked, sent or recorded anything in it."""
 
         def work(connection: Connection) -> bool:
             row = find(connection, self._scope)
@@ -105,7 +105,7 @@ class Store:
         return self._database.read(work) or False
 
     def tracking(self) -> tuple[tuple[StateScope, int], ...]:
-        """Whose states in the same database track resources, and how many; those on the same service first."""
+        """The states in the same database that track resources, and how many; those on the same service first."""
         return self._database.read(lambda connection: read_tracking(connection, self._scope.service)) or ()
 
     def runs(self) -> tuple[RecordedRun, ...]:
@@ -135,7 +135,7 @@ class Store:
         return self._database.read(work) or ()
 
     def undos(self) -> tuple[str, ...]:
-        """The runs of `undo` that did something after the last `apply` that did, newest first."""
+        """The runs of `undo` that did something after the last effective `apply`, newest first."""
         from reconciler.state.history import read_undos
 
         def work(connection: Connection) -> tuple[str, ...]:
@@ -145,7 +145,7 @@ class Store:
         return self._database.read(work) or ()
 
     def entries(self, run: str) -> tuple[JournalEntry, ...]:
-        """What the run with this id journalled, in the order in which it was sent."""
+        """The journal of the run with this id, in the order in which it was sent."""
         from reconciler.state.history import read_entries
 
         def work(connection: Connection) -> tuple[JournalEntry, ...]:
@@ -155,7 +155,7 @@ class Store:
         return self._database.read(work) or ()
 
     def turns(self, run: str) -> tuple[StateChange, ...]:
-        """What the run with this id changed of the bindings without a request."""
+        """The changes of bindings without a request by the run with this id."""
         from reconciler.state.tables.turns import read_turns
 
         def work(connection: Connection) -> tuple[StateChange, ...]:
@@ -175,7 +175,7 @@ class Store:
         return self._database.read(work) or ()
 
     def ids(self) -> frozenset[str]:
-        """The ids of every object that any run acted on, made, bound or let go of."""
+        """The ids of every object that any run acted on, created, tracked or stopped tracking."""
         from reconciler.state.history import read_ids
 
         def work(connection: Connection) -> frozenset[str]:
@@ -195,13 +195,13 @@ class Store:
         return self._database.read(work)
 
     def check(self, document: Any) -> Document:
-        """What was read from a file, if it is a state of this scope. Raises `UsageError`."""
+        """The document that was read from a file. Raises `UsageError` where it is not a state of this scope."""
         from reconciler.state.transfer.push import checked
 
         return checked(document, self._scope)
 
     def condition(self) -> Condition:
-        """How it is doing; nothing is written, made or migrated. Raises StateError for a state that cannot be read."""
+        """The condition of the state; nothing is written, created or migrated. Raises StateError for a state that cannot be read."""
         current, path = self._database.is_current(), self._database.path
         if path is not None:
             held, holder = file_holder(path)
@@ -218,7 +218,7 @@ class Store:
     def lease(self, *, who: str, command: str, run_id: str | None = None, instead_of: str | None = None) -> Iterator[Journal]:
         """Hold the lease during this block; raises Locked at once where another run has it. `run_id`: a uuid4 where not given.
 
-        `instead_of`: take it away from the run with that id, on a server; that run can write nothing from then on.
+        `instead_of`: take it from the run with that id, on a server; that run can write nothing from then on.
         """
         from reconciler.state.journal import Journal
         from reconciler.state.uninterrupted import unbroken
@@ -270,20 +270,20 @@ class Store:
             yield Journal(self._database, row.id, lease, clock=self._clock, spare=None, lag=self._lag, renames=second)
 
     def _end_unfinished(self, run: str) -> None:
-        """Write down that a run ended where nothing else says so: its state was not moved after all."""
+        """Record that a run ended where nothing else does: its state was not moved."""
         with suppress(StateError), self._database.write() as connection:
             unended = (runs.c.id == run) & runs.c.ended.is_(None)
             connection.execute(update(runs).where(unended).values(ended=self._clock().isoformat(), exit_code=Refused.exit_code))
 
     def _spare(self) -> Spare | None:
-        """Where outcomes are kept; made before the first request, because the database may be gone when it is needed."""
+        """Where outcomes are kept; created before the first request, because the database may be unreachable when it is needed."""
         from reconciler.state.unsaved import Spare
 
         row = self._database.read(lambda connection: find(connection, self._scope)) if self._beside is not None else None
         return Spare(self._beside, row.lineage, bytes(row.digest_key)) if self._beside is not None and row is not None else None
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._database.close()
 
     def __enter__(self) -> Store:
@@ -293,7 +293,7 @@ class Store:
         self.close()
 
     def _make_state(self) -> int:
-        """The id of this scope's row, which is made where it is missing, perhaps by another run in the same moment."""
+        """The id of this scope's row, which is created where it is missing, perhaps by another run at the same time."""
         return again(self._made_state)
 
     def _made_state(self) -> int:

@@ -35,19 +35,19 @@ _RENAMED: Final = select(turns.c.kind, turns.c.target).where(
 
 
 def is_unfinished(connection: Connection, state: int, *, by: str) -> bool:
-    """Whether the newest run, the one that asks and those that sent nothing left out, did not end well."""
+    """Whether the newest run failed or did not end, ignoring the one that asks and those that sent nothing."""
     return values.unfinished(connection.execute(_NEWEST, {"of": state, "by": by}).scalars())
 
 
 def read_readdressed(connection: Connection, state: int, *, by: str) -> frozenset[tuple[str, str]]:
-    """Kind and id of what got another address since a run last came to its end."""
+    """Kind and id of what got another address since the last run that ended."""
     codes = connection.execute(_CODES, {"of": state, "by": by}).all()
     these = [row.id for row in takewhile(lambda row: row.exit_code != values.ENDED_WELL, codes)]
     return frozenset((row.kind, row.target) for row in connection.execute(_RENAMED, {"of": state, "these": these}))
 
 
 def read_consents(connection: Connection, state: int, *, by: str) -> frozenset[Consent]:
-    """Those of the newest run that was allowed anything, or continued one that was; none where a run came to its end since."""
+    """Those of the newest run that was allowed anything, or continued one that was; none where a run has ended since."""
     for row in connection.execute(_ALLOWED, {"of": state, "by": by}):
         if row.exit_code == values.ENDED_WELL:
             break
@@ -57,7 +57,7 @@ def read_consents(connection: Connection, state: int, *, by: str) -> frozenset[C
 
 
 def write_consents(connection: Connection, state: int, run: str, given: Collection[Consent]) -> None:
-    """Remember these as the run's. Where it continues a run, also that there are none: what that was allowed is over."""
+    """Record these as the run's. Where it continues a run, record an empty set too: it ends what that run was allowed."""
     if given or read_consents(connection, state, by=run):
         value = to_json([list(_columns(consent)) for consent in sorted(given)], WHAT)
         connection.execute(insert(consents).values(state=state, run=run, value=value))

@@ -1,6 +1,6 @@
-"""Work that no signal breaks off: what would end the program waits until it is done.
+"""Work that signals do not interrupt: a signal that would end the program waits until it is done.
 
-In: a block of the main thread, where signals are heard. Who hears one asks `put_off` before raising.
+In: a block of the main thread, which receives signals. A signal handler asks `put_off` before raising.
 
 Own code, because a signal mask holds for one thread only: another thread takes the signal, and Python raises in the main one all the same.
 """
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 
 class _Blocks:
-    """How many are under way, one within the other, and what is to be done at the end of the outermost."""
+    """The depth of nested blocks, and what to do at the end of the outermost."""
 
     depth = 0
     then: Callable[[], None] | None = None
@@ -24,7 +24,7 @@ _BLOCKS = _Blocks()
 
 @contextmanager
 def unbroken() -> Iterator[None]:
-    """In this block a signal is noted; at its end it is heard. Keep it short: a person waits. Other threads hear no signals anyway."""
+    """Delay signals until the end of this block. Keep it short: a person waits. Other threads do not receive signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -39,7 +39,7 @@ def unbroken() -> Iterator[None]:
 
 
 def put_off(then: Callable[[], None]) -> bool:
-    """Whether such a block is under way; `then` is called at its end."""
+    """Whether such a block is running; `then` is called at its end."""
     if _BLOCKS.depth:
         _BLOCKS.then = then
     return bool(_BLOCKS.depth)

@@ -1,7 +1,7 @@
-"""Outcomes that the database could not take, in a file beside the project until it can.
+"""Outcomes that the database could not store, in a file beside the project until it can.
 
 In: endings. Out: a file of its owner alone, which the state's own key signs; or StateError. Forbidden: values of fields, and texts of the
-service: what was made and what was let go of is enough, the rest is read again.
+service: what was created and what is no longer tracked is enough, the rest is read again.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Spare:
                     os.close(handle)
                 os.replace(new, path)
             except OSError:
-                with suppress(OSError):  # it was never more than an attempt
+                with suppress(OSError):  # keeping it was only an attempt
                     os.unlink(new)
                 raise
             folder = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
@@ -64,7 +64,7 @@ class Spare:
         return path
 
     def unsaved_endings(self) -> tuple[tuple[str, IntentEnding], ...]:
-        """What earlier runs on this state kept, each with the run's id. A file that is not theirs is passed over, and stays."""
+        """The endings that earlier runs on this state kept, each with the run's id. Files of other states are skipped and not removed."""
         found: list[tuple[str, IntentEnding]] = []
         with calm(f"the folder {self._folder}"):
             paths = sorted(self._folder.glob(f"{PREFIX}*.json")) if self._folder.is_dir() else []
@@ -126,7 +126,7 @@ def save_or_warn(spare: Spare | None, run: str, endings: Sequence[IntentEnding],
     """The error to raise where endings cannot be stored: it says where they are kept, or that they are not."""
     endings = [ending for ending in endings if ending.status in STATUSES]
     if not endings:
-        return error  # what was found out by reading is found out again
+        return error  # what was learned by reading can be read again
     lost = "their requests stay in doubt, and the next `reconciler apply` finds out what happened to them"
     number = f"{len(endings)} outcome{'s' if len(endings) != 1 else ''}"
     if spare is None:

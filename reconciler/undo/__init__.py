@@ -1,11 +1,11 @@
-"""Undo: what a run did, turned into a Desired that wants it back. Pure.
+"""Undo: what a run did, turned into a Desired that reverts it. Pure.
 
 - `effects`: the entries of a run, one for each address
 - `tracking`: what the run changed about tracked resources
 - `renames`: both under today's addresses
-- `transfers`: what the run gave to another organization, given back
-- `current`: the organization as it is, declared as it is, so that nothing of it differs
-- `revert`: the same with the run taken back where nobody changed it since; and what cannot be taken back
+- `transfers`: what the run transferred to another organization, transferred back
+- `current`: a Desired that declares the organization as it is, so that nothing differs
+- `revert`: the same with the run reverted where nobody changed the objects since; and what cannot be reverted
 - `reapplied`: the lines of the YAML that still declare what the run did
 
 The plan that follows is an ordinary one, limited to these addresses.

@@ -1,4 +1,4 @@
-"""The organization as it stands, as a Desired: everything bound is declared as it is, so that nothing of it differs. Pure."""
+"""A Desired of the current organization: everything tracked is declared as it is, so that nothing differs. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reconciler.undo.snapshot import NOWHERE, ObservedObject, things
 
 
 def living(kinds: Kinds, project: Desired, state: State, done: Mapping[Address, RunEffect], turns: Iterable[StateChange]) -> Desired:
-    """What to look at before a run is taken back: everything bound, what the run was about, and what it took something out of."""
+    """What to read before a run is reverted: everything tracked, what the run changed, and the containers from which it moved objects."""
     nothing = Actual()
     known = things(kinds, state, nothing)
     known |= {address: _unbound(kinds, address, id, nothing) for address, id in also(done, turns).items() if address not in known}
@@ -26,7 +26,7 @@ def living(kinds: Kinds, project: Desired, state: State, done: Mapping[Address, 
         if inside is not None and parent in known and inside.to == kinds.of(parent).name:
             former[address] = {inside.name: parent}
     staying = {address: thing for address, thing in known.items() if address not in done or done[address].created is None}
-    return arranged(kinds, project, staying, standing(staying), former)  # so that what the run made is looked into before it goes
+    return arranged(kinds, project, staying, standing(staying), former)  # so that a created object is read before it is deleted
 
 
 def _unbound(kinds: Kinds, address: Address, id: str, actual: Actual) -> ObservedObject:
@@ -41,7 +41,8 @@ def arranged(
     rows: Mapping[Address, list[Address]],
     values: Mapping[Address, Mapping[str, Any]],
 ) -> Desired:
-    """A Desired of these things in these rows (by parent); `values`: what is wanted of some of them, all else is set aside."""
+    """A Desired of these objects in these rows (by parent). `values`: the desired values of some of them; all other fields are set
+    aside."""
     names = {owner.id: address for address, owner in known.items()}
     parents: dict[Address, Address | None] = {address: parent for parent, row in rows.items() for address in row}
     below: dict[Address | None, list[Address]] = defaultdict(list)
@@ -63,7 +64,7 @@ def arranged(
 
 
 def _walk(below: Mapping[Address | None, list[Address]]) -> Iterable[Address]:
-    """Parents before what stands below them, siblings in order; what hangs in a circle is left out."""
+    """Parents before their children, siblings in order; objects in a cycle are left out."""
     waiting = list(reversed(below.get(None, [])))
     while waiting:
         address = waiting.pop()
@@ -72,7 +73,7 @@ def _walk(below: Mapping[Address | None, list[Address]]) -> Iterable[Address]:
 
 
 def _remembered_parent(thing: ObservedObject, known: Collection[Address], names: Mapping[str, Address]) -> Address | None:
-    """The parent of what has no order, or what no reading has shown yet."""
+    """The parent of an object without an order, or that no reading has shown yet."""
     inside, binding = thing.kind.inside, thing.binding
     if inside is not None:
         seen = thing.observed.values if thing.observed is not None else binding.seen if binding is not None else {}
@@ -87,7 +88,7 @@ def _remembered_parent(thing: ObservedObject, known: Collection[Address], names:
 
 
 def _container(thing: ObservedObject, parent: Address | None, kinds: Kinds, names: Mapping[str, Address]) -> dict[str, Any]:
-    """The field that says what it stands in, as written."""
+    """The field that names what contains the object, as written; empty where its kind has none."""
     inside = thing.kind.inside
     if inside is None:
         return {}
@@ -98,14 +99,15 @@ def _container(thing: ObservedObject, parent: Address | None, kinds: Kinds, name
 
 
 def _named_in_paths(thing: ObservedObject) -> dict[str, Any]:
-    """The fields that stand in the paths of its requests."""
+    """The key fields that are part of the paths of its requests."""
     holes = {hole for verb in thing.kind.api.values() for hole in verb.placeholders}
     shown = thing.observed.values if thing.observed is not None else {}
     return {name: value for name, value in shown.items() if name in holes and thing.kind.fields[name].key}
 
 
 def _never_shown(thing: ObservedObject, line: Declared | None) -> dict[str, Any]:
-    """What a request that replaces the whole object must say and no reading shows: what was sent last, of secrets what is declared."""
+    """The values that a request replacing the whole object needs and no reading shows: the last sent ones; for secrets, the declared
+    ones."""
     names = {field.name for verb in thing.kind.api.values() if verb.whole for field in thing.kind.carried(verb.name) if not field.readable}
     sent = thing.binding.sent if thing.binding is not None else {}
     known = {name: sent[name] for name in names if name in sent and not thing.kind.fields[name].sensitive}

@@ -1,4 +1,4 @@
-"""What stands in something, or refers to it. Pure."""
+"""The objects that are in another one, or refer to it. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from reconciler.undo.snapshot import ObservedObject
 def used_by(
     kinds: Kinds, actual: Actual, known: Mapping[Address, ObservedObject], leaves: Callable[[Address, Field], bool]
 ) -> Iterator[tuple[str, str, str]]:
-    """Every use: the id of what is used, the id of its user, how people call that. `leaves`: whether a field of it is about to change."""
+    """Every use: (id of the used object, id of its user, the user's name for people). `leaves`: whether a field of the user is about to
+    change."""
     names = {object_.id: address for address, object_ in known.items()}
     for name, some in actual.objects.items():
         kind = kinds[name]

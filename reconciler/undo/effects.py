@@ -1,4 +1,4 @@
-"""The entries of a run as one thing an address: made, deleted, changed. Pure."""
+"""The journal entries of a run, combined by address: created, deleted, changed. Pure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from reconciler.model import JournalEntry, SiblingPosition, StateChange, What
 from reconciler.resource import Kind, Kinds
 
 SEEN: Final = ("create", "transfer")
-"""The verbs of which a reading shows that nothing was done: there is no object, or it is where it was."""
+"""The verbs for which a reading shows that nothing was done: there is no object, or it was not moved."""
 
 
 @dataclass(frozen=True, order=True)
 class Cannot:
-    """Something that stays as the run left it: a sentence without its subject, the address."""
+    """Something that cannot be reverted: a sentence without its subject, the address."""
 
     address: Address
     reason: str
@@ -28,10 +28,10 @@ class RunEffect:
     """What one run did to one address.
 
     `id`: of the object it changed. `created`: the id of what it created, or restored where `restored` says so. `deleted`: the id of what it
-    deleted; `cascaded`: without a request of its own, with something else. `replaces`: the id of the object that `created` stands in for.
-    `fields`: values before it (request form, UNSET where nothing was there), `after`: values seen after it, `position`: before it.
-    `doubts`: verbs of which nobody knows what became. `carried`: what a transfer called by other names, former address to the new one, and
-    `left`: the id of the container that it took the object from.
+    deleted; `cascaded`: it was deleted with another object, without a request of its own. `replaces`: the id of the object that `created`
+    replaced. `fields`: values before it (request form, UNSET where there was none), `after`: values seen after it, `position`: the position
+    before it. `doubts`: verbs whose outcome is unknown. `carried`: the addresses that a transfer renamed, former one to new, and `left`:
+    the id of the container that the object left.
     """
 
     address: Address
@@ -51,12 +51,12 @@ class RunEffect:
 
     @property
     def born(self) -> str:
-        """How what it made came to be there."""
+        """How its object came to exist, as a participle."""
         return "restored" if self.restored else "created"
 
 
 def run_effects(kinds: Kinds, entries: Iterable[JournalEntry]) -> dict[Address, RunEffect]:
-    """What the run of these entries did, by address; what has a kind that is not known any more is left out."""
+    """What the run of these entries did, by address; entries of kinds that are no longer known are left out."""
     changes: dict[Address, RunEffect] = {}
 
     def of(address: Address) -> RunEffect:
@@ -73,7 +73,7 @@ def run_effects(kinds: Kinds, entries: Iterable[JournalEntry]) -> dict[Address, 
             continue
         _done(change, entry)
         for address, id in entry.bound.items():
-            if address != intent.address and not intent.before.renames:  # a transfer makes nothing
+            if address != intent.address and not intent.before.renames:  # a transfer creates nothing
                 of(address).created = id
         for address in entry.forgotten:
             if address != intent.address:
@@ -107,7 +107,7 @@ def _done(change: RunEffect, entry: JournalEntry) -> None:
 
 
 def also(done: Mapping[Address, RunEffect], turns: Iterable[StateChange]) -> dict[Address, str]:
-    """What must be looked at besides what is bound: ids of what the run deleted, made, changed or let go of."""
+    """The ids to read in addition to tracked ones: of what the run deleted, created, changed or stopped tracking."""
     forgotten = {turn.address: turn.id for turn in turns if turn.what is What.FORGET}
     for address, change in done.items():
         id = change.deleted or change.created or change.id

@@ -1,4 +1,4 @@
-"""The lines of the YAML that still want what was taken back: the next apply would do it again. Pure."""
+"""The lines of the YAML that still declare what was reverted: the next apply would do it again. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reconciler.undo.snapshot import NOWHERE
 
 @dataclass(frozen=True, order=True)
 class YamlLine:
-    """A place in the YAML; `source` is None where the line is missing there. `what`: what it would do."""
+    """A line of the YAML; `source` is None where the line is missing. `what`: what it would do."""
 
     address: Address
     source: Source | None
@@ -27,8 +27,8 @@ class YamlLine:
 def wants_again(
     kinds: Kinds, project: Desired, undone: Desired, plan: Plan, turns: Iterable[StateChange], ids: Mapping[Address, str]
 ) -> tuple[YamlLine, ...]:
-    """What the project says against the plan that takes a run back. `undone`: the Desired of that plan; `turns`: what changes of the
-    bindings after it; `ids`: of what is there. In the order of the files; what has no line comes last."""
+    """The lines of the project that contradict the plan that reverts a run. `undone`: the Desired of that plan; `turns`: the changes of
+    bindings after it; `ids`: of existing objects. In the order of the files; missing lines come last."""
     lines: list[YamlLine] = []
     orders = _SiblingOrders(project, undone)
     moved: dict[Address, list[Moved]] = defaultdict(list)
@@ -55,7 +55,7 @@ def wants_again(
 
 
 def _leaving(kinds: Kinds, project: Desired, address: Address, *, again: str = "", protected: bool = False) -> YamlLine:
-    """What the next apply does to something bound that is not declared."""
+    """What the next apply does to a tracked object that is not declared."""
     removed, kind = project.removed.get(address), kinds.of(address)
     if removed is not None and removed.action == "forget":
         return YamlLine(address, removed.source, f"stops managing it{again}")
@@ -84,7 +84,7 @@ def _of_turn(kinds: Kinds, project: Desired, turn: StateChange, moved: Mapping[A
 def _of_rename(
     kinds: Kinds, project: Desired, back: Address, now: Address, moved: Mapping[Address, Sequence[Moved]], *, there: bool
 ) -> list[YamlLine]:
-    """What the YAML says of an object that is called `back` again and no longer `now`. `there`: something is declared at `back`.
+    """The lines about an object whose address is `back` again and no longer `now`. `there`: something is declared at `back`.
 
     `moved`: the lines of `moved` by their former address.
     """
@@ -99,7 +99,7 @@ def _of_rename(
     if there:
         return []
     if now.container is not None and back.container is not None and now.container != back.container:
-        return []  # said of what it stands in
+        return []  # reported for its container
     return [_leaving(kinds, project, back), YamlLine(now, declared.source, f"creates another next to {back}")]
 
 
@@ -115,13 +115,13 @@ def _of_fields(kinds: Kinds, declared: Declared, undone: Declared, ids: Mapping[
 
 
 class _SiblingOrders:
-    """The order of siblings in the YAML and in what an undo wants."""
+    """The order of siblings in the YAML and in the Desired of an undo."""
 
     def __init__(self, project: Desired, undone: Desired) -> None:
         self._project, self._undone = project, undone
 
     def differ(self, address: Address) -> bool:
-        """Whether the YAML has it below another parent, or behind another of the siblings both know."""
+        """Whether the YAML has the object below another parent, or after another one of the siblings that are in both."""
         if self._project.resources[address].parent != self._undone.resources[address].parent:
             return True
         return self._ours[address] != self._theirs[address]
@@ -136,7 +136,7 @@ class _SiblingOrders:
 
 
 def _before(desired: Desired, other: Desired) -> dict[Address, Address | None]:
-    """By address the previous of its siblings that the other has below the same parent too."""
+    """By address, the previous sibling that the other order has below the same parent too."""
     before: dict[Address, Address | None] = {}
     last: dict[tuple[Address | None, str], Address] = {}
     for resource in desired.resources.values():

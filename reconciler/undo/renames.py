@@ -1,4 +1,4 @@
-"""What a run did, under the addresses of today: later runs may have renamed what it was about. Pure."""
+"""What a run did, under today's addresses: later runs may have renamed its objects. Pure."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ Later = Iterable[Iterable[StateChange]]
 
 
 def entries_today(entries: Sequence[JournalEntry], later: Later) -> tuple[JournalEntry, ...]:
-    """The entries, every address in them as it is called now."""
+    """The entries, with today's address in place of every address."""
     now = _calling(later)
     ids = {(turn.old, turn.address): turn.id for run in later for turn in run if turn.what is What.RENAME}
     return tuple(_entry(entry, now, ids) for entry in entries)
 
 
 def turns_today(turns: Sequence[StateChange], later: Later) -> tuple[StateChange, ...]:
-    """The changes of state, their objects' addresses as they are called now; what a rename was from stays."""
+    """The changes of state, with today's addresses of their objects; the former address of a rename is kept."""
     now = _calling(later)
     return tuple(replace(turn, address=now(turn.address, turn.id)) for turn in turns)
 
 
 class _Calling(Protocol):
-    """What an address is called now; `id`: of the object that had it, None where that is not known."""
+    """Today's address of a former one. `id`: of the object that had it, None where that is not known."""
 
     def __call__(self, address: Address, id: str | None = None) -> Address: ...
 
@@ -46,7 +46,7 @@ def _calling(later: Later) -> _Calling:
 
 
 def _entry(entry: JournalEntry, now: _Calling, ids: Mapping[tuple[Address | None, Address], str]) -> JournalEntry:
-    """`ids`: of what later runs renamed, by both addresses: of two objects that change places, only the id tells which one it was."""
+    """`ids`: of what later runs renamed, by both addresses: only the id identifies each of two objects that exchange addresses."""
     intent = entry.intent
     position = intent.before.position
     if position is not None:

@@ -1,4 +1,4 @@
-"""What taking a run back comes to. Pure."""
+"""The result of reverting a run. Pure."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from reconciler.undo.effects import Cannot
 
 @dataclass(frozen=True)
 class Inverse:
-    """`desired`: everything as it stands, but for what is taken back. `only`: the addresses the plan is to be about.
+    """`desired`: everything as it is, except for what is reverted. `only`: the addresses to which the plan is limited.
 
-    `turns`: what is to change of the bindings once the plan is carried out.
+    `turns`: the changes of bindings once the plan is carried out.
     """
 
     desired: Desired

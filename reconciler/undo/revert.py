@@ -1,6 +1,6 @@
-"""The Desired that wants a run taken back, and what of it cannot be. Pure.
+"""The Desired that reverts a run, and what cannot be reverted. Pure.
 
-In: what the run did, the state, and what is seen now. What somebody changed since stays as it is, and is named.
+In: what the run did, the state, and what exists now. Out: an `Inverse`. What somebody changed since is not changed, and is reported.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def inverse(
     kinds: Kinds, project: Desired, state: State, actual: Actual,
     done: Mapping[Address, RunEffect], turns: Collection[StateChange], *, ever: Collection[str],
 ) -> Inverse:  # fmt: skip
-    """What takes the run back. `turns`: what it changed of the state.
+    """The Desired that reverts the run. `turns`: what the run changed in the state.
 
-    `ever`: ids of all objects any run made or changed; a reference to one of them that is gone stays unset.
+    `ever`: ids of all objects that any run created or changed; a reference to one that no longer exists stays unset.
     """
     return _Undoing(kinds, project, state, actual, done, turns, set(map(bare, ever))).inverse()
 
@@ -89,7 +89,7 @@ class _Undoing:
         self.cannot.append(Cannot(address, reason))
 
     def _lost_sight_of(self, change: RunEffect) -> None:
-        """Name what the run made or changed, and what is not bound now."""
+        """Report an object that the run created or changed and that is not tracked now."""
         now = self.actual.find(change.kind.name, change.created or change.id or "")
         alive = now is not None and now.deleted_at is None
         if change.replaces is not None:
@@ -107,7 +107,7 @@ class _Undoing:
     # -- what was deleted -------------------------------------------------------------------------------------------------------------
 
     def _restored(self, known: Mapping[Address, ObservedObject]) -> dict[Address, ObservedObject]:
-        """What the run deleted and the service still keeps."""
+        """Restore what the run deleted and the service still keeps."""
         restored = {}
         for address, change in self.done.items():
             if change.deleted is None and not change.cascaded:
@@ -137,12 +137,12 @@ class _Undoing:
                 wanted[name] = self._addressed(value, change.address)
         return wanted
 
-    # -- what was made ----------------------------------------------------------------------------------------------------------------
+    # -- what was created---------------------------------------------------------------------------------------------------------------
 
     def _removable(self, change: RunEffect, thing: ObservedObject | None) -> bool:
-        """Whether it was made by the run and nobody changed it since."""
+        """Whether the run created the object and nobody changed it since."""
         if change.created is None or thing is None or thing.observed is None or thing.observed.deleted_at is not None:
-            return thing is not None and thing.id == change.created  # where it is gone, its binding goes too
+            return thing is not None and thing.id == change.created  # where it no longer exists, its binding is removed too
         if change.replaces is not None:
             self._say(change.address, "was replaced; the old object no longer exists")
         elif thing.id != change.created:
@@ -158,7 +158,7 @@ class _Undoing:
         return False
 
     def _is_deleted_with_another(self, change: RunEffect) -> bool:
-        """Whether its container was made by the run too: deleting that deletes what it has only one of."""
+        """Whether the run created its container too: deleting that deletes the one object of the kind in it."""
         outer = self.done.get(change.address.container) if change.kind.one_per and change.address.container is not None else None
         return outer is not None and outer.created is not None
 
@@ -174,11 +174,11 @@ class _Undoing:
         if field is None or field.role is FieldRole.CHOICE or not field.readable:
             return False
         if field.container and change.after[name] is not None and change.after[name] not in self.alive:
-            return False  # the service moved it when its container went
+            return False  # the service moved it when its container was deleted
         return self._now(field, thing) not in (UNSET, change.after[name])
 
     def _keep_what_is_used(self, known: Mapping[Address, ObservedObject]) -> None:
-        """Take back the removal of what something that stays stands in, or refers to."""
+        """Do not delete an object that a remaining one is in, or refers to."""
         by_id = {known[address].id: address for address in self.removed}
         users = [use for use in used_by(self.kinds, self.actual, known, self._leaves) if use[0] in by_id]
         kept = True
@@ -207,7 +207,7 @@ class _Undoing:
         if field.role is FieldRole.CHOICE:
             return self.chosen.get((thing.kind.name, thing.id), {}).get(field.name, UNSET)
         if not field.readable and not field.sensitive and thing.binding is not None:
-            return thing.binding.sent.get(field.name, UNSET)  # what was sent last is all that anybody knows of it
+            return thing.binding.sent.get(field.name, UNSET)  # only the last sent value is known
         return thing.observed.values.get(field.name, UNSET) if thing.observed is not None else UNSET
 
     def _changed(self, change: RunEffect, thing: ObservedObject) -> None:
@@ -230,7 +230,7 @@ class _Undoing:
             self._placed(change, thing)
 
     def _why_not(self, change: RunEffect, field: Field, before: Any, thing: ObservedObject) -> str | None:
-        """Why a field stays; "" where it is as it was already, None where it can be set back."""
+        """Why a field is not reset; "" where it already has its former value, None where it can be reset."""
         now = self._now(field, thing)
         if now == before or (field.one_way and before is not False and before is not UNSET):
             return ""
@@ -247,7 +247,7 @@ class _Undoing:
         return None
 
     def _lost(self, value: Any) -> bool:
-        """Whether it refers to an object that is gone."""
+        """Whether the value refers to an object that no longer exists."""
         return any(text in self.ever and text not in self.alive for text in ids_in(value))
 
     def _addressed(self, value: Any, where: Address) -> Any:
@@ -262,10 +262,10 @@ class _Undoing:
             case _:
                 return value
 
-    # -- where it stood ---------------------------------------------------------------------------------------------------------------
+    # -- positions --------------------------------------------------------------------------------------------------------------------
 
     def _placed(self, change: RunEffect, thing: ObservedObject) -> None:
-        """Note the place to go back to, unless that is gone or somebody moved it since."""
+        """Record the position to restore, unless its parent no longer exists or somebody moved the object since."""
         inside, position = change.kind.inside, change.position
         if position is None:
             if inside is not None and inside.name in change.fields:
@@ -294,7 +294,7 @@ class _Undoing:
         self.places[change.address] = replace(position, previous=behind)
 
     def _id_of(self, parent: Address, inside: Field) -> str | None:
-        """The id a container field has below that parent: None directly below the fixed container."""
+        """The value of a container field below that parent: None directly below the fixed container."""
         return self.ids[parent] if self.kinds.of(parent).name == inside.to else None
 
     # -- together ---------------------------------------------------------------------------------------------------------------------

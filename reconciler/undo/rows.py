@@ -1,4 +1,4 @@
-"""What stands below each parent now, and putting something back between. Pure."""
+"""The current siblings below each parent, and inserting objects among them. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reconciler.undo.snapshot import ObservedObject
 
 
 def standing(known: Mapping[Address, ObservedObject], among: Mapping[Address, ObservedObject] = {}) -> dict[Address, list[Address]]:
-    """What stands below each parent, in order. `among`: things that nobody manages, in the order in which they are shown."""
+    """The siblings below each parent, in order. `among`: unmanaged objects, in the order in which they are shown."""
     names = {thing.id: address for address, thing in known.items()}
     rows = rows_with_strangers(lists(known.values(), names), list(among.values()), names)
     return {parent: [thing.address for thing in row] for parent, row in rows.items()}
@@ -22,7 +22,7 @@ def standing(known: Mapping[Address, ObservedObject], among: Mapping[Address, Ob
 def beside(
     kinds: Kinds, actual: Actual, known: Mapping[Address, ObservedObject], parents: Collection[Address]
 ) -> dict[Address, ObservedObject]:
-    """What nobody manages and a listing shows below these parents, by its address with its id as key."""
+    """The unmanaged objects that a listing shows below these parents, by an address with the id as key."""
     names = {thing.id: address for address, thing in known.items()}
     return {
         thing.address: ObservedObject(thing.address, thing.kind, thing.observed.id, None, thing.observed)
@@ -34,7 +34,7 @@ def beside(
 def put_back(
     rows: dict[Address, list[Address]], places: Mapping[Address, SiblingPosition], positions_before: Mapping[Address, SiblingPosition]
 ) -> None:
-    """Insert each behind the one it stood behind, or behind the next before that which is still there."""
+    """Insert each after its former predecessor, or after the nearest sibling before that which still exists."""
     changing = {place.parent: _ChangingRow(rows.get(place.parent, ())) for place in places.values()}
     for address, place in sorted(places.items(), key=lambda pair: (pair[1].parent, pair[1].index)):
         row = changing[place.parent]
@@ -52,7 +52,7 @@ def put_back(
 
 
 class _ChangingRow:
-    """Siblings while others are put between them, those at an index in ascending order: it takes as long as there are siblings, in all."""
+    """Siblings among which others are inserted, those at an index in ascending order: linear in the number of siblings, in total."""
 
     def __init__(self, siblings: Iterable[Address]) -> None:
         self.siblings = Siblings(siblings)
@@ -66,7 +66,7 @@ class _ChangingRow:
         self.siblings.insert(address, previous, after=True)
 
     def put_at(self, index: int, address: Address) -> None:
-        """Insert where so many siblings come before it, or at the end."""
+        """Insert at an index, or at the end."""
         while len(self._passed) > index and self._at is not None:
             self._passed.remove(self._at)
             self._at = self.siblings.preceding(self._at)
@@ -77,7 +77,7 @@ class _ChangingRow:
 
 
 def remove_cycles(places: dict[Address, SiblingPosition], rows: Mapping[Address, Collection[Address]]) -> Iterator[tuple[Address, Address]]:
-    """Take out of the places what would then stand within itself; each with the parent it would have had. `rows`: how all stands now."""
+    """Remove from `places` what would end up inside itself; yields (address, the parent it would have had). `rows`: the current order."""
     now = {address: parent for parent, row in rows.items() for address in row}
     parents = now | {moved: position.parent for moved, position in places.items()}
     for address in sorted(places):

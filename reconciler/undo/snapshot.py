@@ -1,4 +1,4 @@
-"""One object of the past or present, with what is known of it. Pure."""
+"""One object, past or present, with what is known about it. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOWHERE: Final = Source("(no line of the YAML)", 0)
 
 @dataclass(frozen=True)
 class ObservedObject:
-    """One bound object and what is seen of it now."""
+    """One tracked object and what is shown of it now."""
 
     address: Address
     kind: Kind
@@ -24,7 +24,7 @@ class ObservedObject:
 
 
 def things(kinds: Kinds, state: State, actual: Actual) -> dict[Address, ObservedObject]:
-    """Everything bound, of kinds that are known."""
+    """Every tracked object of a known kind."""
     return {
         address: ObservedObject(address, kinds[binding.kind], binding.id, binding, actual.find(binding.kind, binding.id))
         for address, binding in state.bindings.items()

@@ -1,4 +1,4 @@
-"""What a run changed of the bindings, taken back: let go of again, bound again, called as before, protected as before. Pure."""
+"""Reverts what a run changed in the bindings: tracking, addresses and protection. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reconciler.undo.snapshot import ObservedObject
 def bound_again(
     kinds: Kinds, turns: Iterable[StateChange], state: State, actual: Actual
 ) -> tuple[dict[Address, ObservedObject], list[Cannot]]:
-    """What the run let go of and nobody has taken since, to be adopted again; and what cannot be."""
+    """(objects that the run stopped tracking and nobody tracks now, to be adopted again; those that cannot be)."""
     again: dict[Address, ObservedObject] = {}
     cannot: list[Cannot] = []
     holders = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
@@ -47,16 +47,16 @@ def bound_again(
 def turned_back(
     turns: Iterable[StateChange], state: State, *, added: Collection[Address], removed: Collection[Address], deleted: Collection[str]
 ) -> tuple[tuple[StateChange, ...], list[Cannot]]:
-    """What to change of the bindings when all requests are done, and what cannot be.
+    """The changes of bindings when all requests are done, and those that cannot be made.
 
-    `added`: addresses that are bound by then besides those of the state; `removed`: that are not any more. `deleted`: ids of what the run
-    deleted itself.
+    `added`: addresses that are tracked by then in addition to those of the state; `removed`: those that no longer are. `deleted`: ids of
+    what the run deleted itself.
     """
     return _Back(tuple(turns), state, {*state.bindings, *added} - {*removed}, {*removed}, {*deleted}).inverse()
 
 
 def as_remembered(turns: Iterable[StateChange]) -> tuple[list[Address], dict[Address, Address], dict[Address, bool]]:
-    """What a journal is told for these: addresses to forget, new addresses by old, protection by address."""
+    """These changes as arguments for the journal: (addresses to forget, new addresses by old, protection by address)."""
     listed = list(turns)
     forget = [turn.address for turn in listed if turn.what is What.FORGET]
     rename = {turn.old: turn.address for turn in listed if turn.old is not None}
@@ -83,7 +83,7 @@ class _Back:
         return [turn for turn in self.turns if turn.what is what and turn.id not in self.deleted]
 
     def _forgets(self) -> list[StateChange]:
-        """What was adopted is let go of, unless something below it stays bound."""
+        """Stop tracking what was adopted, unless something below it stays tracked."""
         adopted = {turn.address: turn for turn in self._mine(What.ADOPT) if self.holders.get((turn.kind, turn.id)) == turn.address}
         for address in list(adopted):
             if address in self.removed:
@@ -100,7 +100,7 @@ class _Back:
         return [StateChange(What.FORGET, turn.address, turn.kind, turn.id) for turn in adopted.values()]
 
     def _renames(self) -> list[StateChange]:
-        """What was renamed is called as before, with what came to stand below it since."""
+        """Give what was renamed its former address, with everything below it."""
         names: dict[Address, Address] = {}
         for turn in self._mine(What.RENAME):
             now = self.holders.get((turn.kind, turn.id))
@@ -123,7 +123,7 @@ class _Back:
         return renames
 
     def _drop_misplaced(self, names: dict[Address, Address]) -> None:
-        """Take out what cannot be called as before, the first address first, and say why."""
+        """Remove what cannot get its former address, in the order of addresses, and report why."""
         later = Counter(names.get(address, address) for address in self.staying)
         by_old: dict[Address, list[Address]] = defaultdict(list)
         inside: dict[Address, list[Address]] = defaultdict(list)
@@ -141,11 +141,11 @@ class _Back:
             self.cannot.append(Cannot(now, f"was {old}, and {reason}; it keeps its address"))
             later[old] -= 1
             later[now] += 1
-            for other in (*by_old[now], *inside[old]):  # which another tracked address is in the way of, or which lack their container
+            for other in (*by_old[now], *inside[old]):  # whose former address another tracked object has, or whose container is missing
                 heappush(suspects, other)
 
     def _misplaced(self, old: Address, names: Mapping[Address, Address], later: Mapping[Address, int]) -> str | None:
-        """Why something cannot be called as before; None where it can. `later`: the addresses that are tracked then."""
+        """Why an object cannot get its former address; None where it can. `later`: the addresses that are tracked then."""
         if old in self.staying and old not in names:
             return "something else is tracked there now"
         if old.container is not None and not later.get(old.container):

@@ -1,7 +1,7 @@
-"""What a run transferred, given back: to the container and under the address that it had before. Pure.
+"""What a run transferred, transferred back: to its former container, under its former address. Pure.
 
-In: what the run did, the state, and what is seen now. Out: by the address of today the former one, the other turns of the state, and what
-stays where it is; and a Desired in which all of it is declared where it was, with the lines that say so.
+In: what the run did, the state, and what exists now. Out: the former address by today's, the other changes of state, and what cannot be
+transferred back; and a Desired that declares all of it in its former location, with the lines of `moved` for that.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from reconciler.undo.snapshot import NOWHERE
 def given_back(
     kinds: Kinds, done: Mapping[Address, RunEffect], turns: Collection[StateChange], state: State, actual: Actual
 ) -> tuple[dict[Address, Address], tuple[StateChange, ...], list[Cannot]]:
-    """By today's address the former one of all that can be given back; the turns that no transfer takes back; and what stays."""
+    """(former address by today's, of what can be transferred back; the changes of state that no transfer reverts; what cannot be
+    transferred back)."""
     cannot: list[Cannot] = []
     roots = {turn.old: turn.address for turn in turns if turn.old is not None and turn.old.container is None}
     across = {turn for turn in turns if turn.old is not None and roots.get(turn.old.root, turn.old.root) != turn.address.root}
@@ -41,7 +42,7 @@ def given_back(
     while taken:
         new = taken.pop()
         cannot.append(Cannot(new, f"was {back.pop(new)}, where something else is tracked now; it was not transferred back"))
-        taken += [today[new]] if new in today else []  # what has that address now stays there
+        taken += [today[new]] if new in today else []  # the object with that address now keeps it
     for turn in sorted(across, key=lambda turn: turn.address):
         if turn.address not in back and turn.address not in done and turn.address in state.bindings:
             cannot.append(Cannot(turn.address, f"was {turn.old}, and was not transferred by this run; it keeps its address"))
@@ -58,7 +59,7 @@ def _tracked(change: RunEffect, holders: Holders) -> Address | None:
 
 
 def _within(change: RunEffect, actual: Actual) -> str | None:
-    """The id of the container that the object is in now."""
+    """The id of the object's container now."""
     now, owner = actual.find(change.kind.name, change.id or ""), change.kind.transferable
     return now.within.get(str(owner.to)) if now is not None and owner is not None else None
 
@@ -69,13 +70,13 @@ def _root(state: State, address: Address | None) -> str | None:
 
 
 def _is_back(change: RunEffect, state: State, actual: Actual, holders: Holders) -> bool:
-    """Whether another undo gave it back, with its address."""
+    """Whether another undo transferred it back, with its address."""
     at = _tracked(change, holders)
     return at is not None and at != change.address and change.left == _root(state, at) == _within(change, actual)
 
 
 def _why_not(kinds: Kinds, change: RunEffect, state: State, actual: Actual, holders: Holders) -> str | None:
-    """Why an object cannot be given back; None where it can."""
+    """Why an object cannot be transferred back; None where it can."""
     binding, owner = state.bindings.get(change.address), change.kind.transferable
     now = actual.find(change.kind.name, change.id or "")
     if now is None or now.deleted_at is not None:
@@ -94,7 +95,7 @@ def _why_not(kinds: Kinds, change: RunEffect, state: State, actual: Actual, hold
 
 
 def to_their_roots(rows: dict[Address, list[Address]], back: Mapping[Address, Address]) -> None:
-    """Put what is given back, and has no place in its former root, at the end of that."""
+    """Put what is transferred back, and has no position in its former root, at the end of that."""
     for parent in [*rows]:
         root = back.get(parent, parent).root
         leaving = dict.fromkeys(address for address in rows[parent] if address in back and back[address].root != root)
@@ -104,7 +105,7 @@ def to_their_roots(rows: dict[Address, list[Address]], back: Mapping[Address, Ad
 
 
 def under_former_addresses(desired: Desired, back: Mapping[Address, Address]) -> Desired:
-    """The same with these declared under their former addresses, and lines of `moved` that say so, whatever such lines did before."""
+    """The same with these declared under their former addresses, and lines of `moved` for them that apply even if done before."""
     if not back:
         return desired
 

@@ -1,4 +1,4 @@
-"""YAML files that people wrote, changed where something must change: comments, order and quotes of all the rest stay as they are.
+"""Edits of YAML files that people wrote: comments, order and quotes of everything else are unchanged.
 
-Own code, because round-trip libraries (ruamel.yaml) lay out the whole file again on every edit; see decision 0005.
+Own code, because round-trip libraries (ruamel.yaml) reformat the whole file on every edit; see decision 0005.
 """

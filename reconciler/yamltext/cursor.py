@@ -1,4 +1,4 @@
-"""A text that knows where places in it are, however it is cut, pasted and indented. Reads and writes nothing else."""
+"""A text with marks that keep their positions when it is cut, pasted and indented. Reads and writes nothing else."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from reconciler.dataclass import dataclass
 
 @dataclass
 class MarkedText:
-    """`marks`: indexes into the text by name; a mark stays with the character it stands at."""
+    """`marks`: indexes into the text by name; a mark moves with its character."""
 
     text: str
     marks: dict[Hashable, int] = field(default_factory=dict)
 
     def insert(self, at: int, text: str, *, over: int = 0) -> None:
-        """Put a text at an index, in place of so many characters, none of which is marked."""
+        """Insert a text at an index, in place of that many characters, none of which is marked."""
         self.paste(at, MarkedText(text), over=over)
 
     def paste(self, at: int, piece: MarkedText, *, over: int = 0) -> None:
-        """Put a piece with its marks at an index."""
+        """Insert a piece with its marks at an index."""
         grown = len(piece.text) - over
         self.marks = {name: index + grown if index >= at + over else index for name, index in self.marks.items()}
         self.marks |= {name: at + index for name, index in piece.marks.items()}
         self.text = self.text[:at] + piece.text + self.text[at + over :]
 
     def cut(self, start: int, end: int) -> MarkedText:
-        """Take a piece out, with its marks."""
+        """Remove a piece with its marks, and return it."""
         inside = {name: index - start for name, index in self.marks.items() if start <= index < end}
         piece = MarkedText(self.text[start:end], inside)
         self.marks = {name: index for name, index in self.marks.items() if name not in inside}
@@ -36,7 +36,7 @@ class MarkedText:
         return piece
 
     def indent(self, by: int) -> None:
-        """Move every line that is not empty by so many columns to the right, or to the left as far as it goes."""
+        """Indent every non-empty line by that many columns; a negative number dedents as far as possible."""
         at = 0
         for line in self.text.split("\n"):
             free = len(line) - len(line.lstrip(" "))
@@ -45,13 +45,13 @@ class MarkedText:
             at += len(line) + step + 1
 
     def line_column(self, name: Hashable) -> tuple[int, int]:
-        """Where a mark stands, from 1."""
+        """Line and column of a mark, from 1."""
         at = self.marks[name]
         return self.text.count("\n", 0, at) + 1, at - self.text.rfind("\n", 0, at)
 
 
 def index(text: str, line: int, column: int) -> int:
-    """The index of a place that counts from 1."""
+    """The index of a line and column, which count from 1."""
     at = 0
     for _ in range(line - 1):
         at = text.index("\n", at) + 1

@@ -1,7 +1,7 @@
-"""YAML as a person writes it: short things on one line, long texts as blocks, comments above what they are about. Pure.
+"""YAML as a person writes it: short values on one line, long texts as blocks, comments above what they describe. Pure.
 
-In: plain data with `EmittedMap` and `EmittedList` where it may take lines of its own. Out: text whose every scalar is read back as it was,
-whatever characters the service kept in it: what could be an expression is escaped, what does not show is written as `\\u…`.
+In: plain data with `EmittedMap` and `EmittedList` where it may take lines of its own. Out: text whose scalars are read back unchanged,
+whatever characters they contain: what could be an expression is escaped, invisible characters are written as `\\u…`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from reconciler.text.printable import is_plain, named
 WIDTH: Final = 110  # columns that a map or list on one line may reach
 STEP: Final = 2  # columns
 
-_PLAIN: Final = re.compile(r"[^\W\d_][\w /.()+&;@-]*")  # what needs no quotes and looks like nothing else
+_PLAIN: Final = re.compile(r"[^\W\d_][\w /.()+&;@-]*")  # texts that need no quotes and cannot be read as another type
 _OTHER: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 _JOINER: Final = "\u200d"  # inside one emoji
 _SHORT: Final = {"\\": "\\\\", '"': '\\"'}
@@ -34,7 +34,7 @@ class EmittedEntry:
 
 @dataclass
 class EmittedMap:
-    """A map. `open`: it stands on lines of its own even where it is short."""
+    """A map. `open`: its entries have lines of their own even where it is short."""
 
     lines: list[EmittedEntry] = field(default_factory=list)
     open: bool = False
@@ -48,7 +48,7 @@ class EmittedList:
 
 
 def document(words: EmittedMap, *, head: Sequence[str] = ()) -> str:
-    """The text of a file; `head` are comments at its beginning. A line stays free before each key at the top that takes several."""
+    """The text of a file; `head` are comments at its beginning. A blank line precedes each top-level key that takes several lines."""
     parts = [f"# {comment(one)}" for one in head]
     before = bool(head)
     for line in words.lines:
@@ -61,7 +61,7 @@ def document(words: EmittedMap, *, head: Sequence[str] = ()) -> str:
 
 
 def comment(text: str) -> str:
-    """A text that can stand in a comment: one line, nothing invisible."""
+    """A text for a comment: one line, without invisible characters."""
     return "".join(one if _shows(one) else named(one) for one in text)
 
 
@@ -69,7 +69,7 @@ def comment(text: str) -> str:
 
 
 def entry(line: EmittedEntry, indent: int) -> Iterator[str]:
-    """A key with what stands behind it."""
+    """The lines of a key with its value."""
     margin = " " * indent
     yield from (f"{margin}# {comment(one)}" for one in line.comments)
     head = f"{margin}{scalar(line.key or '')}:"
@@ -84,7 +84,7 @@ def entry(line: EmittedEntry, indent: int) -> Iterator[str]:
 
 
 def block(value: Any, indent: int) -> Iterator[str]:
-    """A map or a list on lines of its own."""
+    """The lines of a map or a list, one entry each."""
     if isinstance(value, Mapping):
         value = EmittedMap([EmittedEntry(str(key), part) for key, part in value.items()])
     if isinstance(value, EmittedMap):
@@ -111,7 +111,7 @@ def item(line: EmittedEntry, indent: int) -> Iterator[str]:
 
 
 def _text(head: str, value: str, indent: int) -> Iterator[str]:
-    """A text: several lines as a block where it can be one."""
+    """The lines of a text: a text of several lines as a block where possible."""
     lines = value.removesuffix("\n").split("\n")
     free = all(not line.startswith(" ") and all(map(_shows, line)) for line in lines)
     if len(lines) > 1 and free and lines[0] and lines[-1]:
@@ -125,7 +125,7 @@ def _text(head: str, value: str, indent: int) -> Iterator[str]:
 
 
 def flow(value: Any) -> str | None:
-    """The value on one line; None where it holds what takes several."""
+    """The value on one line; None where it needs several."""
     match value:
         case EmittedMap() if value.open or any(line.comments for line in value.lines):
             return None
@@ -148,7 +148,7 @@ def flow(value: Any) -> str | None:
 
 
 def closed(value: Any) -> str:
-    """The value on one line, whatever it holds; comments in it are lost."""
+    """The value on one line, whatever it contains; comments in it are lost."""
     match value:
         case EmittedMap():
             return "{" + ", ".join(f"{scalar(line.key or '')}: {closed(line.value)}" for line in value.lines) + "}"

@@ -1,6 +1,6 @@
-"""Entries and items of a YAML text go, come and change one by one; those that stay keep their comments. Pure.
+"""Edits that add, remove and change single entries and items of a YAML text; all others keep their comments. Pure.
 
-In: a text, nodes of its tree, and values. Out: the new text. Raises `Untouchable` where others repeat what would change, or where a
+In: a text, nodes of its tree, and values. Out: the new text. Raises `Untouchable` where an alias repeats what would change, or where a
 comment would be lost.
 """
 
@@ -20,11 +20,11 @@ LISTS: Final = (list, tuple)
 
 
 class Loose(list[Any]):
-    """A list whose order says nothing."""
+    """A list whose order has no meaning."""
 
 
 class Edits:
-    """Edits of one text, none of which meets another."""
+    """Edits of one text that do not overlap."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -38,7 +38,7 @@ class Edits:
         return text
 
     def add(self, holder: Node, name: str, value: Any) -> None:
-        """A new entry of a map, behind its first."""
+        """Add an entry to a map, after its first."""
         if holder.flow:
             at = ends(self.text, holder.children[-1].value) if holder.children else holder.end - 1
             comma = ", " if holder.children else ""
@@ -50,7 +50,7 @@ class Edits:
         self._edit(at, at, "\n" + _entry(name, value, first.column))
 
     def drop(self, holder: Node, child: Child, *, comment: bool = False) -> None:
-        """Remove an entry of a map. `comment`: keep the comment behind it, on a line of its own where it had the line with the entry."""
+        """Remove an entry of a map. `comment`: keep its trailing comment, on a line of its own where it shared the line with the entry."""
         self._free(child.value)
         at = next(at for at, one in enumerate(holder.children) if one is child)
         stop = ends(self.text, child.value)
@@ -72,7 +72,7 @@ class Edits:
             self._edit(line, rest, f"\n{' ' * child.column}{behind}" if kept else "")
 
     def replace(self, holder: Node, child: Child, value: Any) -> None:
-        """Another value behind a key: only what differs inside it is written, if anything in it stays."""
+        """Replace the value of a key; where parts of it stay the same, only what differs is written."""
         node = child.value
         if node.shape == "alias":
             self._edit(node.start, node.end, closed(value))
@@ -83,16 +83,16 @@ class Edits:
             return
         self._free(node)
         end = ends(self.text, node)
-        commented = self.text[end:].partition("\n")[0].strip().startswith("#")  # a block would take the comment into the text
+        commented = self.text[end:].partition("\n")[0].strip().startswith("#")  # a block would make the comment part of the text
         if isinstance(value, str) and "\n" in value and not holder.flow and child.key is not None and not commented:
             self._edit(child.start, ends(self.text, node), _entry(child.key.text, value, child.column).lstrip(" "))
-        elif node.children and not node.flow and child.key is not None:  # a block begins on the next line; one line goes behind the key
+        elif node.children and not node.flow and child.key is not None:  # a block begins on the next line; a single line follows the key
             self._edit(colon(self.text, child), ends(self.text, node), f" {closed(value)}")
         else:
             self._edit(node.start, ends(self.text, node), closed(value))
 
     def _inside(self, node: Node, value: Any) -> bool:
-        """Change a map or list entry by entry; False where nothing of it would stay."""
+        """Change a map or list entry by entry; False where nothing of it would remain."""
         if node.shape == "map" and isinstance(value, Mapping) and any(child.key and child.key.text in value for child in node.children):
             self._map(node, value)
             return True
@@ -151,7 +151,7 @@ class Edits:
         return True
 
     def _paired(self, node: Node, value: Any, word: str, i: int, i_end: int, j: int, j_end: int) -> bool:
-        """Whether maps stand where other maps shall stand that share a key."""
+        """Whether maps are replaced one by one by maps that share a key with them."""
         pairs = list(zip(node.children[i:i_end], value[j:j_end], strict=False))
         return (
             word == "replace"
@@ -169,7 +169,7 @@ class Edits:
         return self.text[node.start : ends(self.text, node)] if same else closed(value)
 
     def _anew(self, node: Node, made: str) -> None:
-        """Braces are written anew."""
+        """Rewrite a flow map or list."""
         if node.commented:
             raise Untouchable.at("its braces contain comments", self.text, node.start)
         self._free(node)
@@ -179,7 +179,7 @@ class Edits:
         return _said(parse(f"x: {closed(value)}\n").root.children[0].value)
 
     def _free(self, node: Node) -> None:
-        """Raise `Untouchable` where something in it may be repeated elsewhere."""
+        """Raise `Untouchable` where an alias may repeat something in it."""
         inner = next((one for one in _below(node) if one.anchor is not None), None)
         if inner is not None:
             raise Untouchable.at(f"&{inner.anchor} in it may be repeated elsewhere", self.text, inner.start)
@@ -193,12 +193,12 @@ class Edits:
 
 
 def ends(text: str, node: Node) -> int:
-    """Where a value ends, comments and line breaks behind it not included."""
+    """The index at which a value ends, without comments and line breaks after it."""
     return node.start + len(text[node.start : node.end].rstrip())
 
 
 def _entry(name: str, value: Any, indent: int) -> str:
-    """A key with its value on lines of its own, indented by so many columns."""
+    """A key with its value on lines of its own, indented by that many columns."""
     return "\n".join(block({name: value}, indent))
 
 

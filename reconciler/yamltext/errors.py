@@ -1,10 +1,10 @@
-"""What an edit raises where the text cannot simply be changed."""
+"""The error of an edit where the text cannot simply be changed."""
 
 from __future__ import annotations
 
 
 class Untouchable(Exception):
-    """A value stands somewhere else, or others use it too; `str(error)` says which. `line` and `column` count from 1."""
+    """A value is defined elsewhere, or used by others too; `str(error)` says which. `line` and `column` count from 1."""
 
     def __init__(self, message: str, line: int, column: int) -> None:
         super().__init__(message)
@@ -12,5 +12,5 @@ class Untouchable(Exception):
 
     @classmethod
     def at(cls, message: str, text: str, index: int) -> Untouchable:
-        """One about what stands at an index of a text."""
+        """The error for an index of a text."""
         return cls(message, text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index))

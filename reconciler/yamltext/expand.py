@@ -1,4 +1,4 @@
-"""A map or list in braces is written on lines of its own, so that lines can go into it. Changes the text it is given."""
+"""Expands a flow map or list into lines of its own, so that lines can be added. Changes the given text."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from reconciler.yamltext.tree import Node, leaves, parse
 
 
 def open_up(tracked: MarkedText, find: Callable[[Node], tuple[tuple[TrailStep, ...], Node]]) -> None:
-    """Write what `find` finds below the root of a tree, and all around it, on lines of their own. Comments stay, and so do marks.
+    """Expand what `find` returns for the root of a tree, and everything around it, into lines. Comments and marks are kept.
 
-    Raises `Untouchable` where that cannot be had.
+    Raises `Untouchable` where that is not possible.
     """
     text = tracked.text
     tree = parse(text)

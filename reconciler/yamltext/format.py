@@ -1,7 +1,7 @@
 """The canonical layout of a project's file: order of keys, indentation, blank lines, quotes; comments and short flow maps stay.
 
-In: a text that the project's reader accepts, and the shape of a file. Out: the text anew. What the text says is the same afterwards, and so
-is every comment; where that cannot be had, the text is refused. Laying out twice is laying out once. Pure.
+In: a text that the project's reader accepts, and the shape of a file. Out: the formatted text, with the same data and the same comments;
+where that is not possible, the text is refused. Formatting is idempotent. Pure.
 
 Own code, because YAML formatters know no shapes: the order of keys follows from what the kinds declare.
 """
@@ -15,19 +15,20 @@ from reconciler.errors import ReconcilerError
 from reconciler.yamltext.key_order import ANY, ValueShape
 from reconciler.yamltext.tree import Child, Node, Tree, parse
 
-WIDTH: Final = 140  # columns; a flow map or list that ends beyond is written in lines of its own
+WIDTH: Final = 140  # columns; a flow map or list that exceeds them is expanded into lines
 STEP: Final = 2  # columns of indentation
-GAP: Final = 2  # columns before a comment behind something, at least
+GAP: Final = 2  # the fewest columns before a trailing comment
 
 _PLAIN: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_./@+ -]*[A-Za-z0-9_./@+-])?")
 _TYPED: Final = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})  # of some version of YAML
 
 
 def layout(text: str, shape: ValueShape) -> str:
-    """The same in canonical layout. Raises yaml's `YAMLError` for what is no YAML, `ReconcilerError` for what cannot be laid out safely."""
+    """The text in canonical layout. Raises yaml's `YAMLError` for invalid YAML, `ReconcilerError` for a text that cannot be formatted
+    safely."""
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     before = parse(plain)
-    for each in (shape, ANY):  # an alias must not come before its anchor: then the keys stay where they are
+    for each in (shape, ANY):  # an alias must not come before its anchor: then the keys keep their order
         made = TreeWriter(before).text(each)
         if same(before, made):
             return made
@@ -52,7 +53,7 @@ class TreeWriter:
     # -- blocks --------------------------------------------------------------------------------------------------------------------
 
     def _children(self, node: Node, indent: int, shape: ValueShape, *, top: bool = False) -> list[str]:
-        """A map or a list in lines of its own."""
+        """The lines of a map or a list, one entry each."""
         children = _sorted(node, shape)
         lines: list[str] = []
         before: list[str] | None = None
@@ -70,7 +71,7 @@ class TreeWriter:
         return lines + (_stripped(tail) if open_end else tail)
 
     def child(self, child: Child, indent: int, shape: ValueShape) -> list[str]:
-        """The lines of an entry or an item, without those above it, which may become more by this."""
+        """The lines of an entry or an item, without those above it, to which this may add."""
         value, pad = child.value, " " * indent
         key = _scalar(child.key, flow=False) if child.key is not None else ""
         inner = shape.below(child.key.text if child.key is not None else None, _keys(value))
@@ -89,7 +90,7 @@ class TreeWriter:
         return [self._remarked(begin, child, indent), *self._children(value, indent + STEP, inner)]
 
     def _item(self, child: Child, indent: int, shape: ValueShape) -> list[str]:
-        """An item whose map or list begins on the line of its dash; what stands above that goes above the item."""
+        """An item whose map or list begins on the line of its dash; comments above that are moved above the item."""
         lines = self._children(child.value, indent + STEP, shape)
         above = _stripped(calm(_sorted(child.value, shape)[0].lead))
         child.lead += [*([child.remark] if child.remark else []), *(line for line in above if line)]
@@ -97,7 +98,7 @@ class TreeWriter:
         return [f"{' ' * indent}- {lines[0].lstrip(' ')}", *lines[1:]]
 
     def _long(self, child: Child, begin: str, indent: int) -> list[str]:
-        """A scalar of several lines, indented anew."""
+        """The lines of a scalar of several lines, reindented."""
         value = child.value
         first, *rest = value.raw.split("\n")
         if not value.block:
@@ -105,7 +106,7 @@ class TreeWriter:
             lines[-1] = self._remarked(lines[-1], child, indent)
             return lines
         if rest and not rest[-1].strip():
-            rest.pop()  # the line that the next token stands on
+            rest.pop()  # the line of the next token
         written = re.search(r"[1-9]", first.partition("#")[0])
         full = [line for line in rest if line.strip()]
         old = child.column + int(written[0]) if written else min((len(line) - len(line.lstrip(" ")) for line in full), default=0)
@@ -116,7 +117,7 @@ class TreeWriter:
         return [f"{begin} {first.rstrip()}", *lines]
 
     def _remarked(self, line: str, child: Child, indent: int) -> str:
-        """A line with the comment behind it, where that stood as far as there is room."""
+        """A line with its trailing comment, in its former column where there is room."""
         if child.remark is None:
             return line
         column = max(child.remark_column + indent - child.column, len(line) + GAP)
@@ -125,7 +126,7 @@ class TreeWriter:
     # -- flow ----------------------------------------------------------------------------------------------------------------------
 
     def _flow(self, node: Node, shape: ValueShape) -> str | None:
-        """The value on one line; None where it cannot stand on one."""
+        """The value on one line; None where it needs several."""
         if node.shape in ("scalar", "alias"):
             return None if "\n" in node.raw else _scalar(node, flow=False)
         parts: list[str] = []
@@ -163,19 +164,19 @@ def _keys(node: Node) -> list[str]:
 
 
 def keeps(node: Node) -> bool:
-    """Whether empty lines behind it belong to it: a text that ends with `|+`."""
+    """Whether the empty lines after it belong to it: a text that begins with `|+`."""
     while node.children:
         node = node.children[-1].value
     return node.block and "+" in node.raw.partition("\n")[0].partition("#")[0]
 
 
 def calm(lines: list[str]) -> list[str]:
-    """No two blank lines in a row."""
+    """The lines without consecutive blank lines."""
     return [line for at, line in enumerate(lines) if line or at == 0 or lines[at - 1]]
 
 
 def _stripped(lines: list[str]) -> list[str]:
-    """Without blank lines at the beginning."""
+    """The lines without blank lines at the beginning."""
     return lines[1:] if lines[:1] == [""] else lines
 
 
@@ -183,16 +184,16 @@ def _stripped(lines: list[str]) -> list[str]:
 
 
 def same(before: Tree, made: str) -> bool:
-    """Whether a text says the same as a tree, comments included."""
+    """Whether a text has the same data and comments as a tree."""
     try:
         after = parse(made)
-    except Exception:  # whatever the parser says of a broken text: it is not the same
+    except Exception:  # any error of the parser means that it is not the same
         return False
     return before.comments == after.comments and data(before.root, (), {}) == data(after.root, (), {})
 
 
 def data(node: Node, path: tuple[Any, ...], anchors: dict[str, tuple[Any, ...]]) -> Any:
-    """What a value says, the order of keys aside; an alias says where the value stands that it repeats."""
+    """The data of a value, ignoring the order of keys; an alias is represented by the position of the value that it repeats."""
     if node.shape == "alias":
         return "*", anchors.get(node.text)
     if node.anchor is not None:

@@ -1,4 +1,4 @@
-"""The order of keys in a project's maps, from what the kinds declare: what tells a resource apart first, what stands in it last."""
+"""The order of keys in a project's maps, from what the kinds declare: what identifies a resource first, its contents last."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Final
 from reconciler.dataclass import dataclass
 from reconciler.resource import RESERVED, FieldRole, Kind, Kinds
 
-IGNORED: Final = "x-"  # top keys that begin so are a home for anchors
+IGNORED: Final = "x-"  # top-level keys with this prefix define anchors
 FOR_EACH: Final = "forEach"
-LATE: Final = 1_000  # words that are not known come before what stands in a resource, which keeps its own order
+LATE: Final = 1_000  # unknown keys come before the contents of a resource, which keep their own order
 
 
 @dataclass(eq=False)
 class ValueShape:
-    """What a value is, as far as the order of its keys goes. `ranks`: the place of each known key, equal ones keep the author's order.
+    """The shape of a value, which decides the order of its keys. `ranks`: the position of each known key; equal ones keep the author's
+    order.
 
-    `inside`: the shapes of what stands behind known keys; `each`: of everything else in a map, or of the items of a list, which are told
-    apart by the first key that `tags` knows.
+    `inside`: the shapes of the values of known keys; `each`: of all other values of a map, or of the items of a list; `tags`: the shapes of
+    items by the first key that it contains.
     """
 
     ranks: Mapping[str, int] = field(default_factory=dict)
@@ -28,7 +29,7 @@ class ValueShape:
     tags: Mapping[str, ValueShape] = field(default_factory=dict)
 
     def below(self, key: str | None, keys: Sequence[str]) -> ValueShape:
-        """The shape of the value behind a key, or of an item (key None) that holds these keys."""
+        """The shape of the value of a key, or of an item (key None) with these keys."""
         if key is not None and key in self.inside:
             return self.inside[key]
         if key is None:
@@ -36,13 +37,13 @@ class ValueShape:
         return self.each or ANY
 
     def rank(self, key: str) -> int:
-        """Where a key belongs."""
+        """The sort key of a key."""
         return self.ranks.get(IGNORED if key.startswith(IGNORED) else key, LATE)
 
 
 ANY = ValueShape()
 TEST: Final = ValueShape(tags={"as": ValueShape({word: at for at, word in enumerate(("as", "sees", "mustNotSee", "reason"))})})
-"""The list of readers as tests."""
+"""The list of access tests."""
 
 
 def _items(*keys: str) -> ValueShape:
@@ -56,11 +57,11 @@ RULES: Final[Mapping[str, ValueShape]] = {
     "use": _items("policy", "level"),
     "exceptions": _items("policy", "address", "until", "reason"),
 }
-"""The words that say what a project must not do."""
+"""The section of policies."""
 
 
 def document(kinds: Kinds, top: Sequence[str]) -> ValueShape:
-    """The shape of a project file, and of every file it includes. `top`: the words of the project file alone, in their order."""
+    """The shape of a project file, and of every file it includes. `top`: the keys that only the project file has, in their order."""
     shapes = {name: ValueShape() for name in kinds}
     for name, kind in kinds.items():
         _fill(shapes[name], kinds, kind, shapes)

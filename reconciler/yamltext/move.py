@@ -1,7 +1,7 @@
-"""Nodes of lists go from one place of a project's YAML to another, with their comments and with all that stands in them.
+"""Moves nodes of lists from one location in a project's YAML to another, with their comments and contents.
 
-In: texts whose resources are marked at their key, tag or bare value. They are changed in place, and nothing in them but what moves.
-Raises `Untouchable` where something is repeated elsewhere.
+In: texts whose resources are marked at their key, tag or bare value. They are changed in place; only the moved nodes change. Raises
+`Untouchable` where an alias repeats something.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ EMPTY: Final = "[]"
 
 @dataclass(frozen=True)
 class Host:
-    """What holds a list: its name among the marks, whether it is a list's node itself, and what its list is called.
+    """What contains a list: its name among the marks, whether it is a node of a list itself, and the name of its list.
 
-    `members`: who stands in the list, in order. `top`: the file at whose top the list stands where its host does not hold it, if any.
+    `members`: the names in the list, in order. `top`: the file that contains the list at its top level, where its host does not; else None.
     """
 
     name: Hashable
@@ -36,7 +36,7 @@ class Host:
 
 @dataclass
 class Piece:
-    """A node that was taken out. `closed`: it is one value on one line, else lines; `column` is then that of its dash."""
+    """A node that was removed from its list. `closed`: it is a value on one line; else it has lines, and `column` is that of its dash."""
 
     text: MarkedText
     closed: bool
@@ -44,13 +44,13 @@ class Piece:
 
 
 class Moving:
-    """The files of a project while nodes are moved in them."""
+    """The files of a project in which nodes are moved."""
 
     def __init__(self, files: Mapping[str, MarkedText]) -> None:
         self.files = files
 
     def file(self, name: Hashable) -> str:
-        """Where a resource stands. Raises `KeyError` where it is in none of the files."""
+        """The file of a resource. Raises `KeyError` where it is in none of the files."""
         return next(file for file, tracked in self.files.items() if name in tracked.marks)
 
     def stands_in(self, name: Hashable, other: Hashable) -> bool:
@@ -61,13 +61,13 @@ class Moving:
         return name in marks and found.start <= marks[name] < found.end
 
     def move(self, name: Hashable, host: Host, *, behind: Hashable | None) -> None:
-        """Take a node out of its list and put it into another behind a member, or first."""
+        """Move a node from its list into another, after a member, or first."""
         self.put(self.take(name), host, behind)
 
     # -- out of a list -----------------------------------------------------------------------------------------------------------
 
     def take(self, name: Hashable) -> Piece:
-        """Take a node out; a list that holds nothing then is written as `[]`."""
+        """Remove a node and return it; a list that is empty then is written as `[]`."""
         file = self.file(name)
         tracked = self.files[file]
         tree, steps = self._node(tracked, name)
@@ -88,7 +88,7 @@ class Moving:
         return tree, steps
 
     def _open_up(self, tracked: MarkedText, steps: tuple[TrailStep, ...], name: Hashable) -> None:
-        """Write the list that contains a node on lines of its own."""
+        """Expand the list that contains a node into lines."""
         if len(steps) == 1:
             raise Untouchable.at("the list of the whole file is in brackets", tracked.text, tracked.marks[name])
         open_up(tracked, lambda root: (trail_steps := node(root, tracked.marks[name])[0][:-1], trail_steps[-1].child.value))
@@ -103,7 +103,7 @@ class Moving:
     # -- into a list -------------------------------------------------------------------------------------------------------------
 
     def put(self, piece: Piece, host: Host, behind: Hashable | None) -> None:
-        """Put a node into a list, which may not be there yet."""
+        """Insert a node into a list, which may not exist yet."""
         beside = next((member for member in host.members if member == behind), next(iter(host.members), None))
         if beside is not None:
             self._beside(piece, beside, before=behind is None)
@@ -152,14 +152,14 @@ class Moving:
             self._air(tracked, moved.root, name, before=before)
 
     def _air(self, tracked: MarkedText, root: Node, name: Hashable, *, before: bool) -> None:
-        """A free line between what came and its sibling, as between the others."""
+        """Add a blank line between the inserted node and its sibling, as between the others."""
         step = node(root, tracked.marks[name])[0][-1]
         other = step.child if before else step.beside(1)
         if other is not None and "" not in other.lead:
             tracked.insert(begin(tracked.text, other), "\n")
 
     def _fill(self, piece: Piece, tracked: MarkedText, host: Host, body: Node, found: Child) -> None:
-        """Into an empty list."""
+        """Insert into an empty list."""
         value, text = found.value, tracked.text
         if value.shape != "list" or value.children or value.commented:
             raise Untouchable.at(f"{host.section} contains entries that are defined elsewhere", text, found.start)
@@ -174,7 +174,7 @@ class Moving:
             _paste(tracked, piece, next_line(tracked.text, after), found.column + STEP)
 
     def _new(self, piece: Piece, tracked: MarkedText, host: Host, body: Node) -> None:
-        """Into a list that is not written yet."""
+        """Insert into a list that is not written yet."""
         text = tracked.text
         if not body.children:
             raise Untouchable.at(f"{host.section} has no neighbor to be added next to", text, body.start)
@@ -245,7 +245,7 @@ def _out_of_lines(tracked: MarkedText, steps: Sequence[TrailStep]) -> Piece:
 
 
 def _paste(tracked: MarkedText, piece: Piece, at: int, column: int) -> None:
-    """Put a node on lines of its own, its dash in a column."""
+    """Insert a node on lines of its own, with its dash in a column."""
     if piece.closed:
         piece.text.insert(0, f"{' ' * column}- ")
         piece.text.insert(len(piece.text.text), "\n")
@@ -258,7 +258,7 @@ def _paste(tracked: MarkedText, piece: Piece, at: int, column: int) -> None:
 
 
 def _one_line(text: str, step: TrailStep) -> bool:
-    """Whether a list in braces stands on one line, without a comment."""
+    """Whether a flow list takes one line, and so contains no comment."""
     return "\n" not in text[step.holder.start : step.holder.end]
 
 

@@ -1,7 +1,7 @@
-"""One resource of a YAML text gets other values; every character of all the rest stays as it is.
+"""Replaces values of one resource of a YAML text; every other character is unchanged.
 
-In: a text that the project's reader accepts, and where the resource stands in it (its key, or the tag of its node). Out: the new text.
-Pure. Raises `Untouchable` where a value is not only the resource's own.
+In: a text that the project's reader accepts, and the location of the resource in it (its key, or the tag of its node). Out: the new text.
+Pure. Raises `Untouchable` where others use a value too.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from reconciler.yamltext.trail import entry, node, resource
 from reconciler.yamltext.tree import Child, Node, parse
 
 DROP: Final = object()
-"""Instead of a value: the key goes."""
+"""In place of a value: remove the key."""
 
 
 @dataclass(frozen=True)
 class ResourcePlace:
-    """Where a resource stands: line and column (from 1) of its key or tag. `tag`: of a list's node. `bare`: the field of a bare value.
+    """The location of a resource: line and column (from 1) of its key or tag. `tag`: of a list's node. `bare`: the field of a bare value.
 
-    `whole`: the field that everything behind the key is.
+    `whole`: the field whose value is everything under the key.
     """
 
     line: int
@@ -36,23 +36,23 @@ class ResourcePlace:
 
 
 class EditedYaml:
-    """A text in which resources get other values, the last resource of the text first: what is before it stays where it is.
+    """A text in which resources get new values, the last resource first, so that the positions of earlier ones do not change.
 
-    The text is parsed again only where something is edited that contains what was edited before.
+    The text is parsed again only where an edit contains an earlier one.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._lines = line_starts(text)  # right wherever the tree is
+        self._lines = line_starts(text)  # correct wherever the tree is
         self._root = parse(text).root
-        self._right = len(text) + 1  # the tree is right up to this index
+        self._right = len(text) + 1  # the tree is correct up to this index
 
     def raw(self, place: ResourcePlace, name: str) -> str | None:
-        """What is written behind a key of a resource, None where the key is not there."""
+        """The raw value of a key of a resource; None where the key does not exist."""
         return self._edit(place).raw(name)
 
     def put(self, place: ResourcePlace, values: Mapping[str, Any]) -> None:
-        """Give a resource these values by key; `DROP` takes a key out. A key that is not there yet stands behind the first one."""
+        """Give a resource these values by key; `DROP` removes a key. A new key is added after the first one."""
         edit = self._edit(place)
         if place.whole is not None:
             self._take(edit.whole(values[place.whole]), edit)
@@ -96,12 +96,12 @@ class _Edit:
 
     @property
     def start(self) -> int:
-        """Where the resource begins, its key included."""
+        """The index at which the resource begins, its key included."""
         return self.steps[-1].child.start if self.steps else self.node.start
 
     @property
     def end(self) -> int:
-        """Where the resource ends, with what separates it from the next one."""
+        """The index at which the resource ends, including what separates it from the next one."""
         return max(self.node.end, self.steps[-1].child.value.end if self.steps else 0)
 
     def raw(self, name: str) -> str | None:
@@ -130,13 +130,13 @@ class _Edit:
         return edits.done()
 
     def whole(self, value: Any) -> str:
-        """Another value behind the key of the resource."""
+        """Replace the value of the resource's key."""
         edits = Edits(self.text)
         edits.replace(self.steps[-1].holder, self.steps[-1].child, value)
         return edits.done()
 
     def bare(self, values: Mapping[str, Any]) -> str:
-        """A bare value becomes a map where another key comes to it."""
+        """Turn a bare value into a map where another key is added."""
         first = self.place.bare or self.place.tag or ""
         head = closed(values[first]) if first in values else self._span(None)
         rest = [f"{closed(name)}: {closed(value)}" for name, value in values.items() if name != first and value is not DROP]

@@ -1,4 +1,4 @@
-"""The way to something in the tree of a YAML text, and the lines it takes. Pure."""
+"""The path to a node in the tree of a YAML text, and the lines it takes. Pure."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from reconciler.yamltext.tree import Child, Node, Tree, leaves
 
 @dataclass(frozen=True)
 class TrailStep:
-    """One map or list on the way, and which of its children is on it."""
+    """One map or list on the path, and its child on the path."""
 
     holder: Node
     child: Child
 
     @property
     def index(self) -> int:
-        """The child's place in its holder, from 0."""
+        """The child's index in its holder, from 0."""
         return next(at for at, child in enumerate(self.holder.children) if child is self.child)
 
     def beside(self, by: int) -> Child | None:
@@ -29,7 +29,7 @@ class TrailStep:
 
 
 def trail(root: Node, index: int) -> tuple[TrailStep, ...]:
-    """The way to the entry whose key begins at an index, or to the item that begins there. Raises `ValueError` where neither does."""
+    """The path to the entry whose key begins at an index, or to the item that begins there. Raises `ValueError` where neither does."""
     steps: list[TrailStep] = []
     node = root
     while node.children:
@@ -49,13 +49,13 @@ def _start(child: Child) -> int:
 
 
 def resource(root: Node, index: int) -> tuple[tuple[TrailStep, ...], Node]:
-    """The way to a resource, and what is written of it: behind its key, or the map that its tag begins, or a bare value."""
+    """The path to a resource, and its value: of its key, or the map that its tag begins, or a bare value."""
     steps = trail(root, index)
     return steps, steps[-1].child.value
 
 
 def node(root: Node, index: int) -> tuple[tuple[TrailStep, ...], Node]:
-    """The way to a list's node by its tag or its bare value, and the node."""
+    """The path to a list's node by its tag or its bare value, and the node."""
     steps = trail(root, index)
     if steps[-1].child.key is not None:
         steps = steps[:-1]
@@ -63,12 +63,12 @@ def node(root: Node, index: int) -> tuple[tuple[TrailStep, ...], Node]:
 
 
 def entry(node: Node, name: str) -> Child | None:
-    """What stands behind a key of a map."""
+    """The entry of a key of a map; None where there is none."""
     return next((child for child in node.children if child.key is not None and child.key.text == name), None)
 
 
 def alone(tree: Tree, text: str, steps: tuple[TrailStep, ...]) -> None:
-    """Raise `Untouchable` where something on the way is repeated elsewhere by an alias."""
+    """Raise `Untouchable` where an alias repeats something on the path."""
     for step in steps:
         for value in (step.holder, step.child.value):
             if value.anchor is not None and repeated(tree.root, value.anchor):
@@ -76,24 +76,24 @@ def alone(tree: Tree, text: str, steps: tuple[TrailStep, ...]) -> None:
 
 
 def repeated(root: Node, anchor: str) -> int:
-    """How often an anchor is repeated."""
+    """The number of aliases of an anchor."""
     return sum(leaf.shape == "alias" and leaf.text == anchor for leaf in leaves(root))
 
 
 def colon(text: str, child: Child) -> int:
-    """The index behind the colon of an entry."""
+    """The index after the colon of an entry."""
     assert child.key is not None
     return text.index(":", child.key.end) + 1
 
 
 def head(text: str, child: Child) -> int:
-    """The index behind the colon of an entry, and behind an anchor there."""
+    """The index after the colon of an entry, and after its anchor."""
     value = child.value
     return text.index("&", child.key.end if child.key is not None else 0) + 1 + len(value.anchor) if value.anchor else colon(text, child)
 
 
 def begin(text: str, child: Child) -> int:
-    """Where the lines of an item or entry of a block begin: the comments right above it are its own."""
+    """The index at which the lines of an item or entry of a block begin, including the comments directly above it."""
     start = text.rfind("\n", 0, child.start) + 1
     while start:
         line = text.rfind("\n", 0, start - 1) + 1
@@ -105,7 +105,7 @@ def begin(text: str, child: Child) -> int:
 
 
 def end(text: str, child: Child) -> int:
-    """Where the lines of an item or entry of a block end: comments below it that are indented deeper are its own."""
+    """The index at which the lines of an item or entry of a block end, including comments below it that are indented deeper."""
     if keeps(child.value):
         return child.value.end
     stop = child.start + len(text[child.start : max(child.value.end, child.key.end if child.key is not None else 0)].rstrip())
@@ -123,6 +123,6 @@ def end(text: str, child: Child) -> int:
 
 
 def next_line(text: str, at: int) -> int:
-    """Where the line below that of an index begins."""
+    """The index at which the line below that of an index begins."""
     end_of_line = text.find("\n", at)
     return end_of_line + 1 if end_of_line >= 0 else len(text)

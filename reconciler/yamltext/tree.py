@@ -1,7 +1,7 @@
 """One YAML text as a tree that keeps how everything is written: raw scalars, flow or block, and which comment belongs to what.
 
 In: a text that the project's reader accepts (one document; no tags, merge keys or complex keys). Out: `Node`s. A comment on a line of its
-own leads what comes next, unless it is indented deeper than that; one behind something belongs to what is written there. Pure.
+own belongs to what comes next, unless it is indented deeper than that; a trailing one to its line. Pure.
 
 Own code on PyYAML's events, because no parser of YAML keeps both the raw scalars and the owner of each comment.
 """
@@ -19,13 +19,13 @@ import yaml
 from reconciler.dataclass import dataclass
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_DASH: Final = re.compile(r"([ -]*-)\s*(#.*)?$")  # of an item that begins here, or on a later line
+_DASH: Final = re.compile(r"([ -]*-)\s*(#.*)?$")  # the dash of an item that begins here, or on a later line
 _ANCHOR: Final = re.compile(r"&\S+\s*")
 
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A value. `raw`: a scalar or alias as written, "" where nothing is; `text`: what a scalar says; `plain`: without quotes or bars.
+    """A value. `raw`: a scalar or alias as written, "" for an empty one; `text`: the data of a scalar; `plain`: without quotes or bars.
 
     `start`, `end`: indexes into the text. `tail`: comments behind the last child, "" being a blank line.
     """
@@ -41,12 +41,12 @@ class Node:
     anchor: str | None = None
     children: list[Child] = field(default_factory=list)
     tail: list[str] = field(default_factory=list)
-    commented: bool = False  # a comment stands inside it
+    commented: bool = False  # it contains a comment
 
 
 @dataclass(slots=True, eq=False)
 class Child:
-    """An entry of a map, or an item of a list (`key` None). `lead`: comments and blank lines above it; `remark`: the comment behind it."""
+    """An entry of a map, or an item of a list (`key` None). `lead`: comments and blank lines above it; `remark`: its trailing comment."""
 
     key: Node | None
     value: Node
@@ -59,7 +59,7 @@ class Child:
 
 @dataclass(frozen=True)
 class Comment:
-    """`alone`: on a line of its own; `blank`: an empty line stands above it."""
+    """`alone`: on a line of its own; `blank`: an empty line precedes it."""
 
     start: int
     column: int
@@ -83,7 +83,7 @@ def parse(text: str) -> Tree:
 
 
 class _Parser:
-    """One run. `starts`: the index where each line begins."""
+    """One run of the parser. `starts`: the index at which each line begins."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -100,7 +100,7 @@ class _Parser:
         words = [*(comment.text for comment in comments), *(line for line in head if line)]
         Placing(root, comments).run()
         self._blanks(root)
-        if root.children and head and head[-1] and "" in head:  # a comment of its own, right above the first key
+        if root.children and head and head[-1] and "" in head:  # a comment of its own, directly above the first key
             cut = len(head) - head[::-1].index("")
             root.children[0].lead[:0] = head[cut:]
             head = head[:cut]
@@ -141,7 +141,7 @@ class _Parser:
         return node
 
     def _dash(self, index: int) -> int:
-        """Where the dash of an item stands whose value begins at an index."""
+        """The index of the dash of an item whose value begins at an index."""
         at = bisect_right(self.starts, index) - 1
         line = self.text[self.starts[at] : index]
         while (at and not line.strip()) or line.lstrip().startswith("#"):
@@ -180,14 +180,14 @@ class _Parser:
         return comments
 
     def _blanks(self, node: Node) -> None:
-        """Note the blank lines that stand right above children of block maps and lists."""
+        """Record the blank lines directly above children of block maps and lists."""
         for at, child in enumerate(node.children):
             if at and not node.flow and self._blank_above(self._line(child.start)):
                 child.lead.append("")
             self._blanks(child.value)
 
     def _line(self, index: int) -> int:
-        """Where the line of an index begins."""
+        """The index at which the line of an index begins."""
         return self.starts[bisect_right(self.starts, index) - 1]
 
     def _blank_above(self, line: int) -> bool:
@@ -195,14 +195,14 @@ class _Parser:
 
 
 class Placing:
-    """Gives each comment to what it belongs to."""
+    """Assigns each comment to the node that it belongs to."""
 
     def __init__(self, root: Node, comments: list[Comment]) -> None:
         self.root, self.comments = root, comments
         self.places = [comment.start for comment in comments]
         self.seen: list[Child] = []  # every child that could own a comment, in the order of the text
-        self.holders: dict[int, int] = {}  # the child that a value stands behind, by the id of the value
-        self.around: list[tuple[Node, ...]] = []  # the maps and lists each of them stands in, outermost first
+        self.holders: dict[int, int] = {}  # the child of a value, by the id of the value
+        self.around: list[tuple[Node, ...]] = []  # the maps and lists that contain each of them, outermost first
         self._walk(root, ())
         self.starts = [child.start for child in self.seen]
 
@@ -237,14 +237,14 @@ class Placing:
                 before.lead.append(comment.text)
 
     def _last(self, at: int, one: Comment) -> int | None:
-        """Which child began last before a comment, what stands in braces that are closed already not counted."""
+        """The child that began last before a comment, ignoring the contents of flow nodes that end before it; None where there is none."""
         if at < 0:
             return None
         closed = next((node for node in self.around[at] if node.flow and node.end <= one.start), None)
         return at if closed is None else self.holders.get(id(closed))
 
     def _owner(self, one: Comment, before: Child, around: tuple[Node, ...], after: Child | None) -> list[str]:
-        """The lines that a comment on a line of its own joins."""
+        """The list of lines to which a comment on a line of its own is added."""
         if before.start < one.start < before.value.start and (before.value.flow or before.value.shape in ("scalar", "alias")):
             return before.lead  # between a key and its value
         flow = next((node for node in reversed((*around, before.value)) if node.flow and node.start < one.start < node.end), None)

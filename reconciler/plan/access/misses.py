@@ -33,8 +33,8 @@ class When(Enum):
 
 @dataclass(frozen=True)
 class Miss:
-    """One resource for which a demand is not met. `verdict`: that of the world in which it is not; `look`: that world; `key`: its object
-    there. `window`: where the reader sees it for a while only."""
+    """One resource for which a demand is not met. `look`: the world in which it is not met; `verdict`: the verdict there; `key`: its object
+    there. `window`: set where the reader sees it only for a while."""
 
     test: AccessTest
     demand: Demand
@@ -67,7 +67,7 @@ def violation(miss: Miss, desired: Desired, called: Callable[[Key], Address], le
 
 
 def _open(miss: Miss, path: Sequence[Key]) -> str:
-    """`: its defaultLevel is read`, where the object's own fields let a reader see it who must not."""
+    """`: its defaultLevel is read`, where the object's own fields admit a reader who must not see it."""
     access = miss.verdict.access
     observed = miss.look.audiences.find(path[0]) if len(path) == 1 else None
     audience = miss.look.audiences.kinds[path[0][0]].audience if observed is not None else None
@@ -79,7 +79,7 @@ def _open(miss: Miss, path: Sequence[Key]) -> str:
 
 
 def _closed(miss: Miss, called: Callable[[Key], Address]) -> str:
-    """`: site docs is not published`, where that is why a reader does not see what they must."""
+    """`: site docs is not published`, where that is why a reader does not see what they must see."""
     if not miss.demand.sees or miss.verdict.sees is not Sees.NO or miss.key is None:
         return ""
     reasons = miss.look.closed(miss.demand.reader, miss.key)
@@ -89,7 +89,8 @@ def _closed(miss: Miss, called: Callable[[Key], Address]) -> str:
 
 
 def _message(miss: Miss, ways: str) -> str:
-    """`anyone can read it after this plan (salaries are confidential)`. `ways`: what keeps a reader out who must see it, or lets one in."""
+    """`anyone can read it after this plan (salaries are confidential)`. `ways`: what keeps out a reader who must see it, or admits one who
+    must not."""
     who, when, reason = miss.demand.reader.says, miss.when.value, f" ({miss.test.reason})" if miss.test.reason else ""
     if miss.window is not None:
         requests = miss.window.requests

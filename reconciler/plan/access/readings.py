@@ -1,7 +1,7 @@
-"""What must be read before it can be said who reads certain objects; nothing where all of it was read already. Pure.
+"""What must be read before it is known who can read certain objects; nothing where all of it was read already. Pure.
 
-In: what was read, the audiences of the worlds in question, and the objects. Out: lists to read, objects to ask about, and the objects of
-which it was not read what leads to them. A list is named as in `Actual.complete`: its kind, and the id of what it is read in.
+In: what was read, the audiences of the worlds in question, and the objects. Out: lists to read, objects to ask about, and the objects whose
+sources of access were not read. A list is named as in `Actual.complete`: its kind, and the id of its container.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from reconciler.model import Actual
 from reconciler.plan.audience.readers import Audiences, Key, part_of
 from reconciler.resource import Kind, Kinds
 
-FEW: Final = 3  # objects about each of which the service is asked, where it is not known how many there are that may show them
+FEW: Final = 3  # up to this many objects are asked about one by one, where it is unknown how many objects may show them
 
 
 @dataclass
 class NeededReadings:
-    """`lists`: to be read. `questions`: objects of which a reading must tell what shows them. `unread`: those of which it was not read what
-    leads to them."""
+    """`lists`: to be read. `questions`: objects for which a reading must find out what shows them. `unread`: objects whose sources of
+    access were not read."""
 
     lists: set[Key] = field(default_factory=set)
     questions: set[Key] = field(default_factory=set)
@@ -48,7 +48,7 @@ def needed(kinds: Kinds, actual: Actual, worlds: Collection[Audiences], keys: It
 
 
 def _ways(worlds: Collection[Audiences], keys: Iterable[Key]) -> list[Key]:
-    """The objects and everything whose readers may come to them in any of the worlds, in a fixed order."""
+    """The objects and everything through which readers may reach them in any of the worlds, in a fixed order."""
     known = set(keys)
     ahead = [*known]
     while ahead:
@@ -61,7 +61,7 @@ def _ways(worlds: Collection[Audiences], keys: Iterable[Key]) -> list[Key]:
 
 
 def _lists(kinds: Kinds, audiences: Audiences, key: Key) -> Iterator[Key]:
-    """The lists that tell what an object is part of, and what opens it."""
+    """The unread lists that contain the whole that an object is part of, and what opens the object."""
     kind, observed = kinds[key[0]], audiences.objects.get(key[0], {}).get(key[1])
     if observed is None or kind.audience is None:
         return
@@ -80,7 +80,8 @@ def _lists(kinds: Kinds, audiences: Audiences, key: Key) -> Iterator[Key]:
 def _showing(
     result: NeededReadings, kinds: Kinds, kind: Kind, actual: Actual, worlds: Collection[Audiences], of: tuple[str, list[Key]]
 ) -> None:
-    """What tells which objects of a kind show some objects of one container: what those contain, or a question about each of these."""
+    """Add to `result` what shows which objects of a kind show some objects of one container: the contents of the former, or a question
+    about each of the latter."""
     container, keys = of
     waiting = {key for key in keys if (kind.name, key[1]) not in actual.complete}
     if (kind.name, container) not in actual.complete:

@@ -1,7 +1,7 @@
 """Who can read what, now and after a plan: the access review. Pure.
 
-In: what was read, and a plan of it. Out: a row for each object that has readers, managed or not, with its readers and the way by which
-each of them comes to it. Classes of readers as the audience model has them, or single readers where somebody asks about these.
+In: what was read, and a plan of it. Out: a row for each object that has readers, managed or not, with its readers and the path by which
+each of them reaches it. Readers are the classes of the audience model, or single readers where the caller names some.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from reconciler.resource.audience import (
     VISITORS,
 )
 
-TITLES: Final = ("title", "name", "slug")  # fields that tell people what an object is
+TITLES: Final = ("title", "name", "slug")  # fields by which people recognize an object
 ORDER: Final = (ANYONE, ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS, AGENTS, MEMBERS, MEMBERS_THROUGH)
 
 
 @dataclass(frozen=True)
 class ReaderLine:
-    """One reader of an object. `reader`: in words. `level`: what they may do. `path`: the way to the object, from it to what admits them.
-    `doubt`: why it cannot be decided whether they are one, "" where it can."""
+    """One reader of an object. `reader`: in words. `level`: what they may do. `path`: from the object to what admits them. `doubt`: why it
+    cannot be decided whether they can read it, "" where it can."""
 
     reader: str
     level: str
@@ -61,7 +61,7 @@ class ReviewRow:
 
     @property
     def changed(self) -> bool:
-        """Whether it has other readers after the plan, whatever the way is by which they come."""
+        """Whether it has other readers after the plan, regardless of the paths by which they reach it."""
         return _who(self.before) != _who(self.after)
 
 
@@ -79,7 +79,7 @@ class Review:
 
 
 def review(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan, readers: Sequence[NamedReader] = ()) -> Review:
-    """The review of everything that was read. `readers`: those to show; all classes of readers where none is given."""
+    """The review of everything that was read. `readers`: the readers to show; all classes of readers where none is given."""
     matches = match(kinds, desired, state, actual)
     simulation = simulate(kinds, actual, matches.ids, plan.steps, plan.places)
     then = simulation.actual() if plan.steps else actual
@@ -121,7 +121,7 @@ class _Reviewing:
         return tuple(self._lines(look, key)) if look.exists(key) else None
 
     def _title(self, key: Key) -> str:
-        """Its title after the plan; of what is deleted, that before it."""
+        """The object's title after the plan, or its title before the plan where it is deleted."""
         for look in reversed(self.looks):
             observed = look.audiences.objects.get(key[0], {}).get(key[1])
             if observed is not None:

@@ -1,10 +1,11 @@
-"""The access tests of a project against a plan: what it violates, and what it mends. Pure.
+"""The access tests of a project against a plan: what the plan violates, and what it corrects. Pure.
 
-In: what the plan was made from, and what it does to readers. Out: a violation for each resource that a reader sees and must not, or must
-see and does not; a sentence for what was so before and ends with the plan; and what must be read to be sure.
+In: the inputs of the plan, and what it changes for readers. Out: a violation for each resource that a reader sees and must not, or must see
+and does not; a sentence for each violation that the plan ends; and what must be read to be sure.
 
 The order of the steps lets nobody read, at any moment of a run, what they can read neither before nor after it, except in the windows that
-the plan shows (`docs/decisions/0007-audiences.md`). So a test holds on the way where it holds before and after, and no window breaks it.
+the plan shows (`docs/decisions/0007-audiences.md`). So a test that passes before and after the plan also passes during it, unless a window
+violates it.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ class AccessTestResults:
 def run_access_tests(
     kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str], disclosed: Disclosure, *, partial: bool, waiting: bool
 ) -> AccessTestResults:
-    """What the tests say of a plan; nothing is worked out where there are none.
+    """The results of the access tests for a plan; nothing is computed where there are none.
 
-    `partial`: the run is about some addresses only, or leads there in two runs. `waiting`: so is it where something is blocked.
+    `partial`: the run is limited to some addresses, or needs a second run. `waiting`: true as well where something is blocked.
     """
     if not desired.access:
         return AccessTestResults()
@@ -60,7 +61,7 @@ class _Testing:
     waiting: bool
 
     def misses(self, test: AccessTest) -> Iterator[Miss]:
-        """What a test finds, each resource once for what must be seen and once for what must not."""
+        """The misses of a test: each resource at most once for what must be seen and once for what must not."""
         for demand, address in test.asks:
             yield from self._seen(test, demand, address) if demand.sees else self._unseen(test, demand, address)
 
@@ -78,7 +79,7 @@ class _Testing:
             yield from self._window(test, demand, address, {was, then})
 
     def _window(self, test: AccessTest, demand: Demand, address: Address, keys: Collection[Key | None]) -> Iterator[Miss]:
-        """The longest time for which the reader sees the object on the way."""
+        """The longest window in which the reader sees the object during the run."""
         look = self.sides.after
         reader_windows = [
             window
@@ -98,14 +99,14 @@ class _Testing:
             yield Miss(test, demand, address, When.MENDED, before, self.sides.before, was)
 
     def violation(self, miss: Miss, *, calm: bool) -> Violation:
-        """What was so before does not refuse a plan that mends something, nor one that does not lead everywhere yet."""
+        """The violation of a miss. A miss that existed before does not refuse a plan that corrects something or is not complete yet."""
         unfinished = self.waiting if miss.demand.sees else self.partial
         level = Severity.WARNING if miss.when is When.LEFT and (calm or unfinished) else Severity.ERROR
         return violation(miss, self.desired, self.sides.called, level)
 
 
 def _remarks(mended: Collection[Miss]) -> Iterator[str]:
-    """A sentence for each reader and demand of which the plan mends something."""
+    """A sentence for each reader and demand for which the plan corrects something."""
     groups: dict[tuple[str, bool], list[Miss]] = {}
     for miss in mended:
         groups.setdefault((miss.demand.reader.says, miss.demand.sees), []).append(miss)

@@ -1,7 +1,7 @@
-"""The access tests of a project against the service as it is, whatever a plan would change. Pure.
+"""The access tests of a project against the service as it is now, regardless of what a plan would change. Pure.
 
 In: what was read, the ids of all addresses, and the resources to ask about. Out: a violation for each that a reader sees and must not, or
-must see and does not; and those for which that is not known, because what leads to them could not be read.
+must see and does not; and the resources for which that is unknown, because their sources of access could not be read.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from reconciler.resource import Kinds
 
 @dataclass
 class Unmet:
-    """`violations`: what is not as a test demands. `unread`: resources for which nobody knows that, with the reason."""
+    """`violations`: what is not as a test demands. `unread`: resources for which that is unknown, each with the reason."""
 
     violations: list[Violation] = field(default_factory=list)
     unread: dict[Address, str] = field(default_factory=dict)
 
 
 def unmet(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str], about: Collection[Address]) -> Unmet:
-    """What the tests find today; nothing is worked out where there are none. `about`: the resources to ask about."""
+    """The results of the tests today; nothing is computed where there are none. `about`: the resources to ask about."""
     result = Unmet()
     asked = [(test, demand, address) for test in desired.access for demand, address in test.asks if address in about]
     if not asked:

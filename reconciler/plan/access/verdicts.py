@@ -1,7 +1,8 @@
 """Whether one reader sees one object: yes, no, or not to be decided. Pure.
 
 In: the readers that the audience model gives an object, which are classes of people. Out: whether a named reader is among them. A reader
-has what is said of them and nothing else: `anyone` brings no claims, a member has no grants of their own, which the service does not show.
+has the properties that the test states and no others: `anyone` has no claims, and a member has no grants of their own, because the service
+does not show those.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ AMONG: Final[Mapping[str, Mapping[ReaderSort, Sees]]] = {
 
 @dataclass(frozen=True)
 class ReaderVerdict:
-    """Whether a reader sees an object. `access`: the class of readers by which they do; None where it is none of those. `doubt`: why it
+    """Whether a reader sees an object. `access`: the class of readers by which they see it; None where they belong to none. `doubt`: why it
     cannot be decided, "" where it can."""
 
     sees: Sees
@@ -68,7 +69,7 @@ WHO_KNOWS: Final = "whoever knows the URL can read it"
 
 @dataclass(eq=False)
 class Look:
-    """One world, asked about readers. `ids`: of every address in it. `unread`: objects of which it was not read what leads to them."""
+    """One world, asked about readers. `ids`: of every address in it. `unread`: objects whose sources of access were not read."""
 
     audiences: Audiences
     ids: Mapping[Address, str]
@@ -94,7 +95,7 @@ class Look:
         return known
 
     def closed(self, reader: NamedReader, key: Key) -> dict[Key, str]:
-        """The objects on the way to an object that admit nobody like the reader, each with why."""
+        """The objects on the path to an object that do not admit the reader, each with the reason."""
         who = AGENTS if reader.sort is ReaderSort.AGENT else ANYONE
         way, ahead = {key}, [key]
         reasons: dict[Key, str] = {}
@@ -128,7 +129,7 @@ class Look:
         return ReaderVerdict(Sees.UNDECIDED if doubts else Sees.YES, access, " and ".join(doubts))
 
     def _admitted(self, reader: NamedReader, access: Access) -> Sees:
-        """Whether a reader is in a class of readers, whatever its conditions are."""
+        """Whether a reader is in a class of readers, ignoring its conditions."""
         if access.who == LINK_HOLDERS:
             if reader.sort is not ReaderSort.LINK:
                 return Sees.NO
@@ -140,7 +141,7 @@ class Look:
 
     @cached_property
     def unread_ways(self) -> frozenset[Key]:
-        """Every object to which something leads that was not read: what follows from it has readers that nobody knows."""
+        """Every object whose readers may come from something that was not read, so that some of its readers are unknown."""
         onward: dict[Key, list[Key]] = {}
         unread = set(self.unread)
         for name, some in self.audiences.objects.items():
@@ -161,7 +162,7 @@ class Look:
 
 
 def best(verdicts: Iterable[ReaderVerdict]) -> ReaderVerdict:
-    """The first of those by which most is seen."""
+    """The verdict that shows most; of equal verdicts the first."""
     return max(verdicts, key=lambda verdict: verdict.sees, default=NOBODY)
 
 

@@ -1,6 +1,6 @@
-"""The worlds before and after a plan, as readers are asked about in them. Pure.
+"""The worlds before and after a plan, in which access tests look up readers. Pure.
 
-Only what the service has counts: that a project declares a space to be a template lets nobody read it.
+Only what exists on the service counts: declaring a space as a template lets nobody read it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Sides:
 
 @dataclass(frozen=True)
 class WorldInputs:
-    """What the worlds are made of. `ids`: of every address before the plan. `about`: the addresses that somebody asks about."""
+    """The inputs of the worlds. `ids`: of every address before the plan. `about`: the addresses to ask about."""
 
     kinds: Kinds
     actual: Actual
@@ -66,12 +66,12 @@ class WorldInputs:
         return Sides(looks[0], looks[2], looks[1], looks[3], windows, self._caller(worlds), need)
 
     def _both(self, objects: Objects, complete: Collection[Key], copies: Mapping[Key, Collection[Key]]) -> tuple[Audiences, Audiences]:
-        """Who can read what, and who can if the readers of a copy read what it was copied from."""
+        """Who can read what, and who can read what if the readers of a copy could also read its source."""
         own = Audiences(self.kinds, objects, complete=complete)
         return own, Audiences(self.kinds, objects, complete=complete, copies=copies) if copies else own
 
     def _copies(self, worlds: Worlds) -> dict[Key, Collection[Key]]:
-        """What is copied from what, without the copies of what the project itself says is open to everybody."""
+        """The copies and their sources, without copies of what the project itself declares open to everybody."""
         result: dict[Key, Collection[Key]] = {}
         for key, copies in worlds.after.copies.items():
             served = worlds.served.get(key[0], {}).get(key[1])

@@ -1,8 +1,8 @@
-"""The order that keeps readers out: what narrows an audience comes before what widens it, and is needed by it. Pure.
+"""The order that keeps readers out: a step that narrows an audience comes before a step that widens it, which needs it. Pure.
 
-In: the steps of a plan, the world before and after them. Out: the same steps in an order in which every narrowing step that touches the
-way to an object comes before every widening one, as far as the steps' own needs allow it. Then no prefix of the plan, and no step that
-fails, lets anybody read what neither the world before nor the one after lets them read; `windows` tells of what could not be ordered so.
+In: the steps of a plan, the world before and after them. Out: the same steps in an order in which every narrowing step that touches the way
+to an object comes before every widening one, as far as the steps' own needs allow it. Then no prefix of the plan, and no step that fails,
+lets anybody read what neither the world before nor the one after lets them read; `windows` reports what could not be ordered so.
 """
 
 from __future__ import annotations
@@ -161,11 +161,11 @@ def opens(kind: Kind, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     return _compared(gate(kind, old), gate(kind, new))[1]
 
 
-# -- what stands in the way of what --------------------------------------------------------------------------------------------------
+# -- which step waits for which -------------------------------------------------------------------------------------------------------
 
 
 def way(worlds: Worlds, *keys: Key) -> set[Key]:
-    """Objects and everything whose readers come to one of them, before the plan or after it, whatever stands between."""
+    """Objects and everything whose readers reach one of them, before the plan or after it, directly or indirectly."""
     result, ahead = {*keys}, [*keys]
     while ahead:
         at = ahead.pop()
@@ -207,7 +207,7 @@ def pairs(worlds: Worlds, effects: Effects) -> tuple[list[Pair], list[Pair]]:
 
 
 def _mutual(effects: Effects, step: int, other: int) -> bool:
-    """Of two steps that both narrow and widen, the earlier goes first; a step that only narrows goes before one that does both."""
+    """Of two steps that both narrow and widen, the earlier comes first; a step that only narrows comes before one that does both."""
     both = step in effects.widens and other in effects.narrows
     return both and step > other
 
@@ -278,7 +278,7 @@ def _sequence(steps: Sequence[Step], wanted: Sequence[Pair]) -> list[int]:
 
 
 def depending(steps: Sequence[Step], on: Iterable[int]) -> frozenset[int]:
-    """The steps that need one of these, at whatever distance, and these; steps stand behind what they need."""
+    """These steps and all that need one of them, directly or indirectly. `steps`: each after what it needs."""
     ids = set(on)
     for step in steps:
         if step.needs & ids:

@@ -1,6 +1,6 @@
 """What a plan does to who can read what: its steps in the order that keeps readers out, and what more people can read after it. Pure.
 
-In: what the plan was made from, and its steps. Out: the steps in that order, the openings, and the windows that no order avoids.
+In: the inputs of the plan, and its steps. Out: the steps in that order, the openings, and the windows that no order avoids.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def _nothing(key: Key) -> Address:
 
 
 Paths = dict[Access, tuple[Key, ...]]
-"""Classes of readers of an object, each with the way by which they come to it."""
+"""Classes of readers of an object, each with the path by which they reach it."""
 
 Said = Mapping[Address, Mapping[str, Any]]
-"""What only the project says of its objects, by address."""
+"""Values that only the project declares for its objects, by address."""
 
 
 class ReaderWindow(NamedTuple):
-    """An object that somebody can read during the run only. `requests`: for how many. `path`: how they come to it, as of an opening."""
+    """An object that somebody can read only during the run. `requests`: for how many requests. `path`: as in an opening."""
 
     key: Key
     access: Access
@@ -51,10 +51,9 @@ class ReaderWindow(NamedTuple):
 class Disclosure:
     """`steps`: in their order. `openings`: what more people can read. `windows`: what they can read for a while.
 
-    `called`: the address of an object, managed or not. `questions`: objects of which a reading must tell who can read them.
-    `lists`: lists that must be read because they tell what the opened objects are copies of.
-    `reach`: who can read what the steps create or open to anybody, new or not: (object, reader, what admits them). `worlds`: who can read
-    what before and after; None where no step touches that.
+    `called`: the address of an object, managed or not. `questions`: objects for which a reading must find out who can read them. `lists`:
+    lists that must be read to learn what the opened objects are copies of. `reach`: who can read what the steps create or open to anybody,
+    new or not: (object, reader, what admits them). `worlds`: who can read what before and after; None where no step touches that.
     """
 
     steps: tuple[Step, ...]
@@ -68,7 +67,7 @@ class Disclosure:
 
 
 def caller(kinds: Kinds, addresses: Mapping[Key, Address], after: Objects, before: Objects) -> Callable[[Key], Address]:
-    """What gives the address of an object, of what is unmanaged by its id. `addresses`: of what is managed."""
+    """A function that returns the address of an object; an unmanaged one is named by its id. `addresses`: of managed objects."""
 
     def called(key: Key) -> Address:
         return _called(kinds, after if key[1] in after.get(key[0], {}) else before, addresses, key)
@@ -84,7 +83,7 @@ def disclosure(
     steps: Sequence[Step],
     derived: Mapping[Address, Derivation] = {},
 ) -> Disclosure:
-    """What the steps of a plan do to who can read what; nothing is worked out where they touch nothing of it.
+    """What the steps of a plan change about who can read what; nothing is computed where they change nothing of it.
 
     `derived`: what the service derives for what they create.
     """
@@ -118,13 +117,13 @@ def disclosure(
     asked = _questions(kinds, actual, worlds, touched, opened)
     reach = tuple(_reach(kinds, worlds, touched))
     lists = frozenset(_makers(kinds, actual, opened))
-    widens = touched.widens if ordered is played else effects(kinds, ordered, worlds).widens  # numbered anew
+    widens = touched.widens if ordered is played else effects(kinds, ordered, worlds).widens  # renumbered
     return Disclosure(_gated(kinds, actual, ordered, worlds, widens), opened, windows, called, asked, lists, reach, worlds)
 
 
 def _reach(kinds: Kinds, worlds: Worlds, touched: Effects) -> Iterator[tuple[Key, Access, Key]]:
-    """Who can read, after the plan, what its steps open. A plan that takes a reader away and lets them in again opens nothing; what is left
-    of it after a kill in between does."""
+    """Who can read, after the plan, what its steps open. Removing a reader and admitting them again opens nothing, but the remaining plan
+    does if the run is killed in between."""
     reached = {key for keys in touched.widens.values() for key in keys}
     onward: dict[Key, list[Key]] = defaultdict(list)
     for name, some in worlds.after.objects.items() if reached else ():
@@ -144,7 +143,8 @@ def _reach(kinds: Kinds, worlds: Worlds, touched: Effects) -> Iterator[tuple[Key
 def _gated(
     kinds: Kinds, actual: Actual, steps: Sequence[Step], worlds: Worlds, widens: Mapping[int, Collection[Key]]
 ) -> tuple[Step, ...]:  # fmt: skip
-    """The steps that open something, each with the objects that decide who can read that: a run looks at them again before it sends it."""
+    """The steps that open something, each with the objects that decide who can read it: a run reads these again before it sends the
+    step."""
     result = []
     for step in steps:
         gates = dict.fromkeys(at for key in sorted(widens.get(step.id, ())) for at in whole_of(kinds, worlds.after.objects, key))
@@ -160,7 +160,7 @@ def _worlds(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], said: Said
 
 
 def _transferred(kinds: Kinds, actual: Actual, after: Objects, steps: Iterable[Step]) -> dict[Key, Key]:
-    """The objects that are in another container after the steps, each with that of its transfer."""
+    """The objects that are in another container after the steps, each with the object whose transfer brings it there."""
     roots = {(step.kind, str(step.target)) for step in steps if step.verb == "transfer"}
     result: dict[Key, Key] = {}
     for kind in kinds.values() if roots else ():
@@ -174,7 +174,7 @@ def _transferred(kinds: Kinds, actual: Actual, after: Objects, steps: Iterable[S
 
 
 def _around(kinds: Kinds, actual: Actual, key: Key) -> Iterator[Key]:
-    """What an object is in, what that is in, and so on."""
+    """The container of an object, the container of that, and so on."""
     met = {key}
     while (observed := actual.find(*key)) is not None and (outer := parent(kinds[key[0]], observed)) is not None and outer not in met:
         yield outer
@@ -183,7 +183,7 @@ def _around(kinds: Kinds, actual: Actual, key: Key) -> Iterator[Key]:
 
 
 def _called(kinds: Kinds, objects: Objects, addresses: Mapping[Key, Address], key: Key) -> Address:
-    """The address of an object; of one that nobody manages, what it would be called by its id."""
+    """The address of an object; for an unmanaged one, the address that its id would give it."""
     if key in addresses:
         return addresses[key]
     observed, kind = objects.get(key[0], {}).get(key[1]), kinds[key[0]]
@@ -194,7 +194,7 @@ def _called(kinds: Kinds, objects: Objects, addresses: Mapping[Key, Address], ke
 
 
 def _questions(kinds: Kinds, actual: Actual, worlds: Worlds, touched: Effects, opened: Collection[Opening]) -> frozenset[Key]:
-    """What must be known of the readers of what the plan opens and was not read: what opens it, and what else shows it."""
+    """What must still be read about the readers of what the plan opens: what opens it, and what else shows it."""
     openers = {kind.audience.opens: kind.name for kind in kinds.values() if kind.audience is not None and kind.audience.opens is not None}
     sought = {reading.by for kind in kinds.values() for reading in kind.findings}
     widened = {key for keys in touched.widens.values() for key in keys}
@@ -205,7 +205,7 @@ def _questions(kinds: Kinds, actual: Actual, worlds: Worlds, touched: Effects, o
 
 
 def _makers(kinds: Kinds, actual: Actual, opened: Collection[Opening]) -> Iterator[Key]:
-    """The lists that were not read and tell whether what is opened is the result of something, and so a copy of what was there."""
+    """The unread lists that show whether an opened object is the result of another one, and so a copy of existing content."""
     existing = [observed for opening in opened for key, _ in opening.opened if (observed := actual.find(*key)) is not None]
     for maker, name in makers(kinds, {observed.kind for observed in existing}):
         scopes = {observed.within.get(maker.within or "") for observed in existing if observed.kind == name}
@@ -213,7 +213,7 @@ def _makers(kinds: Kinds, actual: Actual, opened: Collection[Opening]) -> Iterat
 
 
 def said_of(kinds: Kinds, desired: Desired) -> Said:
-    """What only the project says of its objects, by address."""
+    """Values that only the project declares for its objects, by address."""
     result: dict[Address, dict[str, Any]] = defaultdict(dict)
     local = {name: [field.name for field in kind.fields.values() if field.role is FieldRole.LOCAL] for name, kind in kinds.items()}
     for address, declared in desired.resources.items():
@@ -224,7 +224,7 @@ def said_of(kinds: Kinds, desired: Desired) -> Said:
 
 
 def with_said(said: Said, ids: Mapping[Address, str], objects: Objects) -> Objects:
-    """The objects with what the project says of them."""
+    """The objects with the values that only the project declares."""
     result: dict[str, dict[str, Observed]] = {}
     for address, values in said.items():
         id = ids.get(address)
@@ -264,8 +264,8 @@ def _audiences(kinds: Kinds, simulation: Simulation, said: Said, steps: Iterable
 def _between(
     kinds: Kinds, actual: Actual, ids: Mapping[Address, str], said: Said, worlds: Worlds, steps: Sequence[Step], left: Sequence[Pair]
 ) -> dict[Key, Paths]:
-    """What would be open while narrowing steps come too late, by object: before all of them, and before those that each widening step is
-    ahead of. The first `MOMENTS` widening steps are looked at by themselves.
+    """What would be open while narrowing steps come too late, by object: before all of them, and before those that come after each widening
+    step. The first `MOMENTS` widening steps are looked at by themselves.
     """
     ahead: dict[int, set[int]] = defaultdict(set)
     for narrow, wide in left:
@@ -282,13 +282,13 @@ def _between(
 def _open_without(
     kinds: Kinds, actual: Actual, ids: Mapping[Address, str], said: Said, worlds: Worlds, done: Sequence[Step]
 ) -> dict[Key, Paths]:
-    """What is open once these steps are done and no others, by object, to whom neither end of the plan lets read it.
+    """By object, the readers it has once only these steps are done, and that it has neither before nor after the plan.
 
-    Of what is new, only what is shown counts.
+    A new object counts only where something shows it.
     """
     simulation, _ = _played(kinds, actual, ids, done)
     between = _audiences(kinds, simulation, said, done)
-    handed_out = {id for _, id in worlds.created}  # nobody has what admits them before the run has ended
+    handed_out = {id for _, id in worlds.created}  # nobody holds what admits them before the run has ended
     shown = {kind.fields[name].refers for kind in kinds.values() if kind.audience is not None for name in kind.audience.shows}
     result: dict[Key, Paths] = {}
     for name, some in between.objects.items():

@@ -1,7 +1,7 @@
 """What a plan lets more people read: the differences between two worlds' audiences, each with its cause. Pure.
 
-In: the audiences before a plan and after it. Out: one `Opening` for each cause, with the objects that have more readers by it. What does
-not exist before the plan has no readers to compare with; it counts through what it shows and what it was copied from.
+In: the audiences before a plan and after it. Out: one `Opening` for each cause, with the objects that have more readers by it. An object
+that does not exist before the plan has no readers to compare with; it counts by what it shows and what it was copied from.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Opening:
     """One cause of more readers.
 
     `at`: the object that the line is about: the one whose field opens it, else the first existing object that is opened. `field`: that
-    field, "" where it is no field of an object that exists. `cause`: the object that was changed or made. `own`: the new readers of
+    field, "" where no field of an existing object opens it. `cause`: the object that was changed or created. `own`: the new readers of
     `at`, `others`: those of what else is opened. `path`: from the object that is opened to what admits its readers. `opened`: all objects
     that have more readers by it, each with the new readers and what admits them.
     """
@@ -36,7 +36,7 @@ class Opening:
 
     @property
     def readers(self) -> list[Access]:
-        """Who is new, each class of readers that no other of them includes."""
+        """The classes of new readers, without those that another of them includes."""
         among = self.own or self.others
         return sorted((access for access in among if not any(other.includes(access) for other in among if other != access)), key=order)
 
@@ -48,7 +48,7 @@ def gained(before: Audiences, after: Audiences, key: Key) -> list[Access]:
 
 
 def openings(kinds: Kinds, before: Audiences, after: Audiences, transferred: Mapping[Key, Key] = {}) -> list[Opening]:
-    """One for each cause and object that it is about, in the order of kinds and ids. `transferred`: see `Worlds`."""
+    """One opening for each cause and each object that it concerns, in the order of kinds and ids. `transferred`: see `Worlds`."""
     result: dict[tuple[Key, str, Key], Opening] = {}
     for kind in kinds.values():
         for id in sorted(before.objects.get(kind.name, {})) if kind.audience is not None else ():
@@ -71,7 +71,7 @@ def openings(kinds: Kinds, before: Audiences, after: Audiences, transferred: Map
 
 
 def _openers(kinds: Kinds, before: Audiences, after: Audiences) -> Iterator[tuple[Key, Access]]:
-    """New objects that let readers of their own into what existed before, whoever can read that already."""
+    """New objects that admit readers of their own to what existed before, regardless of who can read that already."""
     for kind in kinds.values():
         outer = kind.audience.opens if kind.audience is not None else None
         for id in sorted(after.objects.get(kind.name, {})) if outer is not None else ():
@@ -84,7 +84,7 @@ def _openers(kinds: Kinds, before: Audiences, after: Audiences) -> Iterator[tupl
 
 @dataclass(frozen=True)
 class _Cause:
-    """Why readers come to an object by a path."""
+    """Why readers reach an object by a path."""
 
     kinds: Kinds
     before: Audiences
@@ -93,7 +93,7 @@ class _Cause:
     transferred: Mapping[Key, Key]
 
     def of(self, access: Access) -> Iterator[tuple[Key, str, Key]]:
-        """(object of the line, its field or "", what was changed or made)."""
+        """(object of the line, its field or "", what was changed or created)."""
         top = self._top(access)
         key = self.path[top]
         if self.before.objects.get(key[0], {}).get(key[1]) is None:
@@ -124,7 +124,7 @@ class _Cause:
         yield key, "", key
 
     def _among_new_people(self, top: int, access: Access) -> bool:
-        """Whether these are people of the container that the object is given to, who come to it by what it is part of there."""
+        """Whether these are people of the container that the object is transferred to, who can read it through what it is part of there."""
         kind, key = self.kinds[self.path[top][0]], self.path[top]
         observed = self.after.objects[key[0]][key[1]]
         container = (str(kind.within), observed.within.get(kind.within or ""))
@@ -140,7 +140,8 @@ class _Cause:
         return 0
 
     def _born(self, top: int) -> tuple[Key, str, Key]:
-        """Of something new: it is told of at the first object below it that exists, or at itself where it admits readers to what exists."""
+        """The cause, where it is a new object: reported at the first existing object below it, or at itself where it admits readers to
+        existing objects."""
         new = self.path[top]
         audience = self.kinds[new[0]].audience
         if audience is not None and audience.opens is not None and audience.gates:
@@ -156,7 +157,7 @@ class _Cause:
         return changed(self._values(self.before, key).get(name, UNSET), self._values(self.after, key).get(name, UNSET))
 
     def _changed(self, key: Key) -> list[str]:
-        """The fields of an existing object that its audience looks at and that are not as they were."""
+        """The changed fields of an existing object that its audience depends on."""
         audience = self.kinds[key[0]].audience
         assert audience is not None
         restored = self.before.find(key) is None

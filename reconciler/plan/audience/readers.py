@@ -1,7 +1,7 @@
 """Who can read what in one world: the model of `docs/decisions/0007-audiences.md`. Pure.
 
-In: objects, as they are or as a plan would leave them. Out: for each object the readers it has, and the path by which they come to it.
-No kind is named: a kind says in its `audience` which readers its fields admit and whose readers it shares.
+In: objects, as they are or as a plan would leave them. Out: for each object its readers, and the path by which they reach it. No kind is
+named: a kind says in its `audience` which readers its fields admit and whose readers it shares.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Access:
     """One class of readers of an object and what they may do.
 
     `via`: the object that admits them, where each has readers of its own (a share link). `conditions`: what must hold for a visitor.
-    `conditional`: whether further conditions narrow them. `through`: the class that they are to the parts of the object, "" for the same.
-    `of`: the container whose people they are, None where they are the same everywhere.
+    `conditional`: whether further conditions narrow them. `through`: the class of readers that they are for the parts of the object, "" for
+    the same. `of`: the container to which these people belong, None where they are the same everywhere.
     """
 
     who: str
@@ -48,7 +48,7 @@ class Access:
         return who and self.level >= other.level and self.conditions <= other.conditions
 
     def text(self, of: str = "") -> str:
-        """`members of acme (edit)`. `of`: what the container is called whose people they are, "" where that is clear."""
+        """`members of acme (edit)`. `of`: the name of the container to which they belong, "" where that is clear."""
         met = " and ".join(sorted(self.conditions))
         level = "" if self.level == 0 else f" ({LEVELS[self.level]})"
         first, rest = self.who.split(" ", 1) if " " in self.who else (self.who, "")
@@ -67,7 +67,7 @@ def admitted(grant: Grant, id: str, within: Mapping[str, str]) -> Access:
 
 
 def order(access: Access) -> tuple[str, str, Key]:
-    """What classes of readers are sorted by: the same order in every process."""
+    """The sort key of classes of readers: the same order in every process."""
     return str(access), access.via, access.of or ("", "")
 
 
@@ -77,10 +77,10 @@ def included(access: Access, among: Collection[Access]) -> bool:
 
 
 class Audiences:
-    """The readers of every object of one world, worked out as they are asked for.
+    """The readers of every object of one world, computed when they are asked for.
 
-    `copies`: what is a copy of what. `complete`: (kind, id of the container) of the lists that were read to their
-    end; of what another list may hold nobody knows whom it admits.
+    `copies`: the sources of each copy. `complete`: (kind, id of the container) of the lists that were read to their end; whom the objects
+    of any other list admit is unknown.
     """
 
     def __init__(
@@ -117,12 +117,12 @@ class Audiences:
     def of(self, key: Key) -> frozenset[Access]:
         """The readers of an object; none where it does not exist."""
         if key not in self._readers:
-            self._readers[key] = frozenset()  # what leads back to itself admits nobody
+            self._readers[key] = frozenset()  # a cycle admits nobody
             self._readers[key] = _widest(access for _, access in self._sources(key))
         return self._readers[key]
 
     def path(self, key: Key, access: Access) -> tuple[Key, ...]:
-        """The objects through which readers come to an object, itself first and what admits them last."""
+        """The objects through which readers reach an object, itself first and what admits them last."""
         path, seen = [key], {key}
         while True:
             source = next((at for at, given in self._sources(path[-1]) if given.includes(access) and at not in seen), None)
@@ -135,7 +135,7 @@ class Audiences:
             seen.add(source)
 
     def _sources(self, key: Key) -> Iterator[tuple[Key, Access]]:
-        """Every class of readers of an object with where it comes from, the object itself for those it admits by its own fields."""
+        """Every class of readers of an object with its source: the object itself for those that its own fields admit."""
         observed, kind = self.find(key), self.kinds[key[0]]
         if observed is None or kind.audience is None:
             return
@@ -165,7 +165,7 @@ class Audiences:
         yield from self.copies.get(key, ())
 
     def leading(self, key: Key) -> Iterator[Key]:
-        """The objects whose readers may come to read this one, whether or not its fields let them."""
+        """The objects whose readers may be able to read this one, whether or not its fields admit them."""
         observed, kind = self.objects.get(key[0], {}).get(key[1]), self.kinds[key[0]]
         whole = part_of(kind, observed) if observed is not None else None
         if whole is not None:
@@ -189,7 +189,7 @@ class Audiences:
         return replace(access, **changes) if changes else access
 
     def _unconditional(self, key: Key) -> bool:
-        """Whether no condition narrows those who come through what opens an object."""
+        """Whether no condition narrows the readers that an opener admits to an object."""
         audience, observed = self.kinds[key[0]].audience, self.find(key)
         if audience is None or audience.unconditional is None or observed is None:
             return False
@@ -197,7 +197,7 @@ class Audiences:
 
 
 def part_of(kind: Kind, observed: Observed) -> Key | None:
-    """What an object is part of and shares the readers of; None where it stands for itself."""
+    """The object that an object is part of and shares its readers with; None where it is not part of another."""
     for name in kind.audience.inherits if kind.audience is not None else ():
         field = kind.fields[name]
         value = observed.within.get(field.to or "") if field.role is FieldRole.WITHIN else observed.values.get(name)
@@ -207,7 +207,7 @@ def part_of(kind: Kind, observed: Observed) -> Key | None:
 
 
 def whole_of(kinds: Kinds, objects: Objects, key: Key) -> Iterator[Key]:
-    """What an object is part of, what that is part of, and so on."""
+    """The object that an object is part of, the object that this one is part of, and so on."""
     seen = {key}
     while (observed := objects.get(key[0], {}).get(key[1])) is not None:
         whole = part_of(kinds[key[0]], observed)
@@ -219,7 +219,7 @@ def whole_of(kinds: Kinds, objects: Objects, key: Key) -> Iterator[Key]:
 
 
 def _widest(accesses: Iterator[Access]) -> frozenset[Access]:
-    """Those that no other of them includes."""
+    """The classes of readers that no other of them includes."""
     kept: list[Access] = []
     for access in dict.fromkeys(accesses):
         if not any(absorbs(other, access) for other in kept):
@@ -228,10 +228,10 @@ def _widest(accesses: Iterator[Access]) -> frozenset[Access]:
 
 
 def absorbs(wide: Access, narrow: Access) -> bool:
-    """Whether the one class of readers includes the other, also behind a condition."""
+    """Whether one class of readers includes the other, conditions included."""
     return wide.includes(narrow) and (not wide.conditional or narrow.conditional)
 
 
 def changed(before: Any, after: Any) -> bool:
-    """Whether two values of a field differ; nothing known is no value."""
+    """Whether two values of a field differ; UNSET and None are equal."""
     return bool(before != after) and not (before in (UNSET, None) and after in (UNSET, None))

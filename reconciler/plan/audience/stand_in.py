@@ -1,7 +1,7 @@
-"""What is created where its readers cannot be limited yet shows something they can read already, until they are. Pure.
+"""An object whose readers cannot be limited on create first shows something that they can read already. Pure.
 
 A create may take no condition, so that what it shows would be open until the next request. In: the steps of a plan, and what would be open.
-Out: the same steps, with such creates showing a stand-in, and a last step for each that shows what is meant.
+Out: the same steps, with such creates showing a stand-in, and a last step for each that shows the declared object.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class StandIns:
         self._known: dict[tuple[str, str | None, frozenset[Access]], str | None] = {}
 
     def find(self, key: Key, accesses: frozenset[Access]) -> str | None:
-        """The id of one of its kind, in the container of this object; None where there is none."""
+        """The id of a stand-in of the same kind, in the container of this object; None where there is none."""
         kind, container = key[0], _container(self.kinds, self.worlds.after, key)
         if (kind, container, accesses) not in self._known:
             objects = sorted(self.worlds.before.objects.get(kind, {}))
@@ -64,7 +64,7 @@ class StandIns:
         return self._known[kind, container, accesses]
 
     def _stays(self, key: Key, container: str | None) -> bool:
-        """Whether it is in a container before the plan and after it: nothing is shown outside its own."""
+        """Whether the object is in the container before and after the plan: an object is never shown outside its own container."""
         return all(_container(self.kinds, world, key) == container for world in (self.worlds.before, self.worlds.after))
 
     def _serves(self, key: Key, accesses: Iterable[Access]) -> bool:
@@ -86,10 +86,10 @@ def with_stand_ins(
     late: Collection[int],
     derived: Mapping[Address, Derivation] = {},
 ) -> tuple[Step, ...]:
-    """The steps, with a stand-in in each create of `late` that would open something; the same tuple where none can be had.
+    """The steps, with a stand-in in each create of `late` that would open something; the same tuple where no stand-in exists.
 
-    `open_for`: what would be open for a while, and to whom. `late`: the steps before which something should have been
-    narrowed. `derived`: what the service would derive from what is meant, and now derives from the stand-in.
+    `open_for`: what would be open for a while, and to whom. `late`: the steps before which an audience should have been narrowed.
+    `derived`: what the service would derive from the declared object, and now derives from the stand-in.
     """
     stand_ins, result, last = StandIns(kinds, worlds), list(steps), max(step.id for step in steps)
     changed = False
@@ -112,7 +112,8 @@ def with_stand_ins(
 
 
 def _meant(kinds: Kinds, step: Step, shown: ShownByCreate, number: int, derived: Derivation | None) -> Step | None:
-    """The step that shows what is meant, with what the service derives from it; None where no request of an existing object can do that."""
+    """The step that shows the declared object, with what the service derives from it; None where no request on an existing object can do
+    that."""
     verb = next((verb for verb in shown.kind.carriers if shown.field in shown.kind.carried(verb.name)), None)
     if verb is None:
         return None
@@ -136,7 +137,7 @@ def _meant(kinds: Kinds, step: Step, shown: ShownByCreate, number: int, derived:
 
 
 def _path(kinds: Kinds, template: str, address: Address, step: Step) -> tuple[str | Address, ...]:
-    """The path of a request on an object that the plan creates, as far as the create's own path tells the ids around it."""
+    """The path of a request on an object that the plan creates, with the ids that the path of its create contains."""
     known = dict(zip(placeholders(kinds[step.kind].api[step.verb].path), _holes(kinds, step), strict=False))
     holes: dict[str, str | Address] = {"id": address}
     for name in placeholders(template):
@@ -146,6 +147,6 @@ def _path(kinds: Kinds, template: str, address: Address, step: Step) -> tuple[st
 
 
 def _holes(kinds: Kinds, step: Step) -> list[str | Address]:
-    """What fills the placeholders of a step's path, in their order."""
+    """The values of the placeholders of a step's path, in their order."""
     parts = kinds[step.kind].api[step.verb].path.strip("/").split("/")
     return [filled for part, filled in zip(parts, step.path, strict=True) if part.startswith("{")]

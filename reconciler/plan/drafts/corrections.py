@@ -1,4 +1,4 @@
-"""What can be done about a field that is not as declared, and why nothing can. Pure."""
+"""What can be done about a field that is not as declared, or why nothing can. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def correction_of(difference: FieldDifference) -> Correction:
 
 
 def explained(kind: Kind, difference: FieldDifference) -> FieldDifference:
-    """The difference with why no request mends it, where none does."""
+    """The difference, with a note where no request corrects it."""
     match correction_of(difference):
         case Correction.IRREVERSIBLE:
             return replace(difference, note="cannot be undone: the service has no request for it")

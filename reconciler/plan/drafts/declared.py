@@ -25,7 +25,7 @@ AGAIN = "run again when the service answers"
 
 
 def declared(world: World, decisions: Decisions) -> Decisions:
-    """Decide what happens to each declared address; what refers to an object that is replaced is decided with that known."""
+    """Decide what happens to each declared address; what refers to a replaced object is decided again with the replacement known."""
     settled = {address: change.reason for change in decisions.rearrangements for address in change.settled}
     matches, chosen = decisions.matches, choices(world.kinds, world.actual.objects)
     drafts: dict[Address, Draft] = {}
@@ -42,7 +42,7 @@ def declared(world: World, decisions: Decisions) -> Decisions:
 
 
 def parents(desired: Desired, declared: Declared) -> Iterator[Address]:
-    """What a resource is declared in, the nearest first."""
+    """The resources that a resource is declared in, the nearest first."""
     parent = declared.parent
     while parent is not None:
         yield parent
@@ -70,7 +70,7 @@ def _draft(facts: DraftFacts, declared: Declared, drafts: Mapping[Address, Draft
     """One address; `drafts`: those of its container and of all before it."""
     matches, state, address = facts.matches, facts.world.state, declared.address
     kind = facts.world.kinds[declared.kind]
-    binding = None if address in matches.recreated else matches.binding(address)  # what is tracked is another object, and gone
+    binding = None if address in matches.recreated else matches.binding(address)  # the tracked object is another one, and no longer exists
     blocker = matches.former.rename_blocker(address, parents(facts.world.desired, declared))
     draft = Draft(address, kind, declared, wanted(kind, declared, facts.known), binding=binding)
     if blocker is not None:
@@ -93,7 +93,7 @@ def _draft(facts: DraftFacts, declared: Declared, drafts: Mapping[Address, Draft
 
 
 def _unknown(matches: Matches, draft: Draft, drafts: Mapping[Address, Draft]) -> Draft:
-    """Block what could not be read; if its container could not be read either, it waits for the container."""
+    """Block a resource that could not be read; where its container could not be read either, it waits for the container."""
     container = draft.address.container
     outer = drafts.get(container) if container is not None and container in matches.unknown else None
     if outer is not None and outer.blocked is not None:

@@ -15,7 +15,7 @@ from reconciler.resource import UNSET, Field, FieldRole, Kind
 
 @dataclass(frozen=True)
 class FieldDifference:
-    """One field that is not as declared; all values in the request form. `note`: why nothing is sent for it, None where something is."""
+    """One field that is not as declared; all values in the request form. `note`: why no request is sent for it, None where one is."""
 
     field: Field
     before: Any
@@ -27,7 +27,7 @@ class FieldDifference:
 def differences(
     kind: Kind, wants: Mapping[str, Any], now: Observed, binding: Binding | None, chosen: Mapping[str, Any]
 ) -> tuple[FieldDifference, ...]:
-    """The fields of an existing object that are not as wanted (request form), in the order of the declaration.
+    """The fields of an existing object that are not as declared (request form), in the order of the declaration.
 
     `chosen`: for choice fields the id of the child that carries the flag now.
     """
@@ -76,9 +76,9 @@ def _noted(field: Field, difference: FieldDifference) -> FieldDifference:
 
 
 def explain(before: Any, after: Any) -> tuple[tuple[str, Any, Any], ...]:
-    """Where two structured values differ: (path inside the value, before, after), sorted; UNSET where one side has nothing.
+    """Where two structured values differ: (path inside the value, before, after), sorted; UNSET where one side has no value.
 
-    deepdiff finds the places. It is imported here, because it takes long and most plans have nothing to explain.
+    deepdiff computes the differences. It is imported here, because importing it is slow and most plans have nothing to explain.
     """
     if before == after:
         return ()

@@ -40,7 +40,7 @@ def draft_existing(facts: DraftFacts, draft: Draft) -> Draft:
 
 
 def _with_intent(facts: DraftFacts, draft: Draft) -> Draft:
-    """The draft with what it is for, and the reason for that where it is not plain."""
+    """The draft with its intent, and the reason for it where that is not obvious."""
     matches, address = facts.matches, draft.address
     if address in matches.adopted and not draft.is_restored:
         came_late = (draft.kind.name, draft.id) in matches.late
@@ -58,7 +58,7 @@ def _with_intent(facts: DraftFacts, draft: Draft) -> Draft:
 
 
 def _transfer(facts: DraftFacts, draft: Draft) -> Transfer:
-    """Where an object that is to be transferred is now. What is deleted is not transferred: `transfers.obstacles`."""
+    """The current location of an object that is to be transferred. A deleted object is not transferred: `transfers.obstacles`."""
     origin, inside = facts.matches.former.origin(draft.address), draft.kind.inside
     assert origin is not None
     assert draft.observed is not None
@@ -69,7 +69,7 @@ def _transfer(facts: DraftFacts, draft: Draft) -> Transfer:
 
 
 def _recreated(facts: DraftFacts, draft: Draft) -> Draft:
-    """The draft that says where people created the object in place of the tracked one, and until when that one can be restored."""
+    """The draft with a note that people created the object in place of the tracked one, and until when that one can be restored."""
     former, actual = facts.matches.recreated.get(draft.address), facts.world.actual
     if former is None:
         return draft
@@ -130,7 +130,7 @@ def _without_field(draft: Draft, difference: FieldDifference, reason: str, remed
 
 
 def _unread(facts: DraftFacts, draft: Draft, difference: FieldDifference) -> str | None:
-    """What could not be read of what a field refers to; None where all was."""
+    """What could not be read of the objects that a field refers to; None where all was read."""
     unknown, field = facts.matches.unknown, difference.field
     referred = next((address for address in unresolved_addresses(draft.declared.values.get(field.name)) if address in unknown), None)
     if referred is not None:

@@ -1,4 +1,4 @@
-"""What the decisions on declared addresses are made from, looked up once. Pure."""
+"""The data on which decisions on declared addresses are based, looked up once. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Choices = Mapping[tuple[str, str], Mapping[str, str]]
 
 @dataclass(frozen=True)
 class DraftFacts:
-    """`known`: ids that references are compared by, those of unread resources included. `unread`: (kind, scope) of failed lists, and why.
+    """`known`: ids by which references are compared, including those of unread resources. `unread`: (kind, scope) of failed lists, and why.
 
-    `settled`: what the service itself moves where it is declared, and why it waits.
+    `settled`: resources that the service itself moves to where they are declared, and why they wait.
     """
 
     world: World

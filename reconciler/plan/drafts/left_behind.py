@@ -1,4 +1,4 @@
-"""What the service created for an object and keeps when that is deleted: what is said of it, and when it would be lost. Pure.
+"""What the service created for an object and keeps when that is deleted: how it is described, and when it would be lost. Pure.
 
 In: the world, and an object that is to be deleted. Out: sentences.
 """
@@ -15,7 +15,7 @@ from reconciler.resource import Kind
 
 
 def left_behind(actual: Actual, kind: Kind, observed: Observed | None) -> str:
-    """What stays of an object that is deleted, as the end of a sentence; "" where nothing does."""
+    """What remains of a deleted object, as the end of a sentence; "" where nothing remains."""
     names = []
     for to, id in _results(kind, observed):
         result = actual.find(to, id)
@@ -24,7 +24,7 @@ def left_behind(actual: Actual, kind: Kind, observed: Observed | None) -> str:
 
 
 def pruned_later(world: World, matches: Matches, kind: Kind, observed: Observed | None) -> tuple[str, str] | None:
-    """Why an object must not be deleted, and what to do: the next run would prune what stays of it. None where it would not."""
+    """Why an object must not be deleted, and what to do: the next run would prune what remains of it. None where it would not."""
     desired = world.desired
     for to, id in _results(kind, observed):
         pruned = desired.prune.get(to) == "all" and to not in desired.protect and any(name == to for _, name in desired.written)

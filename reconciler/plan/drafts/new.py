@@ -1,4 +1,4 @@
-"""What is created, and what is replaced: whether it can be, and with which values. Pure."""
+"""Creates and replacements: whether they are possible, and with which values. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reconciler.text.suggest import a
 
 
 def draft_create(draft: Draft, *, gone: bool, may_replace: bool) -> Draft:
-    """The draft of what has no object, or why it cannot be created. `gone`: it had one, which was deleted outside Reconciler."""
+    """The draft of a resource without an object, blocked where it cannot be created. `gone`: its object was deleted outside Reconciler."""
     kind, address, first = draft.kind, draft.address, draft.kind.first
     if "create" not in kind.api:
         return draft.block(
@@ -38,7 +38,7 @@ def draft_create(draft: Draft, *, gone: bool, may_replace: bool) -> Draft:
 
 
 def without(draft: Draft, verb: Verb) -> tuple[str, str] | None:
-    """Why a request that replaces the whole object is not sent, and what to do; None where it may be."""
+    """Why a request that replaces the whole object is not sent, and what to do; None where it may be sent."""
     names = [name for name in verb.whole if draft.wants.get(name, UNSET) is UNSET]
     if not names:
         return None
@@ -47,7 +47,7 @@ def without(draft: Draft, verb: Verb) -> tuple[str, str] | None:
 
 
 def draft_replacement(draft: Draft, actual: Actual, id: str) -> Draft:
-    """The draft of what takes the place of the object `id`, with the values that the YAML does not manage."""
+    """The draft of the resource that replaces the object `id`, with the values that the YAML does not manage."""
     old = actual.find(draft.kind.name, id)
     assert old is not None
     values, lost = carried_over(draft.kind, old, dict(draft.wants), actual)
@@ -58,7 +58,7 @@ def draft_replacement(draft: Draft, actual: Actual, id: str) -> Draft:
 
 
 def _from_nothing(draft: Draft) -> tuple[FieldDifference, ...]:
-    """Every declared field of what is to be created, as a difference from nothing; what the service gives by itself is left out."""
+    """Every declared field of an object to create, as a difference from UNSET; values that the service sets by itself are left out."""
     differences = []
     for name, field in draft.kind.fields.items():
         value = draft.wants.get(name, UNSET)

@@ -1,4 +1,4 @@
-"""References that must not be sent: to what belongs elsewhere, and to what two objects claim. Pure."""
+"""References that must not be sent: to objects of another organization, and to addresses that two objects claim. Pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def refuse_ambiguous(draft: Draft, former: Former) -> Draft:
 
 
 def _refused(draft: Draft, wrong: Callable[[str], Blocked | None], of_field: Callable[[str, Blocked], Blocked]) -> Draft:
-    """Block what is to be created with a wrong reference; of what exists, only the fields that would send one."""
+    """Block a resource to create that has a wrong reference; for an existing one, block only the fields that would send it."""
     if not draft.active or not (draft.is_new or draft.differences):
         return draft
     if draft.is_new:

@@ -1,4 +1,4 @@
-"""What a replacement keeps of the object it replaces: what the YAML does not manage and a request can write. Pure."""
+"""The values that a replacement keeps from the object it replaces: those that the YAML does not manage and a request can write. Pure."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from reconciler.resource import UNSET, Field, FieldRole, Kind
 
 
 def carried_over(kind: Kind, old: Observed, wants: dict[str, object], actual: Actual) -> tuple[dict[str, object], tuple[str, ...]]:
-    """The values that the new object is given beside what the YAML says, and the names of the fields that are lost.
+    """The values that the new object gets in addition to the declared ones, and the names of the fields that are lost.
 
-    `wants`: what the YAML says, in the request form. A value that only one of several siblings may have is lost where a sibling has it.
+    `wants`: the declared values, in the request form. A value that must be unique among siblings is lost where a sibling has it.
     """
     values: dict[str, object] = {}
     lost: list[str] = []
@@ -18,7 +18,7 @@ def carried_over(kind: Kind, old: Observed, wants: dict[str, object], actual: Ac
         if field.role is not FieldRole.VALUE or wants.get(name, UNSET) is not UNSET or value in (UNSET, None, ""):
             continue
         if value == (field.usual(old.raw) if callable(field.usual) else field.usual):
-            continue  # the service gives it again by itself
+            continue  # the service sets it again by itself
         if field.on and not field.sensitive and not (field.unique and _is_taken(kind, old, wants, actual, field)):
             values[name] = value
         else:
@@ -27,7 +27,7 @@ def carried_over(kind: Kind, old: Observed, wants: dict[str, object], actual: Ac
 
 
 def _is_taken(kind: Kind, old: Observed, wants: dict[str, object], actual: Actual, field: Field) -> bool:
-    """Whether another object has the value where the new one will be."""
+    """Whether another object has the value in the location of the new one."""
     inside = kind.inside
     return any(
         observed.values.get(field.name) == old.values.get(field.name)

@@ -1,6 +1,7 @@
-"""What happens to what is tracked but no longer declared, and to the unmanaged where `prune: all` says so. Pure.
+"""What happens to tracked objects that are no longer declared, and to unmanaged ones where `prune: all` applies. Pure.
 
-In: the world and what was matched. Out: one `Removal` per address: forget, delete, or blocked. Absence that is not proven removes nothing.
+In: the world and what was matched. Out: one `Removal` per address: forget, delete, or blocked. Nothing is removed because of an absence
+that is not proven.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from reconciler.resource import Kind
 
 
 def undeclared(world: World, decisions: Decisions) -> Decisions:
-    """Decide what happens to everything that is not declared: tracked, unmanaged, or created by a request that came late."""
+    """Decide what happens to every undeclared object: tracked, unmanaged, or created by a request that completed late."""
     removals = {removal.address: removal for removal in _tracked(world, decisions.matches)}
     removals |= {removal.address: removal for removal in _pruned(world, decisions.matches)}
     removals |= {removal.address: removal for removal in _late(world, decisions.matches)}
@@ -45,7 +46,7 @@ def _claimed(world: World, matches: Matches) -> set[tuple[str, str]]:
 
 
 def _tracked(world: World, matches: Matches) -> Iterator[Removal]:
-    """What is tracked and no longer declared."""
+    """The removals of tracked objects that are no longer declared."""
     kinds, desired, state = world.kinds, world.desired, world.state
     roots = {address for address in desired.resources if address.container is None}
     doubtful = {intent.address for intent in state.intents}
@@ -104,7 +105,7 @@ def _removal(world: World, matches: Matches, kind: Kind, address: Address, bindi
 
 
 def _pruned(world: World, matches: Matches) -> Iterator[Removal]:
-    """What nobody manages, of the kinds for which the project says `prune: all`."""
+    """The removals of unmanaged objects, of the kinds for which the project sets `prune: all`."""
     kinds, desired, actual = world.kinds, world.desired, world.actual
     known = {(binding.kind, binding.id) for binding in world.state.bindings.values()} | world.state.foreign | _claimed(world, matches)
     known |= results(kinds, actual.objects)
@@ -116,7 +117,7 @@ def _pruned(world: World, matches: Matches) -> Iterator[Removal]:
         if listed(kind) and (name, scope) not in actual.complete:
             continue
         if any((maker.name, scope) not in actual.complete for maker, _ in makers(kinds, (name,))):
-            continue  # any of them may be the result of what was not read
+            continue  # any of them may be the result of an object that was not read
         for observed in sorted(actual.objects.get(name, {}).values(), key=lambda observed: observed.id):
             if (name, observed.id) in known or observed.deleted_at is not None or observed.within.get(kind.within or "") != scope:
                 continue
@@ -132,7 +133,7 @@ def _pruned(world: World, matches: Matches) -> Iterator[Removal]:
 
 
 def _late(world: World, matches: Matches) -> Iterator[Removal]:
-    """What requests created that were taken for lost, where another object has the address now."""
+    """The removals of objects created by requests that were considered lost, where another object has the address now."""
     held = _claimed(world, matches)
     for (name, id), meant in matches.late.items():
         container = meant.container

@@ -1,8 +1,8 @@
-"""What of an organization is broken or ends, whether or not it is as declared. Pure; no further reading is made for it.
+"""What is broken or expires in an organization, whether or not it is as declared. Pure; nothing more is read for it.
 
-In: one reading, and the plan and the drift that were made from it. Out: concerns, and sentences about what nobody can know.
+In: one reading, and the plan and the drift that were computed from it. Out: concerns, and sentences about what cannot be known.
 
-- `links`: published URLs; `work`: what the service makes of objects; `ends`: certificates and names with a day; `opened`: readers
+- `links`: published URLs; `work`: how the service processes objects; `ends`: certificates and names with a date; `opened`: readers
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ __all__ = ["HealthInputs", "OrganizationHealth", "health"]
 
 @dataclass(frozen=True)
 class OrganizationHealth:
-    """`unread`: a sentence for each thing that is not known, so that nobody can call the organization healthy."""
+    """`unread`: a sentence for each unknown because of which the organization cannot be called healthy."""
 
     concerns: tuple[Concern, ...] = ()
     unread: tuple[str, ...] = ()
 
 
 def health(given: HealthInputs, *, unseen: str = "") -> OrganizationHealth:
-    """The health of what was read. `unseen`: why nobody knows what was changed outside Reconciler, "" where that is known."""
+    """The health of what was read. `unseen`: why it is unknown what was changed outside Reconciler, "" where it is known."""
     lines = [*links(given), *work(given), *ends(given), *(opened(given) if not unseen else ())]
     concerns = dict.fromkeys(line for line in lines if isinstance(line, Concern))
     unread = [line for line in lines if isinstance(line, str)]

@@ -1,4 +1,4 @@
-"""What ends on a day: certificates, and what says in its name until when it is for. Pure."""
+"""What expires on a date: certificates, and objects whose names contain their last day. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reconciler.text.days import until
 
 
 def ends(given: HealthInputs) -> Iterator[Concern | str]:
-    """A concern for each end that is known, however far away it is, and a sentence for each certificate that cannot be read."""
+    """A concern for each known expiry, however far away it is, and a sentence for each certificate that cannot be read."""
     fields = {name: [field for field in kind.fields.values() if field.expires] for name, kind in given.kinds.items()}
     for kind, observed in given.objects():
         unless = kind.published.unless if kind.published is not None else None

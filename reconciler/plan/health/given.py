@@ -1,4 +1,4 @@
-"""What health is read off: one reading, and the plan and the drift that were made from it."""
+"""The inputs of health: one reading, and the plan and the drift that were computed from it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class HealthInputs:
 
 
 def at(raw: Mapping[str, Any], path: str) -> Any:
-    """What an answer shows at a dotted path; None where it shows nothing."""
+    """The value of a response at a dotted path; None where there is none."""
     value: Any = raw
     for key in path.split("."):
         value = value.get(key) if isinstance(value, Mapping) else None
@@ -75,7 +75,7 @@ def at(raw: Mapping[str, Any], path: str) -> Any:
 
 
 def moment(value: Any) -> datetime | None:
-    """A time as the service writes it; None where it is none."""
+    """The time that a text of the service gives; None where it is not a time."""
     try:
         time = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:

@@ -11,7 +11,7 @@ from reconciler.resource import FieldRole, Kind
 
 
 def links(given: HealthInputs) -> Iterator[Concern]:
-    """Those that the plan breaks, those that a change outside Reconciler has broken, and those with nothing behind them."""
+    """Concerns for URLs that the plan breaks, that a change outside Reconciler has broken, or that show nothing."""
     for url in given.plan.broken:
         broken = url.before or "its published URL"
         yield Concern(Sort.LINKS, str(url.address), f"{broken} stops working when the plan is applied: {url.reason}")

@@ -1,7 +1,7 @@
-"""What somebody can read or do because of a change outside Reconciler, so that nobody agreed to it. Pure.
+"""What somebody can read or do because of a change outside Reconciler, to which nobody consented. Pure.
 
-In: the organization as it is, and as it would be if every drifted field still had its last applied value and nothing unmanaged showed or
-opened anything. Out: what is wider in the first. Readers are those of the audience model (docs/decisions/0007-audiences.md).
+In: the organization as it is, and as it would be if every drifted field still had its last applied value and no unmanaged object showed or
+opened anything. Out: what is wider in the former. Readers are those of the audience model (docs/decisions/0007-audiences.md).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def opened(given: HealthInputs) -> Iterator[Concern]:
 
 
 def _concerns(given: HealthInputs, key: Key) -> bool:
-    """Whether an object is managed, or opens one that is."""
+    """Whether an object is managed, or opens a managed one."""
     audience, observed = given.kinds[key[0]].audience, given.actual.find(*key)
     opens = audience.opens if audience is not None else None
     outer = observed.within.get(opens or "", "") if observed is not None else ""
@@ -51,7 +51,7 @@ def _concerns(given: HealthInputs, key: Key) -> bool:
 
 
 def _agreed(given: HealthInputs, drifted: list[Drifted]) -> Objects | None:
-    """The organization as it was agreed to; None where it is as it was."""
+    """The objects as they were last consented to; None where none differs from the objects now."""
     objects: dict[str, dict[str, Observed]] = {name: dict(some) for name, some in given.actual.objects.items()}
     changed = False
     for resource in drifted:
@@ -73,12 +73,12 @@ def _agreed(given: HealthInputs, drifted: list[Drifted]) -> Objects | None:
 
 
 def _leads(kind: Kind) -> bool:
-    """Whether objects of a kind let their readers into others without containing them."""
+    """Whether objects of a kind admit their readers to other objects without containing them."""
     return kind.audience is not None and bool(kind.audience.shows or kind.audience.opens)
 
 
 def _settings(given: HealthInputs, resource: Drifted, agreed: Objects) -> Iterator[Concern]:
-    """The fields that open something else than what can be read."""
+    """The fields that open something other than read access."""
     kind = given.kinds[resource.kind]
     modelled = {*kind.audience.gates, *kind.audience.inherits} if kind.audience is not None else set()
     now, then = given.actual.objects[kind.name][str(resource.id)], agreed[kind.name][str(resource.id)]

@@ -1,4 +1,4 @@
-"""What the service makes of objects: whether it has finished, whether it failed, whether the result is older than what it copies. Pure."""
+"""How the service processes objects: whether it has finished, whether it failed, whether the result is older than its source. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from reconciler.model import Concern, Observed, Sort
 from reconciler.plan.health.given import HealthInputs, at, moment
 from reconciler.resource import Kind, ProcessingField
 
-LONG: Final = timedelta(hours=1)  # after which what is not finished is not expected to finish
+LONG: Final = timedelta(hours=1)  # unfinished work that is older than this is not expected to finish
 
 
 def work(given: HealthInputs) -> Iterator[Concern | str]:
-    """A concern for each object with which the service failed, or that is behind; a sentence where it does not say, or still works."""
+    """A concern for each object for which the service failed or whose result is outdated; a sentence where that is unknown, or work
+    continues."""
     for kind, observed in given.objects():
         if kind.work is not None:
             yield from _state(given, kind, kind.work, observed)
@@ -41,7 +42,7 @@ def _behind(given: HealthInputs, kind: Kind, word: ProcessingField, observed: Ob
     for field in kind.results:
         to, original = str(field.to), observed.values.get(str(field.copies))
         if not isinstance(original, str) or not isinstance(observed.values.get(field.name), str):
-            continue  # it has no result yet, which its state says
+            continue  # it has no result yet; its own state is reported
         source = given.actual.find(to, original)
         changed = moment(at(source.raw, word.changed_at)) if source is not None else None
         worked = moment(at(observed.raw, word.changed_at))

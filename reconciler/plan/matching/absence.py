@@ -1,6 +1,6 @@
-"""How much may be gone at once before it is rather the reading that is wrong. Pure.
+"""How many tracked objects may be missing at once before the reading itself is in doubt. Pure.
 
-In: State and what was matched, by a reading that looked for everything twice. Out: what is missing, or a refusal.
+In: State and the matches of a reading that looked for every missing object twice. Out: what is missing, or a refusal.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from reconciler.errors import Refused
 from reconciler.model import Binding, Desired
 from reconciler.plan.matching.matches import Matches
 
-AT_LEAST: Final = 3  # objects that may always be gone
-SHARE: Final = 0.1  # of what is bound, that may be gone at once
+AT_LEAST: Final = 3  # objects that may always be missing
+SHARE: Final = 0.1  # of the tracked objects, that may be missing at once
 
 
 def missing(matches: Matches) -> dict[Address, Binding]:
-    """What is bound and gone, with its binding; what went along with its container is no news of its own and left out."""
+    """The bindings of tracked objects that no longer exist, without those that were deleted with their containers."""
     absent = {address: matches.binding(address) for address in sorted(matches.gone) if address.container not in matches.gone}
     return {address: binding for address, binding in absent.items() if binding is not None}
 
 
 def believable(matches: Matches, desired: Desired, *, accept: int | None) -> None:
-    """Raise `Refused` where so much is gone at once that an outage or a change of permissions is likelier.
+    """Raise `Refused` where so many objects are missing at once that an outage or a change of permissions is likelier.
 
-    `accept`: how many may be gone; None: the limit. What is no longer declared may have gone by a run that did not come to its end,
-    and what a delete that has no outcome yet was to take along by that delete.
+    `accept`: how many may be missing; None: the limit. Not counted: undeclared objects after an interrupted run, which may have deleted
+    them, and the objects of a delete without an outcome.
     """
     state = matches.former.state
-    seen = {*matches.recreated, *matches.transferred}  # another object is there, or it is elsewhere: no outage looks like that
+    seen = {*matches.recreated, *matches.transferred}  # another object was created, or it was moved: no outage looks like that
     seen |= {at for intent in state.intents if intent.verb == "delete" for at in (intent.address, *intent.before.takes)}  # announced
     gone = [address for address in missing(matches) if address not in seen and (address in desired.resources or not state.unfinished)]
     limit = max(AT_LEAST, int(SHARE * len(state.bindings)))

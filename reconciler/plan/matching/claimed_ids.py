@@ -34,7 +34,7 @@ def wrong_ids(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> d
 
 
 def _other_key(kind: Kind, declared: Declared, actual: Actual) -> str | None:
-    """The key that the service gives the object with the written id, where keys are a field of the object and it has another one."""
+    """The key of the object with the declared id, where keys are a field of the object and it differs; else None."""
     place, object_ = kind.place, actual.find(kind.name, str(declared.id))
     if place.key_is is None or object_ is None:
         return None

@@ -1,4 +1,4 @@
-"""What an object can never become: a natural key that no request can change. Pure.
+"""Objects that cannot be the declared resource: their natural key differs and no request can change it. Pure.
 
 In: what is declared and what was seen. Out: the state under today's names, without the renames that would give an address to an object that
 is not the one it names.
@@ -20,7 +20,7 @@ from reconciler.text.suggest import a
 
 
 def identify(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Matches:
-    """Every object that can be matched, once the renames are refused that its natural key does not allow."""
+    """The matches, once the renames that natural keys do not allow are refused."""
     impossible: dict[Address, Stuck] = {}
     order = tuple(by_reference(kinds, desired))
     while True:
@@ -33,7 +33,7 @@ def identify(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Ma
 
 
 def _wrong(kinds: Kinds, desired: Desired, matches: Matches, actual: Actual) -> dict[Address, Stuck]:
-    """Tracked addresses that a line renames although their objects can never have the new one."""
+    """Tracked addresses that a line renames although their objects can never have the new address."""
     wrong: dict[Address, Stuck] = {}
     for old in matches.former.followed:
         new = matches.former.moves.get(old)
@@ -54,7 +54,7 @@ def _wrong(kinds: Kinds, desired: Desired, matches: Matches, actual: Actual) -> 
 
 
 def is_other(difference: FieldDifference) -> bool:
-    """Whether it shows that the object is another one: a part of its natural key differs that nothing can change."""
+    """Whether the object is another one: a part of its natural key that nothing can change differs."""
     return difference.field.key and correction_of(difference) is Correction.REFUSE
 
 

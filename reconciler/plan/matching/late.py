@@ -1,4 +1,4 @@
-"""What comes late: objects of requests that were taken for lost, and lists that do not show yet what was written. Pure.
+"""Late results: objects of requests that were considered lost, and lists that do not show recent writes yet. Pure.
 
 In: State and Actual. Out: what is ours by its mark, and whether an absence can be believed.
 """
@@ -13,7 +13,7 @@ from reconciler.resource import Kind, Kinds
 
 
 def late(kinds: Kinds, state: State, actual: Actual, taken: Collection[tuple[str, str]]) -> dict[tuple[str, str], Address]:
-    """What stands there under a mark of ours and is nobody's, with the address it was made for."""
+    """The unclaimed objects with a marker that this project wrote, each with the address for which it was created."""
     found = {}
     for name in {name for name, _ in state.marks}:
         marker = kinds[name].api["create"].marker if name in kinds else None
@@ -32,13 +32,13 @@ def late(kinds: Kinds, state: State, actual: Actual, taken: Collection[tuple[str
 
 
 def stands_there(kind: Kind, declared: Declared, id: str | None, actual: Actual, ids: Mapping[Address, str]) -> bool:
-    """Whether what came late stands where the resource is declared."""
+    """Whether the late object is in the location where the resource is declared."""
     observed = actual.find(kind.name, id) if id is not None else None
     container = declared.address.container
     return observed is not None and container is not None and observed.within.get(kind.within or "") == ids.get(container)
 
 
 def may_lag(state: State, address: Address, actual: Actual) -> bool:
-    """Whether it was written so lately that a list may lack it although it is there."""
+    """Whether the address was written so recently that a list may not show its object yet."""
     until = state.recent.get(address)
     return until is not None and (actual.date is None or actual.date < until)

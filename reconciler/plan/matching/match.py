@@ -1,7 +1,7 @@
-"""Which object is which resource: by binding, by `id`, by natural key. Pure.
+"""Which object is which resource: by tracked id, by `id`, by natural key. Pure.
 
-In: Desired, State, Actual. Out: the ids that are known, and for every address without one why. Nothing is bound here; an adoption is
-something the plan says. May be called while Actual is still growing: it then knows fewer ids.
+In: Desired, State, Actual. Out: the ids that are known, and for every address without one why. Nothing is tracked here; adoptions are part
+of the plan. May be called while Actual is still growing: it then knows fewer ids.
 
 Each function returns what it finds out about one address (`Match`); `match` alone adds that to what is known.
 """
@@ -26,7 +26,7 @@ from reconciler.plan.matching.restoration import deleted_before, match_deleted
 from reconciler.plan.matching.sequence import by_reference
 from reconciler.resource import Kind, Kinds
 
-REACHED: Final = 5  # ids that are named where one is wrong
+REACHED: Final = 5  # ids that a message lists
 
 
 def match(
@@ -40,11 +40,11 @@ def match(
 ) -> Matches:
     """Find the object of every declared resource, each after its container and after what its natural key refers to.
 
-    `former`: what became of the state's addresses; `order`: all that is declared, `by_reference`; both where they are known already.
+    `former`: the state's addresses after renames; `order`: everything declared, `by_reference`; None where they are not known yet.
     """
     former = follow(kinds, desired, state) if former is None else former
     state = former.state
-    taken = {  # what an undeclared root lets go of is free
+    taken = {  # what an undeclared root no longer manages is free
         (binding.kind, binding.id) for address, binding in state.bindings.items() if address.root in desired.resources
     }
     wrong = wrong_ids(kinds, desired, state, actual)
@@ -73,7 +73,8 @@ class _Matching:
     natural: Natural
 
     def match(self, kind: Kind, declared: Declared, late_id: str | None, wrong: Blocked | None) -> Match:
-        """What is known of one resource. `late_id`: what a request made for it that was taken for lost. `wrong`: why its id is wrong."""
+        """What is known of one resource. `late_id`: what a request that was considered lost created for it. `wrong`: why its id is
+        wrong."""
         address, binding = declared.address, self.state.bindings.get(declared.address)
         if binding is not None:
             bound = self._tracked(kind, declared, binding)
@@ -90,7 +91,7 @@ class _Matching:
         return self._untracked(kind, declared)
 
     def _untracked(self, kind: Kind, declared: Declared) -> Match:
-        """Restore what an earlier run deleted at the address, unless people created another in its place; else go by natural key."""
+        """Restore what an earlier run deleted at the address, unless people created another in its place; else match by natural key."""
         id = deleted_before(kind, declared, self.state)
         usable = id is not None and (kind.name, id) not in self.known.taken
         restored = match_deleted(kind, declared, id, self.actual, self.known.ids) if id is not None and usable else None
@@ -137,15 +138,15 @@ class _Matching:
         return Match(gone=True)
 
     def _unlisted(self, kind: Kind, declared: Declared, binding: Binding) -> bool:
-        """Whether a listing came to its end that would show the object of a resource, and did not."""
+        """Whether a complete listing that would show the object of a resource did not show it."""
         container, shown = declared.address.container, holder(kind, declared, binding, self.known.ids)
         if isinstance(shown, Address):
-            return shown not in self.known.unknown and shown not in self.known.blocked  # what fills the listing does not exist
+            return shown not in self.known.unknown and shown not in self.known.blocked  # the container of the listing does not exist
         scope = shown if shown is not None else (self.known.ids[container] if container is not None else "")
         return (listed(kind) or shown is not None) and (kind.name, scope) in self.actual.complete
 
     def _created_again(self, kind: Kind, declared: Declared, binding: Binding, bound: Match) -> Match:
-        """Where a tracked object is gone for certain: look for the one that people created in its place."""
+        """Where a tracked object certainly no longer exists, look for the object that people created in its place."""
         address, container = declared.address, declared.address.container
         if declared.implied or (container is not None and container not in self.known.ids):
             return bound
@@ -165,7 +166,7 @@ class _Matching:
         return matched._replace(blocked=blocked)
 
     def _by_id(self, kind: Kind, declared: Declared) -> Match:
-        """The object with the id that the YAML says."""
+        """Match the object with the declared id."""
         address, container, known, actual = declared.address, declared.address.container, self.known, self.actual
         assert declared.id is not None
         scope = known.ids.get(container) if container is not None else ""
@@ -201,8 +202,8 @@ class _Matching:
 def _undeclared(
     kinds: Kinds, desired: Desired, state: State, actual: Actual, matches: Matches
 ) -> tuple[dict[Address, str], frozenset[Address]]:
-    """What is bound and no longer declared: the ids of what is still there, and what is proven gone; containers first, and with them what
-    is deleted with them."""
+    """What is tracked and no longer declared: (the ids of existing objects, the addresses proven deleted). An object deleted with its
+    container counts as deleted."""
     leaving, gone, inner = dict[Address, str](), set(matches.gone), dict[Address, Address]()
     for address in sorted(state.bindings):
         binding = state.bindings[address]
@@ -216,7 +217,7 @@ def _undeclared(
             leaving[address] = binding.id
             continue
         if now is not None:
-            gone.add(address)  # it is in another container now, and is left to whoever manages that
+            gone.add(address)  # it is in another container now, whose project may manage it
             continue
         unlisted = scope is not None and listed(kind) and (kind.name, scope) in actual.complete and not may_lag(state, address, actual)
         if unlisted or (kind.name, binding.id) in actual.absent or container in gone:
@@ -229,12 +230,12 @@ def _undeclared(
 
 
 def moved_line(old: Address, new: Address) -> str:
-    """The line of the YAML that says that an object goes from one address to another."""
+    """The line of the YAML that moves an object from one address to another."""
     return f"moved: [{{from: {old}, to: {new}}}]"
 
 
 def _other_id(kind: Kind, actual: Actual) -> str:
-    """What to do about an id that nothing has."""
+    """What to do about an id that no object has."""
     if "create" in kind.api:
         return "correct the id, or remove it"
     within_reach = actual.within_reach.get(kind.name)

@@ -28,27 +28,27 @@ class Match(NamedTuple):
     blocked: Blocked | None = None
 
     def then(self, later: Match) -> Match:
-        """Both; where both say something of the same, the later one is right."""
+        """This match updated by a later one, whose values take precedence."""
         return (
             self if later is NOTHING else self._replace(**{name: new for name, new in later._asdict().items() if new not in (None, False)})
         )
 
 
 NOTHING = Match()
-"""Nothing has the address, and nothing prevents that it is created."""
+"""No object has the address, and nothing prevents its creation."""
 
 
 @dataclass(frozen=True)
 class Matches:
-    """`ids`: every declared address whose object is known. `adopted`: those not bound yet.
+    """`ids`: every declared address whose object is known. `adopted`: those that are not tracked yet.
 
-    `gone`: bound, and proven away. `recreated`: those, and what is deleted and could be restored, in whose place people created another
-    object, which is in `ids`; with the id that was bound. `transferred`: those that are in another container now, with its id.
-    `transfers`: those in `ids` that are still in the container which the YAML has them leave, with its id.
-    `replaced`: what will be made anew, with the id it still has; it is not in `ids`. `leaving`: bound, no longer declared, and still
-    there. `former`: the state under today's addresses, and what of it was renamed. `late`: (kind, id) of what requests made that were
-    taken for lost, with their addresses; where nothing else has the address, it is in `adopted` too. `unknown`: nothing can be said, and
-    why. `blocked`: a decision people must take.
+    `gone`: tracked, and proven not to exist. `recreated`: those of `gone`, and deleted ones that could be restored, in whose place people
+    created another object, which is in `ids`; with the id that was tracked. `transferred`: those that are in another container now, with
+    its id. `transfers`: those in `ids` that are still in the container which the YAML has them leave, with its id. `replaced`: what will be
+    replaced, with the id it still has; not in `ids`. `leaving`: tracked, no longer declared, and still existing. `former`: the state under
+    today's addresses, and what of it was renamed. `late`: (kind, id) of what requests that were considered lost created, with their
+    addresses; where nothing else has the address, it is in `adopted` too. `unknown`: why nothing is known. `blocked`: a decision that
+    people must make.
     """
 
     former: Former
@@ -65,12 +65,12 @@ class Matches:
     blocked: Mapping[Address, Blocked] = field(default_factory=dict)
 
     def id(self, address: Address) -> str | None:
-        """The id of an object that is there, declared or leaving."""
+        """The id of an existing object, declared or leaving; None where it is not known."""
         return self.ids.get(address, self.leaving.get(address))
 
     @property
     def renamed(self) -> Mapping[Address, Address]:
-        """Every address that changes now, with the one it had before."""
+        """Every address that changes in this run, with its former address."""
         return self.former.state.renamed
 
     def binding(self, address: Address) -> Binding | None:
@@ -93,10 +93,10 @@ class MatchedSoFar:
         self._transfers: dict[Address, str] = {}
 
     def add(self, kind: Kind, address: Address, match: Match) -> None:
-        """Note what is known of an address; each address comes once, the roots first, and after those that its match depends on."""
+        """Add what is known of an address. Call it once for each address, roots first, after the addresses that its match depends on."""
         if match.id is not None:
             self.ids[address] = match.id
-            if match.adopted:  # what is bound was taken from the beginning
+            if match.adopted:  # tracked objects are in `taken` from the start
                 self._adopted.add(address)
                 self.taken.add((kind.name, match.id))
         if match.gone:

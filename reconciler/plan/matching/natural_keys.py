@@ -1,7 +1,7 @@
 """Natural keys: which unmanaged object is a resource that neither a binding nor an id names. Pure.
 
-In: one declared resource, what is matched already, Actual. Out: its object, why that cannot be said, or a decision for people. What was not
-seen is not absent: where no reading would have shown it, nothing is created.
+In: one declared resource, what is matched already, Actual. Out: its object, why it is unknown, or a decision for people. An object that was
+not seen may exist: where no reading would have shown it, nothing is created.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def scope_id(kinds: Kinds, address: Address, ids: Mapping[Address, str]) -> str 
 
 
 def waits(address: Address, container: Address, known: MatchedSoFar) -> Match | None:
-    """That nothing can be said of an address because nothing can be said of its container; None where that is known."""
+    """The match of an address whose container is unknown; None where the container is known."""
     if container in known.blocked:
         outer = known.blocked[container]
         return Match(blocked=waiting(address, outer, outer.source))
@@ -38,7 +38,7 @@ def waits(address: Address, container: Address, known: MatchedSoFar) -> Match | 
 
 
 class Index:
-    """Objects by container and natural key, made once per kind that needs it: the same title may be in thousands of containers."""
+    """Objects by container and natural key, built once for each kind that needs it: thousands of containers may have the same title."""
 
     def __init__(self, kinds: Kinds, actual: Actual) -> None:
         self.kinds, self.actual = kinds, actual
@@ -68,7 +68,7 @@ class Natural:
         self.index = Index(kinds, actual)
 
     def find(self, kind: Kind, declared: Declared) -> Match:
-        """The one object that a resource without a binding can be, or why none is."""
+        """The one object that an untracked resource can be, or why there is none."""
         creatable = not declared.implied and "create" in kind.api
         settled = self._settled(kind, declared)
         if creatable:
@@ -78,7 +78,7 @@ class Natural:
         return Match(blocked=_cannot_be_made(kind, declared)) if unexplained else match
 
     def again(self, kind: Kind, declared: Declared, binding: Binding) -> Match:
-        """The one object that was created in place of a tracked one that is gone for certain, or why none may be created."""
+        """The one object that was created in place of a tracked one that certainly no longer exists, or why none may be created."""
         if declared.id is not None or not declared.adopt:
             return NOTHING
         settled = self._settled(kind, declared, binding)
@@ -94,7 +94,7 @@ class Natural:
     # -- what is seen --------------------------------------------------------------------------------------------------------------
 
     def _settled(self, kind: Kind, declared: Declared, binding: Binding | None = None) -> Match | None:
-        """The object, that it is not known, or a decision for people; None where no object was seen that it can be."""
+        """The object, that it is unknown, or a decision for people; None where no object that was seen can be it."""
         address, known = declared.address, self.known
         scope = scope_id(self.kinds, address, known.ids) or ""
         if listed(kind) and not self.index.complete(kind, scope):
@@ -117,13 +117,13 @@ class Natural:
         return NOTHING if here is None else self._decide(kind, declared, *here, binding)
 
     def _parent(self, kind: Kind, declared: Declared) -> object:
-        """What it is declared to stand in, where that may change: an id, an address that has none yet, None for the root."""
+        """The node that it is declared in, where that may change: an id, an address without an id yet, None for the top level."""
         return wanted(kind, declared, self.known.ids).get(kind.inside.name) if kind.inside is not None else None
 
     def _here(self, kind: Kind, declared: Declared, binding: Binding | None) -> tuple[list[Observed], list[Observed]] | None:
-        """The objects with the natural key, where it is declared: free ones, and other projects'. None where it has no such key.
+        """The objects with the natural key in the declared location: (free ones, other projects'). None where the resource has no such key.
 
-        `binding`: the object in whose place they may be, which is none of them.
+        `binding`: the object that they may replace, which is left out.
         """
         values = wanted(kind, declared, self.known.ids)
         names = tuple(field.name for field in kind.keys)
@@ -146,7 +146,7 @@ class Natural:
     def _decide(
         self, kind: Kind, declared: Declared, here: list[Observed], others: list[Observed], binding: Binding | None
     ) -> Match | None:
-        """The one object of these that it is, or a decision for people; None where it is none of them and nothing prevents another."""
+        """The one of these objects that it is, or a decision for people; None where it is none of them and it may be created."""
         address = declared.address
         if others and not here and declared.adopt:
             theirs = self.projects.theirs(declared, others[0].id, "to create another, write adopt: never", self.known.ids)
@@ -167,7 +167,7 @@ class Natural:
         return NOTHING if here else None
 
     def _unseen(self, kind: Kind, declared: Declared) -> Match:
-        """Why something that no reading showed must not be created: it stands elsewhere, or no reading would have shown it."""
+        """Why an object that no reading showed must not be created: it is in another location, or no reading would have shown it."""
         address, inside = declared.address, kind.inside
         name = declared.values.get(kind.id_is)
         other = self.actual.elsewhere.get((kind.name, str(name)))
@@ -226,7 +226,7 @@ def why(kind: Kind, scope: str | None, id: str | None, actual: Actual) -> str:
 
 
 def unread(kind: Kind, scopes: Collection[str | None], id: str | None, actual: Actual) -> str | None:
-    """Why nothing of the kind is known in one of the scopes, or of the object; None where their readings came to an end."""
+    """Why nothing of the kind is known in one of the scopes, or of the object; None where they were read completely."""
     failed = (
         unknown
         for unknown in actual.unknown

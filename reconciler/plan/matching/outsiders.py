@@ -1,7 +1,7 @@
 """References by id: whether what they name belongs to the container in which it is declared. Pure.
 
-In: a declared resource, one of its fields, what was read. Out: why the reference must not be sent. The service copies, shows and chooses
-what it is told by id, in whichever organization that is; so nothing is sent whose organization no reading showed.
+In: a declared resource, one of its fields, what was read. Out: why the reference must not be sent. The service accepts the id of an object
+in any organization, to copy, show or choose it; so no id is sent whose organization no reading showed.
 """
 
 from __future__ import annotations

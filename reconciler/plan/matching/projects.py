@@ -1,7 +1,7 @@
 """Which addresses other projects in the same state database track in the same organizations. Pure.
 
-In: Desired, State. Out: why nothing is created or adopted there. A project that got another name
-and another title in one commit finds no object by its title, but its former name tracks the address.
+In: Desired, State. Out: why nothing is created or adopted there. A project whose name and titles change in one commit finds no object by
+title, but its former name tracks the address.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Projects:
         )
 
     def theirs(self, declared: Declared, id: str, other: str, ids: Mapping[Address, str]) -> Blocked:
-        """Why an object is left to the project that has it; roots alone may be shared, as the place where projects meet."""
+        """Why an object is left to the project that tracks it; only roots may be shared between projects."""
         name = self.state.former.get((declared.kind, id)) or self.tracking(declared, ids)
         if name is not None:
             return Blocked(

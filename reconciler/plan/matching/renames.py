@@ -1,7 +1,7 @@
 """The state under the addresses that the YAML uses today: `previously` and `moved` rename what is tracked. Pure.
 
-In: Desired and State. Out: the same State under new addresses, and the renames that cannot happen. A container takes along everything that
-is tracked below it, declared or not. A rename that was carried out once is not carried out again, however long its line stays.
+In: Desired and State. Out: the same State under new addresses, and the renames that cannot happen. Renaming a container renames everything
+tracked below it, declared or not. A rename is carried out once, however long its line remains.
 
 A line may lead to another root, where the kind can be transferred; what is inside such a container gets the address of the same key there.
 """
@@ -21,7 +21,7 @@ from reconciler.resource import Kinds
 
 @dataclass(frozen=True)
 class Stuck:
-    """Why a rename cannot happen, and the way past it. `id`: of the cause."""
+    """Why a rename cannot happen, and how to proceed. `id`: of the cause."""
 
     reason: str
     remedy: str
@@ -30,12 +30,12 @@ class Stuck:
 
 @dataclass(frozen=True)
 class Former:
-    """What became of the addresses of a state.
+    """The addresses of a state after the renames of the YAML.
 
     `before`: the state as it was read. `state`: the same under today's addresses. `renames`: every rename of the YAML that is not refused,
     former address to today's. `moves`: tracked address to today's, where they differ. `followed`: the former address, as the YAML has it,
     of each tracked address that a line of the YAML renames. `refused`: both addresses of each rename that cannot happen. A rename to
-    another root needs a request where the object is not there yet (`plan.transfers`).
+    another root needs a request where the object is not in that root yet (`plan.transfers`).
     """
 
     before: State
@@ -59,7 +59,7 @@ class Former:
         return root if root != address.root else None
 
     def rename_blocker(self, address: Address, parents: Iterable[Address]) -> Blocked | None:
-        """Why nothing is done at an address: it, or one of its parents, has a rename that cannot happen."""
+        """Why nothing is done at an address: it or one of its parents has a rename that cannot happen. None where neither has one."""
         if not self.refused:
             return None
         if address in self.refused:
@@ -92,7 +92,7 @@ def follow(kinds: Kinds, desired: Desired, state: State, *, impossible: Mapping[
 
 
 def _implied(kinds: Kinds, desired: Desired, state: State, asked: Mapping[Address, Address]) -> dict[Address, Address]:
-    """The lines that follow from that of a container which leaves its root: what is in it is declared in the new one, by the same key."""
+    """The renames implied by a container that leaves its root: its contents are declared in the new root under the same keys."""
     leaving = {
         old: new
         for old, new in asked.items()
@@ -107,7 +107,7 @@ def _implied(kinds: Kinds, desired: Desired, state: State, asked: Mapping[Addres
             continue
         outer = next((above for above in stands_in(state.bindings, address) if above in leaving), None)
         inside = address.renamed(address.root, leaving[outer].root) if outer is not None and not _rootless(address) else None
-        kept = inside in state.bindings and inside not in asked  # another object has the address, and no line takes it away
+        kept = inside in state.bindings and inside not in asked  # another object has the address, and no line renames it
         if inside is not None and inside in desired.resources and not kept:
             implied[address] = inside
     return implied
@@ -118,7 +118,7 @@ def _rootless(address: Address) -> bool:
 
 
 def _concerned(former: Collection[Address], state: State) -> bool:
-    """Whether anything tracked, or what it is in, may have one of these former addresses."""
+    """Whether any tracked object, or anything that contains one, may have one of these former addresses."""
     if not former:
         return False
     tails = {old.parts[-2:] for old in former}
@@ -127,7 +127,7 @@ def _concerned(former: Collection[Address], state: State) -> bool:
 
 
 def stands_in(bindings: Mapping[Address, Binding], address: Address) -> list[Address]:
-    """The addresses that a tracked object is in: where it was last placed, and its containers."""
+    """The addresses that contain a tracked object: the node where it was last placed, and its containers."""
     above: list[Address] = []
     at: Address | None = address
     while at is not None and at not in above:
@@ -146,7 +146,7 @@ def address_after_moves(address: Address, moves: Mapping[Address, Address]) -> A
 
 
 def current_addresses(removed: Mapping[Address, Removed], former: Former) -> dict[Address, Removed]:
-    """`removed` under today's addresses: what it names may have been in a container that has another name now."""
+    """`removed` under today's addresses: an entry may lie in a container that was renamed."""
     result: dict[Address, Removed] = {}
     for address, removal in removed.items():
         today = address
@@ -200,7 +200,7 @@ class _Following:
         return Former(self.state, self._renamed(moves, carried_out), kept, moves, self.followed, self.refused)
 
     def _level(self, nodes: list[Address], done: Mapping[Address, Address]) -> None:
-        """The names of what lies equally deep; the names of all containers are known."""
+        """Name the addresses of one depth; the names of all containers are known."""
         plain = {address: self._plain(address) for address in nodes}
         lines: dict[Address, Address] = {}
         for address in nodes:
@@ -241,7 +241,7 @@ class _Following:
         return kind is not None and kind.transferable is not None and old.kind == new.kind and new.root in self.desired.resources
 
     def _settle(self, nodes: list[Address], plain: Mapping[Address, Address], lines: dict[Address, Address]) -> None:
-        """Take back every rename to an address that something else keeps or gets too; `lines` keeps those that can happen."""
+        """Undo every rename to an address that another object keeps or gets too; `lines` keeps those that can happen."""
         claims: dict[Address, list[Address]] = defaultdict(list)
         for address in nodes:
             if address in self.tracked:
@@ -273,7 +273,7 @@ class _Following:
                 stay(address, self._address_conflict(plain[address], new, holder, [plain[mover] for mover in movers]))
 
     def _address_conflict(self, old: Address, new: Address, holder: Address | None, movers: list[Address]) -> Stuck:
-        """Why something cannot get an address: it has an object that keeps it, or several would get it."""
+        """Why an object cannot get an address: another object keeps it, or several would get it."""
         if holder is None:
             names = " and ".join(str(mover) for mover in sorted(movers))
             return Stuck(
@@ -297,7 +297,7 @@ class _Following:
             self.refused.setdefault(address, Blocked(address, stuck.reason, stuck.remedy, source, cause, id=stuck.id))
 
     def _refuse_stray(self, old: Address, new: Address) -> None:
-        """A line that leads out of the container, where no object can go."""
+        """Refuse a line that leads out of the container, where the object cannot be moved."""
         stuck = Stuck(
             f"{old} cannot become {new}: its object is in {old.container} and cannot leave it",
             f"remove the line: {old} is then deleted, and {new} created",

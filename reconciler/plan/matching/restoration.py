@@ -1,6 +1,6 @@
-"""What an earlier run deleted and the service can still restore: a line that comes back gets its object back, not an empty one. Pure.
+"""What an earlier run deleted and the service can still restore: a resource declared again gets its object back, not an empty one. Pure.
 
-In: a declared resource that is not tracked, what the journal says was deleted at its address, and what was read. Out: what is known of it.
+In: a declared resource that is not tracked, what the journal says was deleted at its address, and what was read. Out: its match.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def deleted_before(kind: Kind, declared: Declared, state: State) -> str | None:
 
 
 def match_deleted(kind: Kind, declared: Declared, id: str, actual: Actual, ids: Mapping[Address, str]) -> Match | None:
-    """The deleted object, where it can be restored, or why it is not known; None where neither can be said. `ids`: of its containers."""
+    """The deleted object, where it can be restored, or why it is not known; None where neither is known. `ids`: of its containers."""
     container = declared.address.container
     scope = ids.get(container) if container is not None else None
     now = actual.find(kind.name, id)
@@ -49,7 +49,7 @@ def last_moment(kind: Kind, deleted_at: datetime) -> datetime:
 
 
 def left_over(delta: timedelta) -> str:
-    """How long is left, a day that has begun included: 7 days right after the delete; hours and minutes on the last day."""
+    """How much time is left, in days rounded up: 7 days right after the delete; hours and minutes on the last day."""
     return span(timedelta(days=ceil(delta / timedelta(days=1)))) if delta > timedelta(days=1) else span(delta)
 
 

@@ -1,6 +1,6 @@
-"""What the service creates by itself for other objects, and keeps writing: nobody has to manage it, and nothing prunes it. Pure.
+"""What the service creates for other objects and keeps writing: nobody has to manage it, and nothing prunes it. Pure.
 
-In: objects as they were read. Out: which of them are such results, of what, and what they are copies of.
+In: objects as they were read. Out: which of them are such results, of which objects, and what they are copies of.
 """
 
 from __future__ import annotations

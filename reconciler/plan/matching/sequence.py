@@ -16,7 +16,7 @@ from reconciler.resource import Kinds
 
 def by_reference(kinds: Kinds, desired: Desired) -> Iterable[Declared]:
     """Every declared resource once, the roots first: an object may be in another one than its address says. The order of Desired is kept
-    where references allow it; a circle of them is cut."""
+    where references allow it; a cycle of references is broken."""
     keys = {name: tuple(field.name for field in kind.keys) for name, kind in kinds.items()}
     resources = desired.resources
     opened: set[Address] = set()
@@ -29,7 +29,7 @@ def by_reference(kinds: Kinds, desired: Desired) -> Iterable[Declared]:
         if (container is None or container in done) and not any(
             True for name in names for _ in unresolved_addresses(start.values.get(name))
         ):
-            done.add(start.address)  # as nearly all: it waits for nothing
+            done.add(start.address)  # as for nearly all: it waits for nothing
             yield start
             continue
         waiting = [start]

@@ -1,7 +1,7 @@
 """What the service would show, and the state remember, had a project been applied as it is written. Pure.
 
 In: two versions of a project. Out: the world of the first one, in which the second can be planned without a service and without a state.
-What can only be adopted exists as the version says that first names it.
+What can only be adopted exists as in the version that declares it first.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _adopted(kinds: Kinds, desired: Desired, known: Mapping[Address, str], shown
 
 
 def _settled(kinds: Kinds, desired: Desired, state: State, shown: Actual) -> Iterator[Observed]:
-    """The objects with what the service derives for them, and with what the project alone knows of each: a copy has none of that."""
+    """The objects with the values that the service derives for them and those that only the project declares."""
     taken = {(kind, _within(observed), name, value) for kind, observed, name, value in _unique(kinds, shown)}
     for address, binding in state.bindings.items():
         kind, observed = kinds[binding.kind], shown.find(binding.kind, binding.id)
@@ -85,12 +85,12 @@ def _unique(kinds: Kinds, shown: Actual) -> Iterator[tuple[str, Observed, str, A
 
 
 def _within(observed: Observed) -> tuple[tuple[str, str], ...]:
-    """The containers of an object, as something that can be compared."""
+    """The containers of an object, as a comparable value."""
     return tuple(sorted(observed.within.items()))
 
 
 def _derived(kind: Kind, observed: Observed, field: Field, shown: Actual) -> str | None:
-    """What the service makes of the source of a field; None where only the service can tell."""
+    """What the service derives from the source of a field; None where only the service knows it."""
     assert field.derived is not None
     source: Observed | None = observed
     if field.derived.reference is not None:
@@ -101,7 +101,7 @@ def _derived(kind: Kind, observed: Observed, field: Field, shown: Actual) -> str
 
 
 def _values(kind: Kind, declared: Declared, ids: Mapping[Address, str]) -> dict[str, Any]:
-    """What an object says once it is as declared; what refers to objects that are not there yet is said later."""
+    """The values of an object that is as declared; values that refer to objects that do not exist yet are set later."""
     values = {name: value for name, value in wanted(kind, declared, ids).items() if not any(unresolved_addresses(value))}
     local = {
         name: declared.values[name] for name, field in kind.fields.items() if field.role is FieldRole.LOCAL and name in declared.values
@@ -110,5 +110,5 @@ def _values(kind: Kind, declared: Declared, ids: Mapping[Address, str]) -> dict[
 
 
 def _silent(field: Field) -> Any:
-    """What an object says of a field that is not declared."""
+    """The value of a field that is not declared."""
     return None if field.readable and (field.clear or field.container) and field.role is not FieldRole.CHOICE else UNSET

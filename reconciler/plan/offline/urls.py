@@ -1,4 +1,4 @@
-"""The published URLs that follow from the paths of objects and of what they stand in. Pure."""
+"""The published URLs that follow from the paths of objects and of what contains them. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reconciler.resource import Kind, Kinds
 
 
 class PublishedUrls:
-    """Gives objects the published URLs that follow from the paths of what they stand in. Without a host, which files do not say."""
+    """Gives objects the published URLs that follow from the paths of what contains them. Without a host, which files do not contain."""
 
     def __init__(self, kinds: Kinds, shown: Actual) -> None:
         self.kinds, self.shown = kinds, shown
@@ -24,7 +24,7 @@ class PublishedUrls:
         }
 
     def actual(self) -> Actual:
-        """What was given, with the URLs."""
+        """The given objects, with the URLs."""
         objects = dict(self.shown.objects)
         for name in self._segments:
             objects[name] = {id: self._addressed(self.kinds[name], observed) for id, observed in objects.get(name, {}).items()}
@@ -49,7 +49,7 @@ class PublishedUrls:
         return self._urls[key]
 
     def _outer(self, kind: Kind, observed: Observed) -> tuple[Kind, Observed] | None:
-        """What an object stands in that has a path itself."""
+        """The nearest object with a path of its own that contains an object; None where there is none."""
         ids = [(str(field.to), str(observed.values.get(field.name))) for field in kind.standing]
         for name, id in (*ids, *reversed(tuple(observed.within.items()))):
             item = self.shown.find(name, id) if name in self._segments else None

@@ -1,6 +1,6 @@
-"""What must not be deleted although its line is gone: what still holds something, what is in use, what was not read completely. Pure.
+"""Objects that must not be deleted although they are no longer declared: not empty, in use, or not read completely. Pure.
 
-In: the removals and what was read. Out: the same removals, some of them blocked, each with the way past it.
+In: the removals and what was read. Out: the same removals, some of them blocked, each with what to do.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _with_container(desired: Desired, removals: Mapping[Address, Removal]) -> di
 
 
 def _covered(removals: Mapping[Address, Removal], keepers: Collection[tuple[str, str | None]]) -> dict[Address, Removal]:
-    """Mark what is deleted by the delete of its container, so that it sends nothing. `keepers`: what takes nothing along."""
+    """Mark what is deleted by the delete of its container, so that it sends nothing. `keepers`: objects whose contents outlive them."""
     result = dict(removals)
     for removal in removals.values():  # no request deletes an object without an id by itself
         container = removals.get(removal.address.container) if removal.kind.one_per and removal.address.container is not None else None
@@ -97,7 +97,7 @@ class _Check:
                 self.waiting[draft.kind.name, draft.wants.get(draft.kind.inside.name)].append(draft)
 
     def stay(self, address: Address, blocked: Blocked) -> None:
-        """A blocked delete takes nothing along: what would have been deleted with it stays too, unless `removed` names it."""
+        """A blocked delete deletes none of its contents: what would have been deleted with it stays too, unless `removed` names it."""
         removal = self.removals[address] = replace(self.removals[address], blocked=blocked)
         if (removal.kind.name, removal.id) in self.leaving:
             self.leaving.discard((removal.kind.name, removal.id))
@@ -112,7 +112,7 @@ class _Check:
                 self.stay(inner, waiting(inner, blocked))
 
     def _stay_together(self, removal: Removal, blocked: Blocked) -> None:
-        """Where one of them stays, none is the last to leave: those wait of which something is declared outside."""
+        """Where one of them stays, none is the last to leave: those whose contents are declared elsewhere wait."""
         change = self.together.get(removal.address)
         if change is not None and change.top:
             self.stopped.setdefault(change.container, blocked)
@@ -120,7 +120,7 @@ class _Check:
             self.keepers.pop((change.kind.name, change.keeper_id), None)
 
     def why(self, removal: Removal) -> Blocked | None:
-        """Why the object must stay, and the way past it; None where it may go."""
+        """Why the object must stay, and what to do; None where it may be deleted."""
         change = self.together.get(removal.address)
         stopped = self.stopped.get(change.container) if change is not None else None
         if stopped is not None:
@@ -154,7 +154,7 @@ class _Check:
     # -- what it holds -----------------------------------------------------------------------------------------------------------
 
     def _inhabitants(self, removal: Removal) -> Iterable[Observed]:
-        """What stands in it and would not be deleted with it."""
+        """The objects that it contains and that would not be deleted with it."""
         for kind in self.kinds.values():
             inside = kind.inside
             if inside is not None and inside.role is FieldRole.INSIDE and inside.to == removal.kind.name and not inside.cascade:
@@ -176,12 +176,12 @@ class _Check:
         return draft is not None and draft.active and any(diff.field.container for diff in draft.sendable)
 
     def _is_kept(self, observed: Observed) -> bool:
-        """Whether it is managed, and neither leaves nor is made anew elsewhere."""
+        """Whether it is managed, and is neither deleted nor recreated elsewhere."""
         key = (observed.kind, observed.id)
         return (key in self.holders or key in self.tracked) and key not in self.leaving
 
     def _is_strange(self, removal: Removal, observed: Observed) -> bool:
-        """Whether nobody declared it and nobody agreed to its end: not with `delete-all`, nor with `prune: all` of its kind."""
+        """Whether the object is unmanaged and nothing allows its deletion: neither `delete-all` nor `prune: all` of its kind."""
         removed = self.desired.removed.get(removal.address)
         agreed = removal.binding is None or (removed is not None and removed.action == "delete-all")
         pruned = self.desired.prune.get(observed.kind) == "all" and observed.kind not in self.desired.protect
@@ -204,7 +204,7 @@ class _Check:
         return (kind.name, removal.id) in self.actual.complete or (listed(kind) and (kind.name, within) in self.actual.complete)
 
     def _awaited(self, removal: Removal) -> Blocked | None:
-        """What is blocked and would have come where the removed object stands: without both, nothing would be left there."""
+        """The blocked resource that would have joined the removed object: without both, nothing would be left there."""
         inside = removal.kind.inside
         if inside is None or not inside.cascade or removal.observed is None or removal.covered_by is not None:
             return None
@@ -237,5 +237,5 @@ class _Check:
 
 
 def _beside(removal: Removal) -> tuple[str, str]:
-    """What an object has in common with those beside it: the kind, and the id of the container."""
+    """What an object has in common with its siblings: the kind, and the id of the container."""
     return removal.kind.name, removal.observed.within.get(str(removal.kind.within), "") if removal.observed is not None else ""

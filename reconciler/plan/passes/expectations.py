@@ -72,7 +72,7 @@ def _way(name: str, value: str, expected: ExpectedValue) -> str:
 
 
 def _field(draft: Draft, name: str, expected: ExpectedValue, derivation: Derivation | None) -> Draft | None:
-    """The draft, blocked, where the field gets or has another value; None where it does not, or nobody can tell."""
+    """The draft, blocked, where the field gets or has another value; None where it does not, or that is unknown."""
     if draft.is_new:
         value = derivation.value if derivation is not None and derivation.field.name == name else None
         if derivation is None or value is None or value == expected.value:

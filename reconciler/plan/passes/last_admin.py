@@ -1,4 +1,4 @@
-"""Values of which some must always be left: the last admin of an organization keeps the role, and whose token it is. Pure."""
+"""Values that some objects must always keep: an organization keeps its last admin, and the token's owner keeps the role. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def last_admin(world: World, decisions: Decisions) -> Decisions:
 
 
 def _blocked(world: World, decisions: Decisions, kind: Kind, field: Field) -> Iterator[Draft | Removal]:
-    """What would leave too few objects with the scarce value of a field, blocked."""
+    """The changes that would leave too few objects with the scarce value of a field, blocked."""
     least, held = world.desired.guards.min_admins, Counter[str]()
     for observed in world.actual.objects.get(kind.name, {}).values():
         if _holds(field, observed):

@@ -1,8 +1,8 @@
 """Probable renames: an address that is no longer declared beside a new one that looks like it. Pure.
 
-Without the word `previously` the one would be deleted and the other made: its content and its public address would be lost. So both wait
-until the YAML says which it is. What only has the same place is a remark. A line that went to another root, whose object could be
-transferred there, waits for its line in `moved`.
+Without `previously`, the former object would be deleted and a new one created: its content and its published URL would be lost. So both
+wait until the YAML says which is meant. Objects that only share their location get a remark. A resource that was moved to another root,
+whose object could be transferred there, waits for its line in `moved`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from reconciler.resource import UNSET, FieldRole, Kind
 NAMES = ("title", "name", "label")
 """Fields by which people know an object."""
 
-COMPARED: Final = 50  # keys among which the one most like a former key is sought
+COMPARED: Final = 50  # keys that are searched for the one most like a former key
 
 
 def probable_renames(world: World, decisions: Decisions) -> Decisions:
-    """Block every probable rename on both sides, with a note for each pair that only shares its place."""
+    """Block every probable rename on both sides, with a note for each pair that only shares its location."""
     desired = world.desired
     vanished = {removal.address: removal for removal in decisions.removals.values() if _vanished(desired, removal)}
     fresh = {draft.address: draft for draft in decisions.drafts.values() if draft.is_new and draft.old is None and draft.binding is None}
@@ -190,7 +190,7 @@ def _mistyped(desired: Desired, vanished: Mapping[Address, Removal], fresh: Mapp
 
 
 def _vanished(desired: Desired, removal: Removal) -> bool:
-    """Whether its line is gone without a word, while the object and what it stands within are still there."""
+    """Whether its declaration was removed without a `removed` entry, while the object exists and its container is declared."""
     there = removal.observed is not None and removal.observed.deleted_at is None
     return (
         there and removal.binding is not None and removal.address not in desired.removed and removal.address.container in desired.resources
@@ -202,7 +202,7 @@ def _was(old: Removal, name: str) -> Any:
 
 
 def _blocked(desired: Desired, old: Removal, new: Draft, gone: str, come: str) -> tuple[Removal, Draft]:
-    """Both, blocked. `gone`, `come`: why the one may have become the other. What `forEach` makes has no lines of its own to write on."""
+    """Both, blocked. `gone`, `come`: why the one may have become the other. Resources of a `forEach` have no lines of their own to edit."""
     source = new.declared.source
     line = f"write previously: [{old.address.key}] on {new.address}"
     if new.address in desired.generated:
@@ -217,7 +217,7 @@ def _blocked(desired: Desired, old: Removal, new: Draft, gone: str, come: str) -
 
 
 def _remarks(vanished: Iterable[Removal], fresh: Iterable[Draft]) -> Iterable[str]:
-    """One gone and one new in the same place, of a kind that is told apart by what it shows: perhaps a rename."""
+    """One deleted and one new object in the same location, of a kind that is identified by what it shows: perhaps a rename."""
     gone: dict[tuple[str, Any], list[Removal]] = {}
     come: dict[tuple[str, Any], list[Draft]] = {}
     for old in vanished:

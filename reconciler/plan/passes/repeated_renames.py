@@ -1,6 +1,6 @@
 """Renames that had their effect already and now mean something else: exchanged once, and to be exchanged again. Pure.
 
-In: what became of the state's addresses, and the drafts. Out: the same drafts, some of them blocked. A line of the YAML renames once. Where
+In: the state's addresses after renames, and the drafts. Out: the same drafts, some of them blocked. A line of the YAML renames once. Where
 it is left in place and the titles are exchanged again, ignoring it would give the content of one object the title of another.
 """
 
@@ -16,9 +16,9 @@ from reconciler.resource import UNSET
 
 
 def repeated_renames(world: World, decisions: Decisions) -> Decisions:
-    """Block both resources of a line that was carried out before, where the one would get the title that the other has now.
+    """Block both resources of a rename that was carried out before, where one would get the title that the other has now.
 
-    Not where a run that did not come to its end exchanged the keys: the titles are still to follow.
+    Not where an interrupted run exchanged the keys: the titles are still to be written.
     """
     former, drafts = decisions.matches.former, dict(decisions.drafts)
     carried_out = {*former.state.fulfilled} - {*former.followed.values()}

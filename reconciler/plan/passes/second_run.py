@@ -1,8 +1,8 @@
-"""What the service rearranges by itself when the first object of a kind comes or the last one leaves. Pure.
+"""What the service rearranges by itself when the first object of a kind is created or the last one is deleted. Pure.
 
-Sections and site spaces are such kinds: the first section takes in what is at the top of its site, and the last one that is deleted leaves
-its own there; every other section takes its site spaces with it. In: what was matched, drafts and removals. Out: which containers change
-their form in this run, and what waits for a second run because of that.
+Sections and site spaces are such kinds: the first section takes in what is at the top of its site, and when the last one is deleted, its
+site spaces return to the top; those of any other section are deleted with it. In: what was matched, drafts and removals. Out: which
+containers change their form in this run, and what waits for a second run because of that.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Inner:
 
 
 def rearrangements(world: World, decisions: Decisions) -> Decisions:
-    """Find every container that changes its form. Resources and removals may still be blocked for what they could not know of it."""
+    """Find every container that changes its form. Drafts and removals do not take this into account yet and may still be blocked."""
     matches, actual, changing = decisions.matches, world.actual, list[Rearrangement]()
     for kind in world.kinds.values():
         names = kind.reshapes
@@ -88,7 +88,7 @@ def _leaving(removals: Mapping[Address, Removal], kind: Kind) -> dict[Address, d
 
 
 def _first(kind: Kind, container: Address, declared: Sequence[Address], inner: Sequence[_Inner]) -> Rearrangement:
-    """The first that is declared is created first; what is declared in it and is at the top already comes into it by itself."""
+    """The first that is declared is created first; what is declared in it and is at the top already is moved into it by the service."""
     keeper = declared[0]
     mine = [resource for resource in inner if resource.declared.parent == keeper]
     brought = kind.api["create"].brings
@@ -189,7 +189,8 @@ def _after_first(change: Rearrangement, entries: _Entries) -> None:
 
 
 def _after_last(change: Rearrangement, entries: _Entries) -> None:
-    """The last object of a kind leaves what it contains at the top of the container; the others take theirs along."""
+    """When the last object of a kind is deleted, its contents move to the top of the container; those of the others are deleted with
+    them."""
     leaving = [entries.removals[address] for address in change.leaving]
     stopped = next((removal.blocked for removal in leaving if removal.blocked is not None), None)
     others = {removal.id: removal.address for removal in leaving if removal.address != change.keeper}

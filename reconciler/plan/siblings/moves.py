@@ -1,7 +1,7 @@
 """The fewest moves that bring siblings into a wanted order.
 
-In: siblings as they stand and as they are wanted. Out: moves, to be sent one after the other, and `replay`, the model of
-what the service does with them. Forbidden: knowledge of any kind, I/O; an item is anything that hashes.
+In: siblings in their current and in their wanted order. Out: moves, to be sent one after the other, and `replay`, the model of what the
+service does with them. Forbidden: knowledge of any kind, I/O; an item is anything that hashes.
 
 Items that stay are chosen first, as many as possible; every other item is then placed beside one that stays or was
 placed before it. Where every item can be put beside every other, those that stay are a longest increasing subsequence.
@@ -43,18 +43,17 @@ def _no_item(_: object) -> bool:
 def moves(
     current: Sequence[T], wanted: Sequence[T], *, must: Collection[T] = (), narrow: Callable[[T], bool] = _no_item
 ) -> tuple[SiblingMove[T], ...]:
-    """The moves after which the items of `wanted` stand in that order among each other; empty where they already do.
+    """The moves after which the items of `wanted` are in that order among each other; empty where they already are.
 
-    `current` may hold items that are not wanted: they stay where they are and are never anchors. It may lack wanted items
-    that are in `must`: they are anchors only once their own move has brought them. `must` names wanted items that are
-    moved in any case. `narrow`: the items that can be put only beside items of which the same holds.
+    `current` may contain items that are not wanted: they are not moved and are never anchors. It may lack wanted items that are in `must`:
+    they are anchors only once their own move has brought them. `must` names wanted items that are moved in any case. `narrow`: the items
+    that can be put only beside items of which the same holds.
 
-    Only where nothing stays has a move no anchor: the first one, of the first item. No item is moved twice, and an anchor
-    either stays or has had its own move, so that a run that breaks off leaves no item
-    beside one that was about to go. Under these two rules the moves are as few as can be; where no item is narrow, they
-    would be no fewer without them. Of equally small answers it is the one that leaves the earliest wanted items where they
-    are. Takes O(n log n). Raises ValueError on duplicates, on an item of `must` that is not wanted, on a wanted one that is
-    neither in `current` nor in `must`, and where some wanted items are narrow and all of those are in `must`.
+    Only where nothing stays has a move no anchor: the first one, of the first item. No item is moved twice, and an anchor either stays or
+    has had its own move, so that a run that breaks off leaves no item beside one that was about to go. Under these two rules the moves are
+    as few as can be; where no item is narrow, they would be no fewer without them. Of equally short answers it is the one that keeps the
+    earliest wanted items in place. Takes O(n log n). Raises ValueError on duplicates, on an item of `must` that is not wanted, on a wanted
+    one that is neither in `current` nor in `must`, and where some wanted items are narrow and all of those are in `must`.
     """
     positions = {item: position for position, item in enumerate(current)}
     moving = frozenset(must)
@@ -150,7 +149,7 @@ class _LongestBehind:
 
 
 def _staying(places: Sequence[int | None], is_narrow: Sequence[bool], size: int) -> list[bool]:
-    """Which wanted items stay: as many as can, of those the earliest.
+    """Which wanted items stay: as many as possible, and of equally many the earliest.
 
     `places` are positions among `size` current items, None for what is moved in any case. A chain is a run of items that
     can stay together; it is measured from its end, so that the earliest can be picked in one pass from the front.

@@ -1,7 +1,7 @@
-"""Where siblings stand now, as far as anyone can know. Pure.
+"""The current order of siblings, as far as it can be known. Pure.
 
-In: objects that are or were managed. Out: their order in each list. Where no listing shows it, the order that was last applied stands in
-for it; where nothing is known, the order in which they are given.
+In: objects that are or were managed. Out: their order in each list. Where no listing shows it, the order that was last applied is used;
+where nothing is known, the order in which they are given.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from reconciler.resource import Kind, Kinds
 
 
 class Sibling(Protocol):
-    """What must be known of an object to tell where it stands."""
+    """What must be known of an object to find its position."""
 
     @property
     def address(self) -> Address: ...
@@ -33,7 +33,7 @@ S = TypeVar("S", bound=Sibling)
 
 
 def standing(present: Sequence[S], parent: str) -> list[S]:
-    """The siblings that stand below `parent` (an address, as places name it), in their order there."""
+    """The siblings below `parent` (an address, as in a `SiblingPlace`), in their current order."""
     places = {sibling.address: index for sibling in present if (index := placed(sibling, parent)) is not None}
     sorted_ones = iter(sorted((sibling for sibling in present if sibling.address in places), key=lambda sibling: places[sibling.address]))
     base = [next(sorted_ones) if sibling.address in places else sibling for sibling in present]
@@ -57,14 +57,14 @@ def placed(sibling: Sibling, parent: str) -> int | None:
 
 
 def parent_of(sibling: Sibling, names: Mapping[str, Address]) -> Address | None:
-    """The address it stands below: the node it is in, else its fixed container; None where that is not managed. `names`: by id."""
+    """The address of its parent: the node it is in, else its fixed container; None where that is not managed. `names`: by id."""
     inside = sibling.kind.inside
     held = sibling.observed.values.get(inside.name) if sibling.observed is not None and inside is not None else None
     return names.get(str(held)) if held else sibling.address.container
 
 
 def lists(everyone: Iterable[S], names: Mapping[str, Address]) -> dict[Address, list[S]]:
-    """What stands below each parent now, in order; only what is there and has an order."""
+    """The existing, ordered objects below each parent now, in their order."""
     rows: dict[Address, list[S]] = defaultdict(list)
     for sibling in everyone:
         if sibling.kind.ordered and sibling.observed is not None and sibling.observed.deleted_at is None:
@@ -85,7 +85,7 @@ class Stranger:
 
 
 def strangers(kinds: Kinds, actual: Actual, names: Mapping[str, Address]) -> list[Stranger]:
-    """Those that stand in managed containers. `names`: by id, of what is managed."""
+    """The unmanaged objects in managed containers. `names`: the addresses of managed objects, by id."""
     unmanaged = []
     for kind in kinds.values():
         for observed in actual.objects.get(kind.name, {}).values():
@@ -104,7 +104,7 @@ def strangers(kinds: Kinds, actual: Actual, names: Mapping[str, Address]) -> lis
 def rows_with_strangers(
     rows: Mapping[Address, Sequence[Sibling]], among: Sequence[Sibling], names: Mapping[str, Address]
 ) -> dict[Address, list[Sibling]]:
-    """The rows with the strangers in them: behind the sibling of their kind that is shown before them, else before the first of it."""
+    """The rows including the strangers: each after the sibling of its kind that is shown before it, else before the first of its kind."""
     result: dict[Address, list[Sibling]] = {parent: list(row) for parent, row in rows.items()}
     strange: dict[Address, list[Sibling]] = defaultdict(list)
     for sibling in among:
@@ -134,7 +134,7 @@ def _rank(sibling: Sibling) -> int | None:
 def current_positions(
     everyone: Iterable[Sibling], among: Sequence[Stranger], names: Mapping[str, Address]
 ) -> dict[Address, SiblingPosition]:
-    """Where each of them stands now."""
+    """The current position of each sibling."""
     positions = {}
     for parent, some in rows_with_strangers(lists(everyone, names), among, names).items():
         previous: Address | None = None

@@ -1,6 +1,6 @@
 """The order of siblings: which of them move, next to whom, and in which sequence. Pure.
 
-In: the drafts. Out: one `SiblingRow` for each list of the YAML, with the fewest moves from the order in which the siblings stand.
+In: the drafts. Out: one `SiblingRow` for each list of the YAML, with the fewest moves from the current order of the siblings.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ from reconciler.resource import FieldRole, narrow_kinds
 class SiblingRow:
     """One list of siblings.
 
-    `wanted`: the managed siblings that will stand there, in the order of the YAML. `current`: those that stand there before any move,
-    the first arrivals at the end included. What happens, in sequence: `arrivals` come by a create, a join or a transfer; then `moves`; then
-    `tail`, the newcomers at the end of the list, each by its own move or (an address) by its create or join. A transfer waits for no move
-    of the row: what moves may come along with it.
-    `moved_outside`: those that a listing shows elsewhere than they were placed, each with the sibling it was placed after and the one it
-    is after now (of its kind).
+    `wanted`: the managed siblings that will be in the list, in the order of the YAML. `current`: those in the list before any move,
+    including the first arrivals at the end. What happens, in sequence: `arrivals` are added by a create, a join or a transfer; then
+    `moves`; then `tail`, the newcomers at the end of the list, each by its own move or (an address) by its create or join. A transfer waits
+    for no move of the row: what moves may be transferred with it. `moved_outside`: those that a listing shows in another position than they
+    were given, each with the sibling of its kind that it was placed after and the one that precedes it now.
     """
 
     parent: Address | None
@@ -45,12 +44,12 @@ class SiblingRow:
 
     @cached_property
     def present(self) -> frozenset[Address]:
-        """Those that stand there before any move."""
+        """The siblings in the list before any move."""
         return frozenset(self.current)
 
     @cached_property
     def behind_now(self) -> Mapping[Address, Address]:
-        """The sibling that stands before each of them now; the first has none."""
+        """The sibling before each of them in the current order; the first has none."""
         return {second: first for first, second in pairwise(self.current)}
 
     @cached_property
@@ -59,12 +58,12 @@ class SiblingRow:
         return {second: first for first, second in pairwise(self.wanted)}
 
     def places(self) -> dict[Address, SiblingPlace]:
-        """Where each sibling stands when all is done."""
+        """The position of each sibling when all is done."""
         return {address: SiblingPlace(str(self.parent or ""), index) for index, address in enumerate(self.wanted)}
 
 
 def arrange(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tuple[SiblingRow, ...]:
-    """One row for each list with ordered siblings of which any is `chosen`, in the order of the drafts; the others stay where they are."""
+    """One row for each list with ordered siblings of which any is `chosen`, in the order of the drafts; other lists are not changed."""
     lists: dict[tuple[Address | None, str], list[Draft]] = defaultdict(list)
     for draft in drafts.values():
         if draft.kind.ordered and not draft.declared.implied:
@@ -104,9 +103,10 @@ def _turns(drafts: Mapping[Address, Draft]) -> dict[Address, int]:
 
 
 def _partly(parent: Address | None, siblings: Sequence[Draft], movable: Collection[Address], turns: Mapping[Address, int]) -> SiblingRow:
-    """A row of which only some siblings are meant: each of those goes behind the one it follows in the YAML, if it is not there already.
+    """A row of which only some siblings are selected: each of those is placed after the one it follows in the YAML, unless it already is.
 
-    Where that would move one that is not meant (only some kinds can be named as neighbours), they stay, and newcomers go to the end.
+    Where that would move one that is not selected (only some kinds can be named as neighbours), none is moved, and newcomers are added
+    last.
     """
     fixed = [draft for draft in siblings if draft.address not in movable and _is_there(draft)]
     there = {draft.address for draft in fixed}
@@ -193,7 +193,7 @@ def _in_turn(comes: Sequence[Address], turns: Mapping[Address, int]) -> tuple[Ad
 
 
 def _split(wanted: Sequence[Address], arriving: Collection[Address], placing: Collection[Address]) -> int:
-    """Where the newcomers at the end of a list begin."""
+    """The index at which the newcomers at the end of a list begin."""
     split = len(wanted)
     while split and (wanted[split - 1] in arriving or wanted[split - 1] in placing):
         split -= 1
@@ -216,7 +216,7 @@ def _moved_outside(present: Sequence[Draft], parent: str) -> tuple[tuple[Address
 
 
 def _never_placed(draft: Draft) -> bool:
-    """Whether nothing shows where it stands, and no run that made it, or brought it from another root, came to the end of its row."""
+    """Whether nothing shows its position, and no run that created it, or transferred it from another root, completed its row."""
     shown = draft.observed is not None and draft.observed.rank is not None
     if shown or draft.binding is None:
         return False
@@ -237,7 +237,7 @@ def _arrives(draft: Draft) -> bool:
 
 
 def _by_move(draft: Draft) -> bool:
-    """Whether it comes by its own move, which names its position; a create or a join puts it at the end."""
+    """Whether it is placed by its own move, which names its position; a create or a join puts it at the end."""
     inside = draft.kind.inside
     if inside is None or inside.role is not FieldRole.INSIDE or "move" not in inside.on:
         return False

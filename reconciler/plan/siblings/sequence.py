@@ -9,7 +9,7 @@ Id = TypeVar("Id", bound=Hashable)
 
 
 class Siblings(Generic[Id]):
-    """Ids in their order. None stands for both ends."""
+    """Ids in their order. None represents both ends."""
 
     def __init__(self, ids: Iterable[Id] = ()) -> None:
         self._next: dict[Id | None, Id | None] = {None: None}

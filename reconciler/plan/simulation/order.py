@@ -20,8 +20,8 @@ Row = tuple[str, str, Any]
 
 
 class Order:
-    """`rows`: the siblings of each row. `places`: where siblings stand when all requests are done, which tells where among its own kind an
-    object comes that is put beside one of another kind."""
+    """`rows`: the siblings of each row. `places`: the final positions of siblings, which decide the position among its own kind of an
+    object that is placed beside one of another kind."""
 
     def __init__(self, places: Mapping[Address, SiblingPlace]) -> None:
         self.rows: dict[Row, Siblings[str]] = defaultdict(Siblings)
@@ -52,7 +52,7 @@ class Order:
         self._row[row[0], id] = row
 
     def knows(self, address: Address | None) -> bool:
-        """Whether it is known where an address stands when all requests are done."""
+        """Whether the final position of an address is known."""
         return address in self._previous
 
     def behind_previous(self, row: Row, id: str, address: Address, ids: Mapping[Address, str]) -> None:

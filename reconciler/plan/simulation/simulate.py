@@ -23,10 +23,10 @@ from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 class Simulation:
     """The objects of a service, and what requests do to them.
 
-    `objects`: by kind and id; change them through the methods only. `ids`: by address; a create adds its own. `guess`: an object comes
-    last among its siblings where nothing says its place; without, such a place is not known. `order`: of the siblings whose place is
-    known. `born`: what was created here. `removed`: the ids of what was deleted here. `places`: where siblings stand when all requests
-    are done, which tells where among its own kind an object comes that is put beside one of another kind.
+    `objects`: by kind and id; change them through the methods only. `ids`: by address; a create adds its own. `guess`: an object comes last
+    among its siblings where nothing says its place; without, such a place is not known. `order`: of the siblings whose place is known.
+    `born`: what was created here. `removed`: the ids of what was deleted here. `places`: the final positions of siblings, which decide the
+    position among its own kind of an object that is placed beside one of another kind.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Simulation:
         return self._index.count(("inside", kind, outer, id))
 
     def contents(self, kind: Kind, id: str) -> Iterator[tuple[Key, Observed]]:
-        """What an object contains, at whatever depth, once; what was deleted and can still be restored does not count."""
+        """What an object contains, at any depth, once; what was deleted and can still be restored does not count."""
         met: set[Key] = set()
         ahead = [(kind, id)]
         while ahead:
@@ -157,7 +157,7 @@ class Simulation:
     # -- what a request did ----------------------------------------------------------------------------------------------------------
 
     def add_created(self, observed: Observed) -> None:
-        """A create, or a child that it brought."""
+        """Add an object: by a create, or as the child that it creates too."""
         self.born.add((observed.kind, observed.id))
         self._put(observed)
         self.place(self.kinds[observed.kind], observed.id)
@@ -214,9 +214,9 @@ class Simulation:
         self.place(kind, id)
 
     def delete(self, kind: Kind, id: str) -> list[Observed]:
-        """A delete with all that goes along, which is returned. What else the object contained is at the root then.
+        """Delete an object with everything that is deleted with it, and return all of these. Its other contents move to the root.
 
-        The last of its kind takes along nothing that the service rearranges then.
+        What the service rearranges when the last of a kind is deleted is not deleted with it.
         """
         removed: dict[Key, Observed] = {}
         stays = self.alone(kind, id)
@@ -284,7 +284,7 @@ class Simulation:
         self._put(replace(observed, flags={**observed.flags, flag: value}))
 
     def _hand_over(self, removed: Observed) -> None:
-        """Where the chosen child goes, the service chooses the first that remains."""
+        """Choose the first remaining child where the chosen one was deleted, as the service does."""
         kind = self.kinds[removed.kind]
         for flag in self._flags[kind.name]:
             chooser = self._index.chooser(kind, flag, removed) if removed.flags.get(flag) else None
@@ -300,7 +300,8 @@ class Simulation:
 def simulate(
     kinds: Kinds, actual: Actual, ids: Mapping[Address, str], steps: Iterable[Step], places: Mapping[Address, SiblingPlace] | None = None
 ) -> Simulation:
-    """The service after these requests. `ids`: of what exists, by address; what is created anew gets its own. `places`: see `Order`."""
+    """The service after these requests. `ids`: of what exists, by address; created and recreated objects get their own. `places`: see
+    `Order`."""
     steps = tuple(steps)
     created = {address for step in steps if step.verb == "create" for address in (step.address, *(child for _, _, child in step.brings))}
     world = Simulation(kinds, actual, ids={address: id for address, id in ids.items() if address not in created}, places=places)
@@ -315,14 +316,14 @@ def _new(address: Address) -> str:
 
 
 def _initial(field: Field) -> Any:
-    """What a create leaves in a field of which it says nothing."""
+    """The value of a field that a create does not set."""
     if field.initial is not UNSET:
         return field.initial
     return None if field.container or (field.clear and field.readable) else UNSET
 
 
 def _copied(kind: Kind, source: Observed | None) -> dict[str, Any]:
-    """What a copy has of its source: its values and its place; what it is called is the service's choice."""
+    """What a copy takes from its source: its values and its location; the service chooses its name."""
     if source is None:
         return {}
     return {name: value for name, value in source.values.items() if kind.fields[name].container or not kind.fields[name].key}

@@ -1,7 +1,7 @@
 """What each step must wait for. Pure.
 
-In: the sketches of a plan. Out: nothing; the edges are added to them. An edge stands on the step that carries a reference, so that
-the cycles of the service dissolve: a create goes first, the field that refers back is a later step.
+In: the sketches of a plan. Out: nothing; the edges are added to them. An edge belongs to the step that carries a reference, which breaks
+the cycles of the service: a create comes first, the field that refers back is a later step.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def connect(sketches: Sketches, derived: Mapping[Address, Derivation]) -> None:
 
 
 def _graph(sketches: Sketches) -> tuple[dict[int, set[int]], dict[int, tuple[int, int]]]:
-    """What each sketch waits for by now, and an order that most of what is still to come agrees with: what is made is finished at once."""
+    """What each sketch waits for so far, in an order that agrees with most later edges: a created object is completed at once."""
     waits = {index: sketch.needs | sketch.after for index, sketch in enumerate(sketches.all)}
     return waits, {index: (sketches.makers.get(sketch.draft.address, index), index) for index, sketch in enumerate(sketches.all)}
 
@@ -70,7 +70,7 @@ def _needs(sketches: Sketches, index: int, sketch: StepSketch, draft: Draft) -> 
 
 
 def _containers_move_first(sketches: Sketches) -> None:
-    """A move into something waits until that has left what moves, however deep: nothing can be moved into itself."""
+    """A move into an object waits until that has left the moved one, at any depth: nothing can be moved into itself."""
     for address, index in sketches.movers.items():
         parent = sketches.drafts[address].declared.parent
         while parent is not None and parent not in sketches.movers:
@@ -91,7 +91,7 @@ def _one_way_last(sketches: Sketches) -> None:
 
 
 def _first_gathers(sketches: Sketches) -> None:
-    """What gathers objects when it comes first is created before its siblings."""
+    """The first object of a kind that gathers others is created before its siblings."""
     for address, index in sketches.makers.items():
         draft = sketches.drafts[address]
         if draft.is_new:
@@ -123,7 +123,8 @@ def _unique_writers(sketches: Sketches) -> dict[tuple[Level, str], list[int]]:
 
 
 def _settle_values(sketches: Sketches, waits: Acyclic) -> None:
-    """Let no create's own choice of a value come between: each waits for the values written before it, where that makes no circle."""
+    """Prevent values that creates get by themselves from interfering: each waits for the values written before it, where that makes no
+    cycle."""
     creates: dict[Level, list[int]] = defaultdict(list)
     for address, index in sketches.makers.items():
         if sketches.drafts[address].is_new:
@@ -136,11 +137,11 @@ def _settle_values(sketches: Sketches, waits: Acyclic) -> None:
         written = [index for index in indices if not _is_born(sketches, index)]
         for maker in sorted(set(creates.get(where, []))):
             sketches.all[maker].after |= {index for index in written if waits.add(maker, index)}
-            written = by_maker.get(maker) or (written if len(written) < 2 else [maker])  # whoever waits for it waits for all of them
+            written = by_maker.get(maker) or (written if len(written) < 2 else [maker])  # what waits for it waits for all of them
 
 
 def _copies_last(sketches: Sketches, waits: Acyclic) -> None:
-    """A copy waits until its source is as declared, where that makes no circle: what is not said of it is as it was in its source."""
+    """A copy waits until its source is as declared, where that makes no cycle: its undeclared fields keep the values of its source."""
     by_id = {draft.id: address for address, draft in sketches.drafts.items() if draft.id is not None}
     for index, sketch in enumerate(sketches.all):
         if sketch.source is None:
@@ -151,7 +152,7 @@ def _copies_last(sketches: Sketches, waits: Acyclic) -> None:
 
 
 def _chosen_first(sketches: Sketches, waits: Acyclic) -> None:
-    """Where nothing says which child is chosen, the service takes the one that is made first: let that be the first that is declared."""
+    """Create the first declared child first where no choice is declared: the service chooses the child that is created first."""
     among: dict[tuple[Address, str], list[Draft]] = defaultdict(list)
     for draft in sketches.drafts.values():
         parent = _chooser(sketches, draft)
@@ -169,8 +170,8 @@ def _chosen_first(sketches: Sketches, waits: Acyclic) -> None:
 
 
 def _named_first(sketches: Sketches, waits: Acyclic) -> None:
-    """Let a copy have its natural key before anything refers to it, where that makes no circle: without a state, only that tells which
-    copy it is, and what refers to it could not be recognized either."""
+    """Write the natural key of a copy before anything refers to it, where that makes no cycle: without a state, only the key identifies the
+    copy and what refers to it."""
     naming: dict[int, list[int]] = {}
     for address, maker in sketches.makers.items():
         draft = sketches.drafts[address]
@@ -184,7 +185,7 @@ def _named_first(sketches: Sketches, waits: Acyclic) -> None:
 
 
 def _chooser(sketches: Sketches, draft: Draft) -> Draft | None:
-    """What chooses among this one and its like."""
+    """What chooses among this one and its siblings."""
     addresses = (draft.declared.parent, draft.address.container)
     outer = [(sketches.drafts[at].kind.name, sketches.drafts[at]) for at in addresses if at is not None and at in sketches.drafts]
     choosers = (sketches.kinds.chooser(draft.kind.name, flag, outer) for flag in sketches.kinds.flags(draft.kind.name))
@@ -223,7 +224,7 @@ def _free_first(sketches: Sketches, everyone: Sequence[Draft | Removal], name: s
 
 
 def _step_aside(sketches: Sketches, index: int, name: str) -> int:
-    """Give the object a value nobody holds, so that a ring of values can turn; returns the number of that sketch."""
+    """Give the object an unused value, which breaks a cycle of values; returns the number of that sketch."""
     sketch = sketches.all[index]
     assert isinstance(sketch.draft, Draft)
     draft = sketch.draft
@@ -237,7 +238,7 @@ def _step_aside(sketches: Sketches, index: int, name: str) -> int:
 def _derived_after(sketches: Sketches, derived: Mapping[Address, Derivation]) -> None:
     """A create from which a value is derived needs what sets its source, and the siblings that get the same value before it.
 
-    A source that failed to change must not make the derived value wrong for ever.
+    A source that failed to change must not make the derived value permanently wrong.
     """
     for address, derivation in derived.items():
         maker = sketches.makers.get(address)
@@ -256,7 +257,7 @@ def _derived_after(sketches: Sketches, derived: Mapping[Address, Derivation]) ->
 
 
 def _derived_after_deletes(sketches: Sketches, derived: Mapping[Address, Derivation], waits: Acyclic) -> None:
-    """A create needs the deletes that free what is derived for it, where that makes no circle."""
+    """A create needs the deletes that free its derived values, where that makes no cycle."""
     for address, derivation in derived.items():
         maker = sketches.makers.get(address)
         deletes = {sketches.deletes[other] for other in derivation.after if other in sketches.deletes}
@@ -292,7 +293,7 @@ def _deletes_last(sketches: Sketches) -> None:
 
 
 def _creates_before_deletes(sketches: Sketches, first: Collection[Address]) -> list[tuple[int, int, frozenset[int]]]:
-    """The last one must not go before new siblings are there: of the deletes beside creates, one waits for all of these.
+    """The last sibling must not be deleted before new ones exist: where siblings are created too, one of the deletes waits for all creates.
 
     Returns the other deletes, each with that one and with the creates: it is enough that they wait for it. `first`: what is deleted before
     new siblings, others being left.
@@ -318,7 +319,7 @@ def _creates_before_deletes(sketches: Sketches, first: Collection[Address]) -> l
 
 
 def _follow_leaders(sketches: Sketches, others: Collection[tuple[int, int, frozenset[int]]], waits: Acyclic) -> None:
-    """Let each delete wait for the one that waits for the creates; where that makes a circle, for the creates themselves."""
+    """Let each delete wait for the one that waits for the creates; where that makes a cycle, for the creates themselves."""
     for index, leader, creates in others:
         sketches.all[index].needs |= {leader} if waits.add(index, leader) else {maker for maker in creates if waits.add(index, maker)}
 
@@ -334,9 +335,9 @@ def _stands_in(kind: Kind, observed: Observed | None) -> Iterator[tuple[str, str
 
 
 def _rings(follow: Mapping[int, int]) -> list[int]:
-    """Of each ring that following the map runs into, the first by the map's order."""
+    """The first element, in the map's order, of each cycle in the map."""
     turn = {start: number for number, start in enumerate(follow)}
-    walk: dict[int, int] = {}  # by which walk each was met first
+    walk: dict[int, int] = {}  # the walk that reached each first
     rings: list[int] = []
     for number, start in enumerate(follow):
         at = start

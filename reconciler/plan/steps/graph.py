@@ -19,7 +19,7 @@ from reconciler.dataclass import dataclass
 
 @dataclass(frozen=True)
 class Edges:
-    """What a node waits for: `needs` must have succeeded, `after` must have ended in any way, skipped included."""
+    """What a node waits for: `needs` must have succeeded, `after` must have ended in any way, including skipped."""
 
     needs: frozenset[int] = frozenset()
     after: frozenset[int] = frozenset()
@@ -92,7 +92,7 @@ def _cycle(stuck: Mapping[int, Edges]) -> tuple[int, ...]:
     """
     waits = {node: sorted(other for other in edges.all if other in stuck) for node, edges in stuck.items()}
     start, met = min(stuck), set[int]()
-    while start not in met:  # whoever follows the edges must come round
+    while start not in met:  # following the edges must end in a cycle
         met.add(start)
         start = waits[start][0]
     came_from: dict[int, int] = {}
@@ -112,11 +112,11 @@ def _cycle(stuck: Mapping[int, Edges]) -> tuple[int, ...]:
 
 
 class Acyclic:
-    """A graph that grows by edges, and refuses those that would close a circle.
+    """A graph to which edges are added; edges that would close a cycle are refused.
 
-    Keeps an order in which every node stands behind what it waits for; an edge that agrees with it costs nothing, another one as much as
-    the stretch of the order that it turns round (Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic graphs",
-    2006). Raises Cycle where the graph has a circle from the beginning.
+    Keeps an order in which every node comes after what it waits for; an edge that agrees with it costs nothing, any other one the part of
+    the order that it reverses (Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", 2006). Raises Cycle
+    where the initial graph has a cycle.
     """
 
     def __init__(self, waits: Mapping[int, Iterable[int]], rank: Mapping[int, tuple[Any, ...]]) -> None:
@@ -127,7 +127,7 @@ class Acyclic:
         self._followers = {node: set(others) for node, others in _followers(nodes, lambda edges: edges.needs).items()}
 
     def add(self, node: int, on: int) -> bool:
-        """Let a node wait for another; False, and nothing happens, where that one waits for it, at whatever distance."""
+        """Let a node wait for another; False, without a change, where that one waits for it, directly or indirectly."""
         if node == on:
             return False
         if self._turn[on] > self._turn[node]:
@@ -150,7 +150,7 @@ class Acyclic:
         return met
 
     def _reorder(self, ahead: set[int], behind: set[int]) -> None:
-        """Put one group before the other on the places of both, each in its order."""
+        """Put one group before the other in the positions of both, each in its order."""
         nodes = [*sorted(ahead, key=self._turn.__getitem__), *sorted(behind, key=self._turn.__getitem__)]
         for node, turn in zip(nodes, sorted(self._turn[node] for node in nodes), strict=True):
             self._turn[node] = turn
@@ -193,7 +193,7 @@ class Schedule:
         return self._ended == len(self._stage)
 
     def ready(self, most: int | None = None) -> tuple[int, ...]:
-        """The steps that may start and have not been started, or so many of them."""
+        """The steps that may start and have not been started, or at most that many."""
         taken: list[int] = []
         while self._ready and (most is None or len(taken) < most):
             turn = heappop(self._ready)
@@ -209,12 +209,12 @@ class Schedule:
         self._stage[node] = _Stage.RUNNING
 
     def succeed(self, node: int) -> tuple[int, ...]:
-        """End a started step well; returns the steps that became ready by it."""
+        """Report a started step as done; returns the steps that this made ready."""
         self._expect(node, _Stage.RUNNING, "ended")
         return self._sorted(self._end(node, _Stage.SUCCEEDED))
 
     def fail(self, node: int) -> tuple[int, ...]:
-        """End a started step badly; returns the steps that are skipped because they need it, directly or not.
+        """Report a started step as failed; returns the steps that are skipped because they need it, directly or indirectly.
 
         Steps that only come after these may become ready: see `ready`.
         """

@@ -126,7 +126,7 @@ class Sketches:
         return self.add(sketch)
 
     def changes(self) -> None:
-        """Fields of what exists or was just made, carried by as few requests as can be."""
+        """The changes of fields of existing and newly created objects, in as few requests as possible."""
         for draft in self.drafts.values():
             if not (draft.differences and draft.active):
                 continue
@@ -230,7 +230,7 @@ class Sketches:
         return index
 
     def _there(self, anchor: Address) -> set[int]:
-        """The steps after which an object is among its siblings, where it is not there from the start."""
+        """The steps after which an object is among its siblings, where it is not among them from the start."""
         steps = {self.makers.get(anchor), self.transfers.get(anchor), self.arrivals.get(anchor)}
         if anchor in self.movers and self.all[self.movers[anchor]].writes:
             steps.add(self.movers[anchor])
@@ -253,10 +253,10 @@ class Sketches:
             takes = tuple(sorted(_takes(removal.address, below)))
             self.deletes[removal.address] = self.add(StepSketch(removal, verb, path, target=removal.id, takes=takes))
 
-    # -- what they meet ----------------------------------------------------------------------------------------------------------
+    # -- for undo ----------------------------------------------------------------------------------------------------------------
 
     def before(self, sketch: StepSketch) -> Before:
-        """What undoing the request needs: the values and the place it changes, as they are now."""
+        """What undoing the request needs: the values and the position that it changes, as they are now."""
         position = None if sketch.verb in sketch.draft.kind.carriers else self.positions.get(sketch.draft.address)
         if isinstance(sketch.draft, Removal):
             return Before(_values_deleted(sketch.draft), position)
@@ -318,7 +318,7 @@ def body_of(kind: Kind, writes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unmanaged_values(draft: Draft, verb: Verb) -> dict[str, Any]:
-    """What a request that replaces the whole object says of the fields that nobody manages: the values that they have."""
+    """The current values of unmanaged fields, which a request that replaces the whole object must repeat."""
     if not verb.whole or draft.observed is None:
         return {}
     carried = (declared_field for declared_field in draft.kind.carried(verb.name) if declared_field.role is FieldRole.VALUE)
@@ -336,7 +336,7 @@ def _is_recorded(sketch: StepSketch, difference: FieldDifference) -> bool:
 
 
 def _as_sent(draft: Draft, difference: FieldDifference) -> Any:
-    """The value before, in the form in which it would be sent again: what was sent, where that is what is seen of it."""
+    """The value before, in the form in which it would be sent again: the last sent value, where the object still shows it."""
     binding = draft.binding
     if binding is not None and difference.before is not UNSET and binding.seen.get(difference.field.name, UNSET) == difference.before:
         return binding.sent.get(difference.field.name, difference.before)
@@ -344,13 +344,13 @@ def _as_sent(draft: Draft, difference: FieldDifference) -> Any:
 
 
 def _container_left(kind: Kind, transfer: Transfer) -> dict[str, Any]:
-    """What a transferred object leaves: its container and the node it is in."""
+    """The location that a transferred object leaves: its container and its node."""
     left: dict[str, Any] = {kind.transferable.name: transfer.source_id} if kind.transferable is not None else {}
     return left | ({kind.inside.name: transfer.left} if kind.inside is not None and transfer.left is not None else {})
 
 
 def _values_deleted(removal: Removal) -> dict[str, Any]:
-    """The managed values of what is about to go, and what it stands in."""
+    """The managed values of an object to delete, and its containers; empty where the object was not read."""
     if removal.observed is None:
         return {}
     sent = removal.binding.sent if removal.binding is not None else {}

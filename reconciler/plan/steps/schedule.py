@@ -1,6 +1,6 @@
 """The steps of a plan, numbered in an order that could be run one by one. Pure.
 
-Raises `ReconcilerError` where steps wait for each other, naming what is in the circle.
+Raises `ReconcilerError` where steps wait for each other, naming the steps of the cycle.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def requests(
     positions: Mapping[Address, SiblingPosition],
     derived: Mapping[Address, Derivation] = {},
 ) -> tuple[Step, ...]:
-    """All steps of a plan. `positions`: where siblings stand before it. `derived`: what created objects get by themselves."""
+    """All steps of a plan. `positions`: the positions of siblings before it. `derived`: the values that the service derives for created
+    objects."""
     known = {address: id for address, id in ids.items() if address not in drafts or not drafts[address].is_new}
     sketches = Sketches(kinds, drafts, rows, removals, known, positions)
     sketches.makers_first()

@@ -1,7 +1,7 @@
 """What a transfer waits for. Pure.
 
-In: the sketches of a plan, and what is transferred. Out: the steps before it: what stops showing it, what leaves it, and the transfer
-whose outcome frees an address for it. What cannot leave it for its own place yet, because that waits for the transfer, goes to the top
+In: the sketches of a plan, and what is transferred. Out: the steps before it: what stops showing it, what leaves it, and the transfer whose
+outcome frees an address for it. What cannot move to its target location yet, because that waits for the transfer, moves to the top level
 first.
 """
 
@@ -36,7 +36,7 @@ def _refers(draft: Draft, name: str) -> bool:
 
 
 def leave_first(sketches: Sketches) -> None:
-    """Let each transfer wait for the moves of what leaves the object; what leaves by a transfer of its own is out with that."""
+    """Let each transfer wait for the moves out of the object; what leaves by a transfer of its own needs no move."""
     aside: dict[Address, int] = {}
     for address, transfer in sketches.transfers.items():
         for leaving in (other for other in sketches.drafts[address].behind if other not in sketches.transfers):
@@ -61,7 +61,7 @@ def _to_the_top(sketches: Sketches, address: Address, move: int) -> int:
 
 
 def _waits_for(sketches: Sketches, step: int, other: int) -> bool:
-    """Whether a step comes after another one, at whatever distance."""
+    """Whether a step waits for another one, directly or indirectly."""
     seen, ahead = {step}, [step]
     while ahead:
         sketch = sketches.all[ahead.pop()]

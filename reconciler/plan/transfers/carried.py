@@ -1,7 +1,7 @@
-"""What comes along with a transfer, and what the service shows once everything is transferred. Pure.
+"""What is transferred with what, and what the service shows once everything is transferred. Pure.
 
 In: the objects that were read, and which of them are in a container that the YAML has them leave. Out: those that need a request of their
-own, those that come along with one, and the same reading as if all that had been done: the rest of a plan is made from that.
+own, those that such a request includes, and the same reading as if all that had been done: the rest of a plan is based on it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Carried:
-    """`roots`: the addresses that need a request of their own, with the keys of all that stands in them, at whatever depth.
+    """`roots`: the addresses that need a request of their own, with the keys of everything in them, at any depth.
 
-    `root_of`: the addresses that come along, each with the root that brings it. `actual`: the reading as if all were transferred.
+    `root_of`: the addresses that such a request includes, each with its root. `actual`: the reading as if all were transferred.
     """
 
     actual: Actual
@@ -90,7 +90,7 @@ class _Carrying:
         return Carried(replace(self.actual, objects=objects), roots, root_of)
 
     def _inside(self, key: Key) -> Iterator[Key]:
-        """Everything in an object, at whatever depth."""
+        """Everything in an object, at any depth."""
         seen, ahead = {key}, [key]
         while ahead:
             for inner in self.inner.get(ahead.pop(), ()):
@@ -100,7 +100,7 @@ class _Carrying:
                     yield inner
 
     def _brought(self, key: Key) -> bool:
-        """Whether what an object is in brings it where it belongs."""
+        """Whether the transfer of what contains an object brings it to where it belongs."""
         observed = self.actual.find(*key)
         outer = parent(self.kinds[key[0]], observed) if observed is not None else None
         return outer is not None and self._destination(outer) == self.target[key]
@@ -108,7 +108,7 @@ class _Carrying:
     def _destination(self, key: Key) -> str | None:
         """The container that an object is in after the transfers; None where it stays in its own."""
         if key not in self._goes:
-            self._goes[key] = None  # what is in itself stays
+            self._goes[key] = None  # an object inside itself stays
             observed = self.actual.find(*key)
             outer = parent(self.kinds[key[0]], observed) if observed is not None and key not in self.staying else None
             self._goes[key] = self.target.get(key) or (self._destination(outer) if outer is not None else None)

@@ -26,7 +26,7 @@ Decide = Callable[[World, Matches], Decisions]
 
 
 def decide_with_transfers(world: World, matches: Matches, decide: Decide) -> tuple[World, Decisions]:
-    """The world after the transfers that can be made, and what is decided in it."""
+    """The world after the possible transfers, and the decisions in it."""
     waiting = _waiting(world, matches)
     if not matches.transfers:
         return world, replace(decide(world, matches), unsettled=waiting)
@@ -53,7 +53,7 @@ def _waiting(world: World, matches: Matches) -> frozenset[Address]:
 
 
 def _without(matches: Matches, held: Mapping[Address, Blocked]) -> Matches:
-    """What was matched, less what is not transferred now: as if its object were not known."""
+    """The matches without what is not transferred now, as if its object were unknown."""
     if not held:
         return matches
     ids = {address: id for address, id in matches.ids.items() if address not in held}
@@ -63,7 +63,7 @@ def _without(matches: Matches, held: Mapping[Address, Blocked]) -> Matches:
 
 
 def _batches(kinds: Kinds, actual: Actual, matches: Matches) -> dict[Address, Batch]:
-    """By today's address: what the state calls by other names together with it."""
+    """By today's address: the addresses that the state changes together with it."""
     coming = carried(kinds, actual, matches)
     roots = {(kinds.of(root).name, matches.ids[root]): root for root in coming.roots}
     inner = {root: {roots[key] for key in inside if key in roots} for root, inside in coming.roots.items()}
@@ -72,7 +72,7 @@ def _batches(kinds: Kinds, actual: Actual, matches: Matches) -> dict[Address, Ba
 
 
 def shown_where(world: World, drafts: Mapping[Address, Draft], before: Actual) -> frozenset[tuple[str, str]]:
-    """The objects of which a reading must tell what shows them, because they are to leave it."""
+    """The objects for which a reading must find out what shows them, because they are to be transferred away from it."""
     sought = {reading.by for kind in world.kinds.values() for reading in kind.findings}
     roots = {root: inside for root, inside in world.carried.roots.items() if root in drafts}
     going = {key for inside in roots.values() for key in inside} | {(drafts[root].kind.name, str(drafts[root].id)) for root in roots}

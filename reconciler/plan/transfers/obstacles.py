@@ -1,7 +1,8 @@
 """Why something cannot be transferred now, and what must be done before it is. Pure.
 
 In: what is decided on all addresses, and what is transferred by what. Out: by address why not, with what else waits for it; and what is
-deleted, moved out or transferred first. Nothing is transferred of which it is not known completely what comes along and what shows it.
+deleted, moved out or transferred first. An object is transferred only if everything that is transferred with it, and everything that shows
+it, is known.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ class TransferObstacles:
 
 
 def transfer_obstacles(world: World, decisions: Decisions, actual: Actual) -> TransferObstacles:
-    """What is in the way of each transfer of this run, and what comes before it. `actual`: as it is now."""
+    """What prevents each transfer of this run, and what comes before it. `actual`: as it is now."""
     return _Obstacles(world, decisions, actual).of_each_root() if world.carried.roots else TransferObstacles()
 
 
 def unmanaged_in_transfers(world: World, decisions: Decisions) -> Iterator[str]:
-    """One sentence for each transfer that takes along what nobody manages."""
+    """One sentence for each transfer that includes unmanaged objects."""
     drafts, _ = decisions.of_this_run()
     tracked = {(binding.kind, binding.id) for binding in world.state.bindings.values()}
     for root, inside in world.carried.roots.items():
@@ -79,7 +80,7 @@ class _Obstacles:
         return obstacles
 
     def _together(self, obstacles: TransferObstacles) -> None:
-        """Hold what comes along, and what waits for an address, with what is held."""
+        """Hold back what is transferred with a held object, and what waits for an address of one."""
         while True:
             before = len(obstacles.held)
             for batch in each_once(self.world.batches):
@@ -138,7 +139,7 @@ class _Obstacles:
         return None
 
     def _inside(self, root: Address, key: Key, inner: Key, behind: set[Address]) -> Blocked | None:
-        """Why something that an object contains must not come along, or what takes it out before, which is added to `behind`."""
+        """Why an object's contents must not be transferred with it; None where they may. Adds to `behind` what removes them first."""
         observed = self.actual.find(*inner)
         assert observed is not None
         if inner in self.alone:
@@ -180,7 +181,7 @@ class _Obstacles:
         return None
 
     def _there(self, address: Address, root: Address) -> str:
-        """How to declare something in the root that it comes to, by its own key where nothing else has it."""
+        """How to declare an object in its new root, by its own key where nothing else has it."""
         new = address.renamed(address.root, root.root)
         if new in self.world.state.bindings or new in self.world.desired.resources:
             line = moved_line(address, Address((*new.parts[:-1], "NEW-KEY")))
@@ -188,7 +189,7 @@ class _Obstacles:
         return f"in {root.root} with {moved_line(address, new)}"
 
     def _leaving(self, key: Key, inner: Key) -> Address | None:
-        """What takes an object out before: its own delete or move, or that of something that it is in."""
+        """What removes an object first: its own delete or move, or that of something that contains it."""
         at: Key | None = inner
         while at is not None and at != key:
             for removal in self.removals.get(at, ()):
@@ -218,7 +219,7 @@ class _Obstacles:
         return referring
 
     def _shown(self, root: Address, going: set[Key], behind: set[Address]) -> Blocked | None:
-        """Why something must stop showing an object first, or what stops it, which is added to `behind`."""
+        """Why something must stop showing an object first; None where nothing must. Adds to `behind` what stops it."""
         showing = {kind for name in {name for name, _ in going} for kind in self._showing(name)}
         for unknown in self.actual.unknown:
             if unknown.kind in showing:
@@ -275,7 +276,7 @@ class _Obstacles:
 
 
 def _value(observed: Observed | None, name: str) -> Any:
-    """The value of a field; None where nothing is known."""
+    """The value of a field; None where it is unknown."""
     value = observed.values.get(name, UNSET) if observed is not None else UNSET
     return None if value is UNSET else value
 

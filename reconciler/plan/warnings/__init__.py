@@ -1,1 +1,1 @@
-"""What a reader must know before approving a plan: exposures, broken URLs, missing permissions, loosened rules. Pure."""
+"""What people must know before they approve a plan: exposures, broken URLs, missing permissions, loosened rules. Pure."""

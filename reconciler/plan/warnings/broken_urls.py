@@ -1,7 +1,7 @@
-"""Which public addresses stop working by what the drafts and removals do. Pure.
+"""The published URLs that stop working because of the drafts and removals. Pure.
 
-What an address will be is told only where it follows from the one that is there: a segment of it changes. Addresses of what nobody can
-read yet are none.
+A new URL is given only where it follows from the current one: a segment of it changes. URLs of objects that nobody can read yet do not
+count.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ANEW = "it is recreated; the service chooses the URL"
 def broken_urls(
     kinds: Kinds, actual: Actual, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]
 ) -> tuple[BrokenUrl, ...]:
-    """One for each object whose public address breaks; what stands below it goes with it and is not told again."""
+    """One for each object whose published URL breaks; the URLs below it break with it and are not reported again."""
     urls = []
     for draft in drafts.values():
         if draft.active and draft.old is not None:
@@ -47,7 +47,7 @@ def _open(kind: Kind, url: str) -> str | None:
 
 
 def is_read(kinds: Kinds, actual: Actual, kind: Kind, now: Observed) -> bool:
-    """Whether somebody reads the object at its address: neither it nor what it stands within says otherwise."""
+    """Whether people read the object at its published URL: neither it nor a container is set otherwise."""
     if kind.published is not None and kind.published.unless is not None:
         field, value = kind.published.unless
         if now.values.get(field) == value:
@@ -91,7 +91,7 @@ def _closes(difference: FieldDifference) -> bool:
 
 
 def _with(url: str | None, old: Any, new: Any) -> str | None:
-    """The address with its last segment of that name exchanged; None where it has none."""
+    """The URL with its last segment of that name replaced; None where it has none."""
     parts = url.split("/") if url is not None else []
     if not isinstance(old, str) or not isinstance(new, str) or quote(old) not in parts:
         return None

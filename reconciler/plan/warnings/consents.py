@@ -1,4 +1,4 @@
-"""What somebody consents to with a plan, and what was consented to for the run that it continues. Pure."""
+"""What people consent to with a plan, and what they consented to for the run that it continues. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reconciler.resource.audience import LEVELS
 
 
 def with_consent_needed(exposures: Iterable[Exposure], state: State) -> tuple[Exposure, ...]:
-    """The exposures, each with whether somebody must consent to it: not where the unfinished run was allowed just that."""
+    """The exposures, each with whether it needs consent: not where the unfinished run was allowed exactly that."""
     return tuple(replace(exposure, asked=not state.consents.issuperset(exposure.consents)) for exposure in exposures)
 
 
@@ -33,12 +33,12 @@ def consents(exposures: Iterable[Exposure], reach: Iterable[Consent], drafts: Ma
 
 
 def consent_to(address: Address, field: str, value: str) -> Consent:
-    """To a field, or to a delete, of which no readers are told."""
+    """The consent to a field change, or to a delete, that names no readers."""
     return Consent(str(address), field, "", "", "", value)
 
 
 def consent_to_readers(address: Address, access: Access, admits: Address) -> Consent:
-    """To readers of an object, who come to it through what admits them."""
+    """The consent to readers of an object, who reach it through what admits them."""
     return Consent(str(address), "", str(access), LEVELS[access.level], str(admits), "")
 
 

@@ -1,4 +1,4 @@
-"""What becomes public or loses its protection by what a plan does, each with the consent that it needs. Pure.
+"""What a plan makes public or no longer protects, each with the consent that it needs. Pure.
 
 Who can read what is a question about the whole world before and after the plan (`audience`, `opening`). The other exposures are changes of
 single fields that their declarations call dangerous, protections that end, and deletes that take one away.
@@ -35,9 +35,9 @@ def exposures(
     *,
     freed: Collection[str],
 ) -> tuple[Exposure, ...]:
-    """One for each field that opens something, each protection that is let go, and each delete that takes one away.
+    """One for each field that opens something, each protection that ends, and each delete that removes one.
 
-    `freed`: kinds that are no longer protected, of which a line of its own tells already.
+    `freed`: kinds that are no longer protected, which have an exposure of their own.
     """
     lines: list[Exposure] = []
     for draft in drafts.values():
@@ -171,7 +171,7 @@ def who_reads(reach: Collection[tuple[Key, Access, Key]], called: Called) -> Ite
 
 
 def _opened(draft: Draft, names: Names) -> list[Exposure]:
-    """The fields that open something else than what can be read."""
+    """The fields that open something other than read access."""
     lines = []
     audience = draft.kind.audience
     modelled = {*audience.gates, *audience.inherits} if audience is not None else set()
@@ -204,7 +204,7 @@ def _opened(draft: Draft, names: Names) -> list[Exposure]:
 
 
 def _local(draft: Draft, state: State) -> Iterator[Exposure]:
-    """What the project newly says of an existing object and what that opens; nothing is new to a project that was never applied."""
+    """What the project newly declares for an existing object and what that opens; nothing is new to a project that was never applied."""
     if draft.observed is None or state.rules is None:
         return
     said = draft.binding.sent if draft.binding is not None else {}
@@ -232,7 +232,7 @@ def _shown(field: Field, value: Any, names: Names, where: Address) -> Any:
 
 
 def _unguarded(desired: Desired, draft: Draft) -> list[Exposure]:
-    """The protection that is kept in the state and let go of by the YAML."""
+    """The protection that is recorded in the state and no longer declared in the YAML."""
     held = draft.binding is not None and draft.observed is not None and draft.binding.protected
     if not held or is_protected(desired, draft):
         return []

@@ -31,12 +31,12 @@ EXCEPTED: Final = "the policy is not applied there"
 
 
 def changed_rules(desired: Desired, state: State) -> Rules | None:
-    """What the state shall remember after a run that went through; None where it does already."""
+    """The rules that the state should record after a successful run; None where it already does."""
     return None if state.rules == desired.rules else desired.rules
 
 
 def loosened_rules(desired: Desired, state: State, pruned: Collection[str], leaving: Collection[Address] = ()) -> tuple[Exposure, ...]:
-    """One for each rule that is looser. `pruned`: the kinds of which something goes that nobody declared; `leaving`: what is deleted."""
+    """One for each rule that is looser. `pruned`: the kinds of which unmanaged objects are deleted; `leaving`: what is deleted."""
     if state.rules is None:
         return tuple(_exposure(desired, "prune", kind, UNSET, desired.prune[kind], PRUNED["all"]) for kind in sorted(pruned))
     unprotected = [_exposure(desired, "protect", kind, True, False, UNPROTECTED) for kind in sorted(unprotected_kinds(desired, state))]
@@ -87,7 +87,7 @@ def _gone(pattern: str, desired: Desired, state: State, leaving: Collection[Addr
 
 
 def _policies(desired: Desired, was: Rules) -> Iterator[Exposure]:
-    """One for each policy that refused something and is gone, weaker or different, and for each exception that is new."""
+    """One for each policy that refused something and was removed, weakened or changed, and for each exception that is new."""
     now = desired.policies.levels
     for id, level in was.policies.items():
         before, _, demands = level.partition(" ")
@@ -117,7 +117,7 @@ def _number(value: float) -> float:
 
 
 def _line(desired: Desired, name: str) -> Source | None:
-    """Where it stands, or else what it would stand in."""
+    """The line of a rule, or else of what contains it; None where neither is in the files."""
     while name and name not in desired.rule_lines:
         name = name.rpartition(".")[0]
     return desired.rule_lines.get(name)

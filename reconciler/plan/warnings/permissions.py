@@ -1,6 +1,6 @@
-"""What the token is not allowed, by the `permissions` that the service shows on objects. Pure.
+"""What the token may not do, by the `permissions` that the service shows on objects. Pure.
 
-A flag that is not shown forbids nothing: only what the service says is false.
+Only a flag that the service shows as false forbids something; a missing flag does not.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def forbidden_requests(kinds: Kinds, actual: Actual, steps: Sequence[Step], ids:
 def _holder(
     kinds: Kinds, actual: Actual, kind: Kind, permission: Permission, step: Step, ids: Mapping[Address, str]
 ) -> tuple[Observed | None, Address]:
-    """The object whose permissions are asked, None where it is not there yet."""
+    """(the object whose permissions apply, its address); None where it does not exist yet."""
     if permission.of is None:
         return (actual.find(kind.name, step.target) if isinstance(step.target, str) else None), step.address
     of = kinds.container(step.address, permission.of)

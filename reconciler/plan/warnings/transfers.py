@@ -28,7 +28,7 @@ def by_transfers(world: World, opening: Opening) -> bool:
 
 
 def transfer_exposures(world: World, drafts: Mapping[Address, Draft], disclosed: Disclosure) -> Iterator[Exposure]:
-    """One exposure for each request that transfers something, with all that comes along."""
+    """One exposure for each transfer request, with everything that is transferred by it."""
     openings = {opening.at: opening for opening in disclosed.openings if by_transfers(world, opening)}
     brought: dict[Key, list[Key]] = {}
     for key, outer in disclosed.worlds.transferred.items() if disclosed.worlds is not None else ():

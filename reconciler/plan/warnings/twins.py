@@ -1,7 +1,7 @@
-"""Siblings that are declared with one natural key: whoever creates the second of them creates a twin. Pure.
+"""Siblings that are declared with the same natural key. Pure.
 
-In: the drafts. Out: a sentence for each resource that would be created beside another of the same name. The service allows it, so it is no
-error; but where the state is lost, nothing tells the two apart.
+In: the drafts. Out: a sentence for each resource that would be created beside another of the same name. The service allows it, so it is not
+an error; but where the state is lost, the two cannot be told apart.
 """
 
 from __future__ import annotations

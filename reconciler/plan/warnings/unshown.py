@@ -1,4 +1,4 @@
-"""Objects that a request replaces as a whole, with values that the service never shows: what nobody declares of them may be lost. Pure.
+"""Objects that a request replaces as a whole, with values that the service never shows: those that are not declared may be lost. Pure.
 
 In: the drafts of a run. Out: a sentence for each such object. Once this project has sent the whole, nothing is left that it does not know.
 """

@@ -24,7 +24,7 @@ from reconciler.state.tables.values import RESTORE
 FORMAT: Final = "reconciler.journal/1"
 SNAPSHOT: Final = "snapshot.db.gz"
 CLOCK: Final = "clock"
-APPEND_SECONDS: Final = 20.0  # how long an object is tried to be appended; requests must be over before the lease is
+APPEND_SECONDS: Final = 20.0  # how long appending an object is retried; requests must end before the lease does
 READ_SECONDS: Final = 15.0
 PAUSES: Final = (0.1, 0.3, 1.0, 2.0)  # seconds before a request is repeated; the last is repeated
 AHEAD: Final = 16  # objects that are read at the same time, at most
@@ -87,9 +87,9 @@ class Chain:
             width = min(2 * width, AHEAD)
 
     def append(self, number: int, version: int, changes: Sequence[Change]) -> ChainObject | None:
-        """Create the object with that number: None where it is ours, and durable; else the one that has the number.
+        """Create the object with that number: None where it is ours, and durable; else the object that has the number.
 
-        After a lost answer the object is read: it is ours where it has what we sent, which nobody else can have sent.
+        After a lost response the object is read: it is ours where it has the content we sent, which nobody else can have sent.
         """
         content = _packed(_written(version, changes))
         name, until, attempt = _name(number), time.monotonic() + APPEND_SECONDS, 0
@@ -110,7 +110,7 @@ class Chain:
             attempt += 1
 
     def time(self) -> float:
-        """What the clock of the bucket shows: when it wrote an object that was just sent."""
+        """The time by the clock of the bucket: when it wrote an object that was just sent."""
         self._read(lambda: self._objects.put(CLOCK, b""))
         return self._read(lambda: self._objects.modified(CLOCK))
 
@@ -118,7 +118,7 @@ class Chain:
         return self._read(lambda: self._objects.get(_name(number)))
 
     def _get_once(self, name: str) -> bytes | None:
-        """The object; None also where that could not be found out."""
+        """The object; None where it does not exist or that is unknown."""
         try:
             self.requests += 1
             return self._objects.get(name)
@@ -126,7 +126,7 @@ class Chain:
             return None
 
     def _read(self, request: Callable[[], T]) -> T:
-        """What a request comes to that may be repeated."""
+        """The result of a request that may be repeated."""
         until, attempt = time.monotonic() + READ_SECONDS, 0
         while True:
             try:

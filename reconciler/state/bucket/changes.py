@@ -2,8 +2,8 @@
 
 In: a database in memory. Out: changes as data. Forbidden: SQL that comes from a bucket; what the tables mean.
 
-Rows and not statements, because a row is the same in every version of the program, and because what a bucket contains must not be
-executed. Every change has the row as it was: where a row is different by now, the change does not fit.
+Rows and not statements, because a row is the same in every version of the program, and because what a bucket contains must not be executed.
+Every change contains the row as it was: where a row is different now, the change does not fit.
 """
 
 from __future__ import annotations

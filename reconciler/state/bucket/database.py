@@ -32,7 +32,7 @@ from reconciler.state.tables.values import RESTORE
 
 _URL: Final = re.compile(r"(s3|gs|az)://[A-Za-z0-9][A-Za-z0-9._-]*(/(?!\.+(/|$))[A-Za-z0-9._=-]+)*/?")
 MAGIC: Final = b"SQLite format 3\0"
-COMPACTED: Final = 100  # objects after which a run that goes on writes a snapshot
+COMPACTED: Final = 100  # objects after which a continuing run writes a snapshot
 OURS: Final = 1 + len(migrations.MIGRATIONS)  # the version of today's tables
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ def opened(url: str, *, create: bool) -> Bucket:
     if not _URL.fullmatch(url):
         hint = "Write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX; credentials come from the environment."
         raise StateError("the state is not a valid URL of a bucket", id="RC-state-url", hint=hint)
-    from reconciler.state.bucket.remote import Remote  # only where it is wanted: obstore is an extra
+    from reconciler.state.bucket.remote import Remote  # imported only where it is used: obstore is an extra
 
     return Bucket(Remote(url.rstrip("/"), f"the state {url}"), f"the state {url}", create=create)
 
@@ -179,7 +179,7 @@ class Bucket:
             self._catch_up()
 
     def _catch_up(self) -> None:
-        """Apply what the chain has more than is in memory; then bring tables of an older version to today's, in memory only."""
+        """Apply what the chain has beyond the state in memory; then migrate tables of an older version, in memory only."""
         for link in self._chain.after(self._number):
             self._apply(link)
         self._migrate(OURS)
@@ -211,13 +211,13 @@ class Bucket:
         return int(self._memory.execute("SELECT version FROM reconciler_schema").fetchone()[0])
 
     def _publish(self) -> None:
-        """Make the transaction that is open in memory the next object. Raises `StateError`: it is void, or nobody knows."""
+        """Make the transaction that is open in memory the next object. Raises `StateError` where it is void, or its outcome is unknown."""
         changes = [*self._recorder.changes]
         self._recorder.changes.clear()
         if not changes:
             return
         self._recorder.on = False
-        self._behind, self._wrote = True, False  # until it is known what became of it
+        self._behind, self._wrote = True, False  # until its outcome is known
         while (other := self._chain.append(self._number + 1, OURS, changes)) is not None:
             self._memory.rollback()
             self._apply(other)

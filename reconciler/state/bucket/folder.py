@@ -44,7 +44,7 @@ class Folder:
 
     @contextmanager
     def _written(self, name: str, content: bytes) -> Iterator[str]:
-        """A file of another name with the content, on the disk; what is left of it goes with the block."""
+        """A file of another name with the content, on the disk; whatever remains of it is deleted at the end of the block."""
         folder = (self._path / name).parent
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, file = tempfile.mkstemp(prefix=".", dir=folder)

@@ -82,7 +82,7 @@ class Remote:
             ) from error
 
     def _request(self, send: Callable[[], T], missing: None) -> T | None:
-        """What a request comes to; `missing` where there is no such object, or no such bucket."""
+        """The result of a request; `missing` where there is no such object, or no such bucket."""
         try:
             return send()
         except (FileNotFoundError, self._exceptions.NotFoundError):

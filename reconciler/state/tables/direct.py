@@ -1,7 +1,7 @@
 """Reading a state that is a file without SQLAlchemy, which takes longer to import than such a reading takes.
 
 In: a path. Out: rows as values, or None wherever anything is out of the ordinary: no file, older tables, a run under way, a file that
-changes meanwhile. The caller then asks the store, which knows what to do and to say. Forbidden: writing.
+changes meanwhile. The caller then uses the store, which handles and explains these cases. Forbidden: writing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reconciler.model import RecordedRun, State
 
 DONE: Final = ("done", "recovered")
-VERSION: Final = 8  # of the tables that these statements read; with others the store is asked
+VERSION: Final = 8  # version of the tables that these statements read; for others the store is used
 ORIGINS: Final = frozenset({"created", "adopted", "recovered"})
 _VERSION: Final = "SELECT version FROM reconciler_schema"
 _STATE: Final = "SELECT id, lineage, serial, digest_key FROM states WHERE project = ? AND environment = ? AND service = ?"
@@ -80,7 +80,7 @@ def read_tracking(path: Path, scope: Scope) -> Tracking | None:
 
 
 def tracking_of(state: State) -> Tracking:
-    """The same of a state that the store read."""
+    """The same, of a state that the store read."""
     objects = [
         TrackedRow(str(address), binding.kind, binding.id, binding.origin.value, binding.protected)
         for address, binding in sorted(state.bindings.items())
@@ -118,7 +118,7 @@ def read_runs(path: Path, scope: Scope) -> tuple[RecordedRun, ...] | None:
 
 
 def tracked_addresses(path: Path, project: str, environment: str) -> list[str]:
-    """The addresses that the states of a project track, on whichever service; of every project where that one has no state there."""
+    """The addresses that the states of a project track, on whichever service; of every project where this one has no state in the file."""
     return [row[0] for row in _of_project(path, _ADDRESSES, project, environment)]
 
 
@@ -136,7 +136,7 @@ def _of_project(path: Path, statement: str, project: str, environment: str) -> l
 
 
 class Unusual(Exception):
-    """The store is to be asked."""
+    """The store must be used."""
 
 
 UNUSUAL: Final = (Unusual, sqlite3.Error, OSError, ValueError, TypeError, KeyError)

@@ -54,7 +54,7 @@ def _approvals(connection: Connection) -> None:
 
 
 def _ids_of_members(connection: Connection) -> None:
-    """6: a member's id is the user's, the same in every organization; the organization's stands before it."""
+    """6: a member's id, which is the user's and the same in every organization, is prefixed by the organization's."""
     held = connection.execute(select(bindings.c.state, bindings.c.address, bindings.c.id)).all()
     outer = {(row.state, row.address): row.id for row in held if "/" not in row.address}
 
@@ -136,7 +136,7 @@ def is_current(connection: Connection, where: str, migrations: Sequence[Migratio
 
 
 def prepare(connection: Connection, where: str, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Make the tables, or bring older ones to today's version; the caller's transaction makes it all or nothing."""
+    """Create the tables, or migrate older ones to today's version; the caller's transaction makes it all or nothing."""
     current = is_current(connection, where, migrations)
     if current is None:
         _create(connection)

@@ -1,7 +1,7 @@
-"""All that a state remembers, read from a file that is quiet: without SQLAlchemy, which takes longer to import than such a state to read.
+"""A whole state, read from a file that nobody writes: without SQLAlchemy, which takes longer to import than such a state takes to read.
 
-In: a path. Out: the state, or None wherever anything is out of the ordinary. The caller then asks the store, which knows what to do and
-to say. Forbidden: writing.
+In: a path. Out: the state, or None wherever anything is out of the ordinary. The caller then uses the store, which handles and explains
+these cases. Forbidden: writing.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class QuietState(NamedTuple):
 
 
 def read_state(path: Path, scope: Scope, *, lag: timedelta, now: datetime) -> QuietState | None:
-    """What `Store.read` and `Store.digest_key` tell; None where a run was interrupted, where other projects or environments have
+    """The results of `Store.read` and `Store.digest_key`; None where a run was interrupted, where other projects or environments have
     objects on the same service, and where nothing is tracked.
 
-    `lag`: how long a list may lack what was written.
+    `lag`: how long a list may not show what was written.
     """
     try:
         with current(path, scope) as (connection, (number, lineage, serial, key)):
@@ -86,5 +86,5 @@ def read_state(path: Path, scope: Scope, *, lag: timedelta, now: datetime) -> Qu
                 deleted=values.deleted(rows(_CREATED_OR_DELETED), bound),
             )
         return QuietState(state, key) if bound and isinstance(key, bytes) and key else None
-    except (*UNUSUAL, StateError):  # what is damaged, the store names
+    except (*UNUSUAL, StateError):  # the store reports what is damaged
         return None

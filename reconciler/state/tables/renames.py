@@ -1,6 +1,6 @@
-"""The renames of the YAML that have had their effect, as rows and back.
+"""The renames of the YAML that are done, as rows and back.
 
-In: a connection inside a transaction. Out: today's address by the former one. Forbidden: deciding which have had their effect.
+In: a connection inside a transaction. Out: today's address by the former one. Forbidden: deciding which are done.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _ALL: Final = (
 
 
 def write_renames(connection: Connection, state: int, fulfilled: Mapping[Address, Address]) -> None:
-    """Remember these instead of what was remembered."""
+    """Replace the recorded renames by these."""
     connection.execute(delete(schema.renames).where(schema.renames.c.state == state))
     for some in chunks(sorted(fulfilled.items())):
         connection.execute(insert(schema.renames), [{"state": state, "old": str(old), "new": str(new)} for old, new in some])
 
 
 def read_renames(connection: Connection, state: int) -> dict[Address, Address]:
-    """What is remembered; raises StateError where it is broken."""
+    """The recorded renames; raises StateError where they are broken."""
     return values.renames(connection.execute(_ALL, {"of": state}))
 
 
 def after(fulfilled: Mapping[Address, Address], rename: Mapping[Address, Address]) -> dict[Address, Address]:
-    """What is left of them when tracked addresses are renamed without the YAML: a rename that is taken back may happen again."""
+    """The recorded renames that remain when tracked addresses are renamed without the YAML: a reverted rename may happen again."""
     left: dict[Address, Address] = {}
     for old, new in fulfilled.items():
         container = next((above for above in old.containers if above in rename), None)

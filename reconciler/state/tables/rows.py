@@ -1,6 +1,6 @@
 """Values of the model as rows of the tables, and back, by SQLAlchemy.
 
-In: a connection and values. Out: rows, or values. Forbidden: transactions, leases, deciding what is remembered.
+In: a connection and values. Out: rows, or values. Forbidden: transactions, leases, deciding what is recorded.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 def plain(text: str) -> str:
-    """A text that every database can hold: half characters and NULs, as arguments and errors may have them, are spelled out."""
+    """A text that every database can store: surrogates and NULs, as in arguments and errors, are escaped."""
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
 
 
@@ -70,12 +70,12 @@ def read_bindings(connection: Connection, state: int) -> dict[Address, Binding]:
 
 
 def unbind(connection: Connection, state: int, addresses: Iterable[Address]) -> None:
-    """Forget these addresses and their fields; unbound ones are passed over."""
+    """Remove these addresses and their fields; untracked ones are skipped."""
     UNBIND.run_all(connection, [{"of": state, "at": str(address)} for address in addresses])
 
 
 def bind(connection: Connection, state: int, bound: Iterable[Binding], stored: Mapping[Address, Binding] = {}) -> None:
-    """Remember these bindings instead of what their addresses had; an `IntegrityError` where another address has the object.
+    """Replace the bindings of these addresses; raises `IntegrityError` where another address has the object.
 
     `stored`: bindings that the tables have exactly so. Where one differs in fields alone, only the fields with another value are written.
     """
@@ -197,7 +197,7 @@ def intent_row(state: int, intent: Intent, *, at: str, known: str) -> dict[str, 
 
 
 def before_row(state: int, intent: Intent) -> dict[str, Any] | None:
-    """The row of what an intent met; None where undoing it needs nothing."""
+    """The row of the values before an intent; None where undoing it needs nothing."""
     before = intent.before
     if before == Before():
         return None
@@ -245,7 +245,7 @@ _MADE: Final = (
 
 
 def read_intents(connection: Connection, state: int) -> tuple[Intent, ...]:
-    """The open intents of a state, oldest first; what their runs had made by then is known too."""
+    """The open intents of a state, oldest first; `known` includes what their runs had created by then."""
     lists: dict[str, frozenset[str]] = {}
     intents = tuple(intent_of(row, lists) for row in connection.execute(_OPEN, {"of": state}))
     runs = {intent.run for intent in intents if intent.verb == "create"}

@@ -1,6 +1,6 @@
 """The rules under which a project was last applied, as a row and back.
 
-In: a connection inside a transaction. Out: `Rules`, or its row. Forbidden: deciding when they are remembered.
+In: a connection inside a transaction. Out: `Rules`, or its row. Forbidden: deciding when they are recorded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _VALUE: Final = select(schema.rules.c.value).where(schema.rules.c.state == bindp
 
 
 def write_rules(connection: Connection, state: int, found: Rules) -> None:
-    """Remember these instead of what was remembered."""
+    """Replace the recorded rules by these."""
     value = {"guards": vars(found.guards), "prune": dict(found.prune), "protect": sorted(found.protect)}
     value |= {"access": sorted(found.access)} if found.access else {}
     value |= {"policies": dict(found.policies)} if found.policies else {}
@@ -27,5 +27,5 @@ def write_rules(connection: Connection, state: int, found: Rules) -> None:
 
 
 def read_rules(connection: Connection, state: int) -> Rules | None:
-    """What is remembered, None where nothing is; raises StateError where it is broken."""
+    """The recorded rules, None where there are none; raises StateError where they are broken."""
     return values.rules(connection.execute(_VALUE, {"of": state}).scalar())

@@ -1,7 +1,7 @@
 """The tables as they are today; `migrations` brings older ones here. Forbidden: values of the model.
 
-A state (one project, environment and service) owns rows in every other table, so that nothing of one scope can meet another.
-JSON is text, because `null` in it is a value and SQL's NULL means that nothing is remembered.
+A state (one project, environment and service) owns rows in every other table, so that scopes never mix. JSON is text, because `null` in it
+is a value and SQL's NULL means that nothing is recorded.
 """
 
 from __future__ import annotations

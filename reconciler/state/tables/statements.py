@@ -1,6 +1,6 @@
-"""The statements that every request of an apply runs, as text that is made once.
+"""The statements that every request of an apply runs, as text that is compiled once.
 
-In: a connection inside a transaction, and rows. Out: rows written, or read. Forbidden: deciding what is remembered.
+In: a connection inside a transaction, and rows. Out: rows written, or read. Forbidden: deciding what is recorded.
 
 Own code, because SQLAlchemy finds a compiled statement by walking the whole expression: that takes longer than SQLite takes to run it.
 """

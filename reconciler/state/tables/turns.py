@@ -1,4 +1,4 @@
-"""What changed of the bindings without a request, written down and read back.
+"""The changes of bindings without a request, as rows and back.
 
 In: a connection inside a transaction. Out: `StateChange`s. Forbidden: changing bindings; deciding what can be undone.
 """
@@ -33,12 +33,12 @@ _STARTED: Final = select(runs.c.id, runs.c.started).where(runs.c.state == bindpa
 
 
 def bound(connection: Connection, state: int) -> Bound:
-    """Which objects are bound, and where."""
+    """The address and protection of every tracked object, by kind and id."""
     return {(row.kind, row.id): (row.address, bool(row.protected)) for row in connection.execute(_BOUND, {"of": state})}
 
 
 def turned(before: Bound, after: Bound) -> Iterator[StateChange]:
-    """What differs: of each object of which anything does, addresses in order."""
+    """The differences between two sets of tracked objects, in the order of addresses."""
     for key, (address, protected) in sorted(before.items(), key=lambda pair: pair[1]):
         if key not in after:
             yield StateChange(What.FORGET, Address.parse(address), *key)
@@ -54,7 +54,7 @@ def turned(before: Bound, after: Bound) -> Iterator[StateChange]:
 
 
 def write_turns(connection: Connection, state: int, made: Iterator[StateChange], *, run: str, at: str) -> None:
-    """Append them, as done by that run."""
+    """Append these changes, as made by that run."""
     last = connection.execute(_LAST, {"of": state}).scalar() or 0
     listed = [
         {
@@ -75,7 +75,7 @@ def write_turns(connection: Connection, state: int, made: Iterator[StateChange],
 
 
 def read_turns(connection: Connection, state: int, run: str) -> tuple[StateChange, ...]:
-    """What a run changed of the bindings without a request, in its order."""
+    """The changes of bindings without a request by a run, in its order."""
     query = _TURNS.where(turns.c.run == bindparam("run"))
     return tuple(_turn(row) for row in connection.execute(query, {"of": state, "run": run}))
 
@@ -91,7 +91,7 @@ def read_later(connection: Connection, state: int, run: str) -> tuple[tuple[Stat
 
 
 def count_turns(connection: Connection, state: int) -> Mapping[str, Mapping[str, int]]:
-    """How often each run changed what, by run."""
+    """The number of changes of each sort, by run."""
     found: dict[str, dict[str, int]] = defaultdict(dict)
     for row in connection.execute(_COUNTS, {"of": state}):
         found[row.run][row.what] = row.number

@@ -20,11 +20,11 @@ from reconciler.model import Binding, Guards, Origin, Rules, SiblingPlace
 from reconciler.resource import UNSET
 
 RESTORE: Final = "Restore it from a backup, or move it away and track existing objects with `reconciler adopt ADDRESS ID`."
-NOT_MADE: Final = ("not-sent", "failed", "recovered")  # ends of a create whose own object may come later
-ENDED_WELL: Final = 0  # the exit code of a run that came to its end
+NOT_MADE: Final = ("not-sent", "failed", "recovered")  # statuses of a create whose object may still appear
+ENDED_WELL: Final = 0  # the exit code of a run that ended well
 SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
-STATE_COMMANDS: Final = "state "  # how commands begin that change only what is remembered
-RUNS_READ: Final = 100  # as far back as it is looked for one that sent something
+STATE_COMMANDS: Final = "state "  # beginnings of commands that change only the state
+RUNS_READ: Final = 100  # how far back to look for a run that sent something
 REMEMBERED: Final = timedelta(days=30)  # longer than any service restores what was deleted
 SLACK: Final = timedelta(minutes=10)  # machines that share a state may differ in their clocks
 RULES: Final = "the rules of the project"
@@ -41,7 +41,7 @@ def to_json(value: Any, what: str) -> str:
 
 
 def to_json_or_null(value: Any, what: str) -> str | None:
-    """The same for a field, of which UNSET says that nothing is remembered."""
+    """The same for a field: None for UNSET, which means that nothing is recorded."""
     return None if value is UNSET else to_json(value, what)
 
 
@@ -62,7 +62,7 @@ def mapping(text: str, what: str) -> dict[str, Any]:
 
 
 def damaged(what: str) -> StateError:
-    """The error for a row that nobody of us wrote."""
+    """The error for a row that this program did not write."""
     return StateError(f"the state is damaged: {what} cannot be read", id="RC-state-damaged", hint=RESTORE)
 
 
@@ -114,12 +114,12 @@ def _binding(row: Sequence[Any], sent: Mapping[str, Any], seen: Mapping[str, Any
 
 
 def remembered_since(now: datetime) -> str:
-    """From when on it is known what was deleted."""
+    """The time since which deletes are known."""
     return (now - REMEMBERED).isoformat()
 
 
 def deleted(rows: Iterable[Sequence[Any]], tracked: Collection[Address]) -> dict[Address, tuple[str, str]]:
-    """Kind and id of what was deleted, by the address it had; without the addresses that something has now, or had since.
+    """Kind and id of what was deleted, by its former address; without addresses that another object has now, or had since.
 
     `rows`: address, verb, kind and id of what was created and deleted, the oldest first.
     """
@@ -136,15 +136,16 @@ def deleted(rows: Iterable[Sequence[Any]], tracked: Collection[Address]) -> dict
 
 
 def written_since(now: datetime, lag: timedelta) -> str:
-    """From when on a list may lack what was written."""
+    """The time since which writes may be missing from a list."""
     return (now - lag - SLACK).isoformat()
 
 
 def recent(rows: Iterable[Sequence[Any]], lag: timedelta) -> dict[Address, datetime]:
-    """Until when a list may lack what was written lately: the deadline of the latest write, by the service's clock, and the lag.
+    """By address, until when a list may not show what was written recently: the deadline of the latest write (service's clock) plus the
+    lag.
 
-    What was deleted after that is not among it: no list has to show it. `rows`: address, verb, deadline and what was bound (JSON) of what
-    was written, the oldest first.
+    Objects deleted after their last write are left out: no list has to show them. `rows`: address, verb, deadline and tracked ids (JSON) of
+    writes, the oldest first.
     """
     written = list(rows)
     tracked = _decoded([bound for *_, bound in written], lambda number: f"the latest outcome of {written[number][0]}")
@@ -175,7 +176,8 @@ def renames(rows: Iterable[Sequence[Any]]) -> dict[Address, Address]:
 
 
 def unfinished(codes: Iterable[int | None]) -> bool:
-    """Whether the newest run that sent anything did not end well. `codes`: how runs ended, the newest first, None for one that did not."""
+    """Whether the newest run that sent anything failed or did not end. `codes`: exit codes, the newest first, None for a run without an
+    end."""
     return next((code for code in codes if code not in SENT_NOTHING), ENDED_WELL) != ENDED_WELL
 
 

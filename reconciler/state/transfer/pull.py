@@ -1,4 +1,4 @@
-"""A whole state as one document: bindings, rules, runs, journal. The key of its digests is a secret and stays where it is.
+"""A whole state as one document: bindings, rules, runs, journal. The key of its digests is secret and not included.
 
 In: a connection inside a transaction. Out: the document that `reconciler.report.schemas.state` defines. Forbidden: writing.
 """

@@ -1,7 +1,7 @@
-"""A document of a whole state, checked, and put where another state was.
+"""A document of a whole state, checked, and written in place of another state.
 
-In: what was read from a file; a connection inside a transaction that holds the lease. Out: rows instead of those that were there.
-Forbidden: losing a request in doubt, or without consent a run; deciding which consent there is.
+In: what was read from a file; a connection inside a transaction that holds the lease. Out: rows in place of the former ones. Forbidden:
+losing a request in doubt, or without consent a run; deciding which consent there is.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _named(scope: StateScope) -> str:
 
 
 def _loose(found: Document) -> str | None:
-    """What refers to nothing, or stands there twice."""
+    """A sentence about an entry that is duplicated or refers to nothing; None where there is none."""
     run_ids = [one["id"] for one in found["runs"]]
     at = [one["address"] for one in found["bindings"]]
     objects = [(one["kind"], one["id"]) for one in found["bindings"]]
@@ -100,7 +100,7 @@ def _loose(found: Document) -> str | None:
 
 
 def refuse(connection: Connection, state: int, found: Document, *, by: str, force: bool) -> None:
-    """Raise `Refused` where the state there holds something that the document would lose. `by`: the run that asks."""
+    """Raise `Refused` where the existing state contains something that the document would lose. `by`: the run that asks."""
     there = connection.execute(select(states.c.lineage, states.c.serial).where(states.c.id == state)).one()
     intents = {(one["run"], one["id"]) for one in found["requests"]}
     waiting = (
@@ -142,9 +142,9 @@ def _active(connection: Connection, state: int) -> set[str]:
 
 
 def replace(connection: Connection, state: int, found: Document, *, by: str, force: bool) -> None:
-    """Put the document where the state's rows were. The run that does it stays; so do lease and key of digests.
+    """Replace the state's rows by the document. The run that does it is kept, and so are the lease and the key of digests.
 
-    What runs were allowed to open is in no document: a run that is continued from another state asks again.
+    A document does not contain what runs were allowed to open: a run that is continued from another state asks again.
     """
     refuse(connection, state, found, by=by, force=force)
     there = connection.execute(select(states.c.lineage, states.c.serial).where(states.c.id == state)).one()

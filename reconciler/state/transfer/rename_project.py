@@ -68,7 +68,8 @@ def refuse(connection: Connection, old: int, new: int) -> None:
 
 
 def rename(connection: Connection, old: int, new: int, *, by: str) -> None:
-    """Give the state `old` the name of the state `new`, which goes; its history follows that of `old`. `by`: the run of `new` that asks."""
+    """Give the state `old` the name of the state `new`, which is deleted; its history follows that of `old`. `by`: the run of `new` that
+    asks."""
     refuse(connection, old, new)
     first = connection.execute(select(func.coalesce(func.max(journal.c.id), 0)).where(journal.c.state == old)).scalar_one()
     turn = connection.execute(select(func.coalesce(func.max(turns.c.id), 0)).where(turns.c.state == old)).scalar_one()
