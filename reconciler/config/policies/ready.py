@@ -1,4 +1,4 @@
-"""The ready policies: those that `use` can name."""
+"""The built-in policies, which `use` can name."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def text() -> bytes:
 
 
 def ready() -> dict[str, Map]:
-    """The ready policies by id, as nodes of their own."""
+    """The built-in policies by id, each a node of its own."""
     document = read(text(), FILE).data
     assert isinstance(document, List)
     return {plain(node)["id"]: node for node in document.items if isinstance(node, Map)}
 
 
 def ready_policies(kinds: Kinds) -> list[Policy]:
-    """The ready policies as a project that uses all of them has them."""
+    """The built-in policies as a project that uses all of them has them."""
     from reconciler.config.language.evaluate import Evaluation
     from reconciler.config.language.variables import Variables
     from reconciler.config.policies.section import PolicySections
