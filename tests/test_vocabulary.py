@@ -7,8 +7,10 @@ say all the same is in `ALLOWED`, with the reason.
 from __future__ import annotations
 
 import ast
+import io
 import itertools
 import re
+import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -20,6 +22,45 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 MODULES = sorted((ROOT / "reconciler").rglob("*.py"))
+DOCSTRINGS_OF: Final = (
+    "address.py",
+    "cli/__init__.py",
+    "cli/atomic_file.py",
+    "cli/checks",
+    "cli/commands",
+    "cli/comment_parts.py",
+    "cli/completion.py",
+    "cli/env_file.py",
+    "cli/environment.py",
+    "cli/everywhere.py",
+    "cli/exits.py",
+    "cli/git.py",
+    "cli/help.py",
+    "cli/json_file.py",
+    "cli/options",
+    "cli/pipeline",
+    "cli/program.py",
+    "cli/project_folder.py",
+    "cli/sandboxes",
+    "cli/saved",
+    "cli/shells.py",
+    "client",
+    "config",
+    "dataclass.py",
+    "deferred.py",
+    "errors.py",
+    "fleet",
+    "forges",
+    "kinds",
+    "lint",
+    "policies",
+    "report",
+    "resource",
+    "text",
+)
+"""The rooms of the package whose docstrings and comments are held to the list, sorted."""
+NOT_YET: Final = ("cli/commands/importing.py", "cli/commands/undo.py")
+"""Modules of these rooms that are not held to it yet."""
 BANNED: Final = {
     # a phrase: what to write instead
     r"\bshall\b": "must, should",
@@ -91,6 +132,16 @@ def literals(module: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, text
 
 
+def documentation(module: Path) -> Iterator[tuple[int, str]]:
+    """The docstrings and the comments of a module, with their lines."""
+    for node in ast.walk(parsed(module)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, node.value.value
+    for token in tokenize.generate_tokens(io.StringIO(module.read_text(encoding="utf-8")).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
 def commands() -> Iterator[tuple[str, click.Command]]:
     """Every command of the program, by what is typed for it."""
     from reconciler.cli import main
@@ -114,6 +165,19 @@ def test_every_page_is_plain_english() -> None:
 def test_the_messages_of_every_module_are_plain_english() -> None:
     texts = [(module, line, text) for module in MODULES for line, text in literals(module)]
     assert [f"{module.relative_to(ROOT)}:{line}: {phrase}" for module, line, text in texts for phrase in phrases(text)] == []
+
+
+def test_the_docstrings_and_comments_of_these_rooms_are_plain_english() -> None:
+    rooms = [ROOT / "reconciler" / room for room in DOCSTRINGS_OF]
+    modules = [module for module in MODULES if any(room in (module, *module.parents) for room in rooms)]
+    modules = [module for module in modules if module.relative_to(ROOT / "reconciler").as_posix() not in NOT_YET]
+    texts = [(module, line, text) for module in modules for line, text in documentation(module)]
+    assert [f"{module.relative_to(ROOT)}:{line}: {phrase}" for module, line, text in texts for phrase in phrases(text)] == []
+
+
+def test_every_room_whose_docstrings_are_checked_exists() -> None:
+    assert [room for room in DOCSTRINGS_OF if not (ROOT / "reconciler" / room).exists()] == []
+    assert list(DOCSTRINGS_OF) == sorted(DOCSTRINGS_OF)
 
 
 def test_the_article_before_the_name_of_a_kind_follows_from_the_name() -> None:
