@@ -92,7 +92,7 @@ def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime
     configuration = digests.of(made.configuration) if digests.key is not None else None
     masked: PlanData = _masked(plan_document(plan, created_at=created_at), digests.mask)
     document: SavedPlanDocument = {
-        **masked,  # absent keys are absent in the plan too
+        **masked,  # type: ignore[typeddict-item]  # absent keys are absent in the plan too
         "madeBy": made.version,
         "service": made.service,
         "options": made.options,
