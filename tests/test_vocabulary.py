@@ -1,4 +1,5 @@
-"""What users read is plain English: pages, help texts and messages contain no phrase of the list that readers would have to decipher.
+"""What people read is plain English: pages, help texts, messages, docstrings and names of tests contain no phrase of the list that
+readers would have to decipher.
 
 The list bans meanings, not words: "holds a lock", "in place" and "make a request" are good English. What a page, an option or a message may
 say all the same is in `ALLOWED`, with the reason.
@@ -22,6 +23,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 MODULES = sorted((ROOT / "reconciler").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
 DOCSTRINGS_OF: Final = (
     "address.py",
     "cli/__init__.py",
@@ -178,6 +180,14 @@ def test_the_docstrings_and_comments_of_these_rooms_are_plain_english() -> None:
 def test_every_room_whose_docstrings_are_checked_exists() -> None:
     assert [room for room in DOCSTRINGS_OF if not (ROOT / "reconciler" / room).exists()] == []
     assert list(DOCSTRINGS_OF) == sorted(DOCSTRINGS_OF)
+
+
+def test_the_names_of_the_tests_are_plain_english() -> None:
+    nodes = [
+        (module, node) for module in TESTS for node in ast.walk(parsed(module)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    claims = [(module, node.lineno, node.name.replace("_", " ")) for module, node in nodes if node.name.startswith("test_")]
+    assert [f"{module.relative_to(ROOT)}:{line}: {phrase}" for module, line, claim in claims for phrase in phrases(claim)] == []
 
 
 def test_the_article_before_the_name_of_a_kind_follows_from_the_name() -> None:
