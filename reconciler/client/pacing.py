@@ -127,7 +127,7 @@ class Pace:
     def answered(self, ticket: Ticket, status: int, hints: Hints, now: float) -> None:
         """Learn from an answer."""
         self._back(ticket)
-        if status < 500:  # a proxy's refusal must not be requested by all workers
+        if status < 500:  # a proxy's 5xx does not lift the limit on first requests
             self._heard.add(ticket.method)
         self._tell_time(hints, now)
         quota, current = self._told_quota(ticket, status, hints, now)
@@ -138,7 +138,7 @@ class Pace:
         if status >= 500:
             self._held_until = max(self._held_until, now + (hints.retry_after or 0.0))
             return
-        if self._refused_since is not None and ticket.at >= self._refused_since:  # an earlier answer says nothing about the present
+        if self._refused_since is not None and ticket.at >= self._refused_since:  # an earlier request proves nothing about the time since
             self._refused_since = None
         self._round += 1
         if self._cuts and ticket.at >= self._cut_at:

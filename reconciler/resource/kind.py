@@ -293,7 +293,7 @@ class Kind:
 
     @cached_property
     def lister_listing(self) -> Listing | None:
-        """The listing made for a member who can see everything."""
+        """The listing that is requested with the id of a member who can see everything."""
         return next((listing for listing in self.listings if listing.lister), None)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""`reconciler policy`: the policies of a project, the built-in ones, and examples that test them."""
+"""`reconciler policy`: the policies of a project, the ready ones, and examples that test them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The built-in policies, which `use` can name."""
+"""The ready policies, which `use` can name."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def text() -> bytes:
 
 
 def ready() -> dict[str, Map]:
-    """The built-in policies by id, each a node of its own."""
+    """The ready policies by id, each a node of its own."""
     document = read(text(), FILE).data
     assert isinstance(document, List)
     return {plain(node)["id"]: node for node in document.items if isinstance(node, Map)}
 
 
 def ready_policies(kinds: Kinds) -> list[Policy]:
-    """The built-in policies as a project that uses all of them has them."""
+    """The ready policies as a project that uses all of them has them."""
     from reconciler.config.language.evaluate import Evaluation
     from reconciler.config.language.variables import Variables
     from reconciler.config.policies.section import PolicySections

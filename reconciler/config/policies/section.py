@@ -242,7 +242,7 @@ class PolicySections:
         self.used.update(scope.variables if found.any_variable else found.variables)
         return True
 
-    # -- built-in policies, and exceptions --------------------------------------------------------------------------------------------
+    # -- ready policies, and exceptions -----------------------------------------------------------------------------------------------
 
     def _use(self, node: Node) -> None:
         level = None
