@@ -69,7 +69,7 @@ class Address:
 
     @classmethod
     def _of_checked_parts(cls, parts: tuple[str, ...], container: Address | None) -> Address:
-        """The address of segments that were checked."""
+        """The address of segments that were already checked."""
         address = object.__new__(cls)
         object.__setattr__(address, "parts", parts)
         object.__setattr__(address, "container", container)
@@ -89,12 +89,12 @@ class Address:
 
     @property
     def is_singleton(self) -> bool:
-        """Whether the address ends with a kind: nothing lies below it."""
+        """Whether the address ends with a kind, so that no other address lies below it."""
         return len(self.parts) % 2 == 0
 
     @property
     def kind(self) -> str | None:
-        """The kind's name; None for a root, whose kind its address does not tell."""
+        """The kind's name; None for a root, whose address does not name its kind."""
         if len(self.parts) == 1:
             return None
         return self.parts[-1] if self.is_singleton else self.parts[-2]
@@ -120,7 +120,7 @@ class Address:
         return Address(new.parts + self.parts[len(old.parts) :])
 
     def child(self, kind: str, key: str | None = None) -> Address:
-        """The address of `kind` and `key` in this one; without a key, of its singleton. Raises ValueError below a singleton."""
+        """The address of `kind` and `key` below this one; without a key, of its singleton. Raises ValueError below a singleton."""
         if self.is_singleton:
             raise ValueError(f"nothing is below {str(self)!r}: it is the only {self.key} of its container")
         parts = (*self.parts, kind) if key is None else (*self.parts, kind, key)
@@ -154,7 +154,7 @@ _MAKING: Final = Lock()
 
 
 def _check(parts: tuple[str, ...]) -> None:
-    """Raise ValueError where these segments are no address."""
+    """Raise ValueError if these segments do not form an address."""
     if not parts:
         raise ValueError("an address needs at least one segment")
     text = "/".join(parts)
@@ -170,7 +170,7 @@ def _check(parts: tuple[str, ...]) -> None:
 class Glob:
     """A pattern over addresses: `*` is one segment, or any characters within one; `**` is zero or more segments.
 
-    Make one with `parse`, which refuses what could never match.
+    Create one with `parse`, which refuses patterns that match no address.
     """
 
     segments: tuple[str, ...]
@@ -195,7 +195,7 @@ class Glob:
         return cls(segments)
 
     def matches(self, address: Address) -> bool:
-        """Whether the whole address fits the pattern; case counts."""
+        """Whether the whole address matches the pattern; case-sensitive."""
         return _fits(self.segments, address.parts, many="**", one=_segment_fits)
 
     def covers(self, other: Glob) -> bool:

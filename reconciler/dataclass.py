@@ -1,6 +1,6 @@
-"""The standard library's dataclasses, whose methods are made when a class is first used: a command uses few of the classes that it imports.
+"""The standard library's dataclasses, with methods generated when a class is first used: a command uses few of the classes it imports.
 
-Making the methods of a class takes half a millisecond, which for two hundred classes is longer than most commands run.
+Generating the methods of a class takes half a millisecond, which for two hundred classes is longer than most commands run.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
 UNMADE: Final = ("__init__", "__dataclass_fields__", "__match_args__", "__setstate__")
-"""What a class is asked for first: to make an object, to be inherited from or taken apart, to be matched, to unpickle an object."""
+"""The attributes that are read first: to create an object, to inherit from the class or inspect it, to match it, to unpickle an object."""
 
 _lock = RLock()
 
 
 class _Unmade:
-    """An attribute of a class whose methods are not made yet: asking for it makes them."""
+    """An attribute of a class whose methods are not generated yet: reading it generates them."""
 
     def __init__(self, name: str, cls: type, words: Mapping[str, Any]) -> None:
         self.name, self.cls, self.words = name, cls, words
@@ -33,8 +33,8 @@ class _Unmade:
 
 
 def _make(cls: Any, words: Mapping[str, Any]) -> None:
-    """Make the methods of a class, and its `__init__` as the last: until it is there, other threads wait for it and there is no object."""
-    del cls.__match_args__  # what is there is not replaced
+    """Generate the methods of a class, and its `__init__` last: until it exists, other threads wait, so no object is created."""
+    del cls.__match_args__  # dataclasses replaces no attribute that exists
     dataclasses.dataclass(**{**words, "init": False})(cls)
     heir: Any = type(
         cls.__name__, (cls,), {name: vars(cls)[name] for name in ("__module__", "__doc__")} | {"__qualname__": cls.__qualname__}
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(cls: type | None = None, /, **words: Any) -> Any:
-        """`dataclasses.dataclass`, with the same words. With `slots`, an `__init__` of its own or no docstring it is made at once."""
+        """`dataclasses.dataclass`, same arguments. With `slots`, its own `__init__` or no docstring, the methods are generated at once."""
         if cls is None:
             return lambda cls: dataclass(cls, **words)
         at_once = words.get("slots") or "__init__" in vars(cls) or not cls.__doc__

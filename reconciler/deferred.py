@@ -1,11 +1,11 @@
-"""Packages whose names are imported when they are first used, because a command needs few of them and importing takes longer than running.
+"""Packages whose names are imported on first use, because a command needs few of them and importing takes longer than running.
 
 A package says which of its modules defines which of its names:
 
     if not TYPE_CHECKING:
         __getattr__ = deferred(__name__, {"project": "load", "settings": "Project Settings"})
 
-and imports the same names under TYPE_CHECKING, for whoever reads or checks the types.
+and imports the same names under TYPE_CHECKING, for readers and type checkers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 
 def deferred(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """A package's `__getattr__`: a name is imported from its module of the package at the first use, and kept.
+    """A package's `__getattr__`: imports a name from its module on first use and caches it.
 
     `modules`: the names that each module defines; `NAME=OTHER` where the module calls it OTHER.
     """

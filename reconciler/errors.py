@@ -52,7 +52,7 @@ class UsageError(ReconcilerError):
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One thing wrong with the project. `line` and `column` count from 1; 0 where the whole file is meant. `id`: of its cause."""
+    """One error in the project. `line` and `column` count from 1; 0 if the whole file is meant. `id`: the id of its cause."""
 
     file: str
     line: int
@@ -66,7 +66,7 @@ class Problem:
 
 
 class ConfigError(ReconcilerError):
-    """The project is wrong: all problems found, sorted by position, without duplicates. `more`: so many that the rest was not looked at.
+    """The project is invalid: all problems found, sorted by position, without duplicates. `more`: there were so many that checking stopped.
     `sensitive`: values to be masked."""
 
     exit_code = 3
@@ -78,7 +78,7 @@ class ConfigError(ReconcilerError):
 
 
 class Refused(ReconcilerError):
-    """A guard, policy or protection says no; `hint` is the exact way past it."""
+    """A guard, policy or protection forbids the change; `hint` is the exact way past it."""
 
     exit_code = 4
 
@@ -90,7 +90,7 @@ class Locked(ReconcilerError):
 
 
 class StalePlan(ReconcilerError):
-    """A saved plan no longer fits what it was made for."""
+    """A saved plan no longer fits what it was created for."""
 
     exit_code = 6
 
@@ -116,7 +116,7 @@ class Rejected(ServiceError):
 
 
 class Ambiguous(ServiceError):
-    """The request may or may not have been carried out: a timeout, a reset, a 5xx, a cut or unreadable answer."""
+    """The request may or may not have been carried out: a timeout, a reset, a 5xx, a truncated or unreadable answer."""
 
 
 class Unavailable(ServiceError):

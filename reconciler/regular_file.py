@@ -10,11 +10,11 @@ from pathlib import Path
 
 
 class NotRegular(OSError):
-    """Something that is no regular file has the name of a file."""
+    """A pipe, a device or a folder has the name of a file."""
 
 
 def open_regular(path: Path, *, follow: bool = True) -> BufferedReader:
-    """The file for reading. `follow`: open what a link leads to. Raises OSError, `NotRegular` for what is no regular file."""
+    """The file for reading. `follow`: open what a link leads to. Raises OSError, `NotRegular` for a pipe, a device or a folder."""
     flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
     handle = os.open(path, flags)
     try:

@@ -86,7 +86,7 @@ def test_addresses_sort_by_segments(some: list[Address]) -> None:
         ("x" * 101, "1 to 100"),
     ],
 )
-def test_what_is_no_address_is_refused_with_the_segment_named(text: str, says: str) -> None:
+def test_an_invalid_address_is_refused_with_the_segment_named(text: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         Address.parse(text)
 

@@ -63,7 +63,7 @@ def test_a_copy_of_an_organization_is_settled_and_changes_by_itself(tmp_path: Pa
         settled(org)
 
 
-def test_what_somebody_edited_before_is_no_copy(tmp_path: Path) -> None:
+def test_a_space_that_was_edited_before_is_not_a_copy(tmp_path: Path) -> None:
     applied(Org(tmp_path / "first"), small())
     org = Org(tmp_path / "second")
     org.call("PUT", f"/orgs/{ORGANIZATION}/teams", {"title": "Another"})

@@ -1,5 +1,5 @@
-"""What people read is plain English: pages, help texts, messages and docstrings contain no phrase of the list that readers would have to
-decipher.
+"""What people read is plain English: pages, help texts, messages, docstrings and names of tests contain no phrase of the list that
+readers would have to decipher.
 
 The list bans meanings, not words: "holds a lock", "in place" and "make a request" are good English. What a page, an option or a message may
 say all the same is in `ALLOWED`, with the reason.
@@ -8,8 +8,10 @@ say all the same is in `ALLOWED`, with the reason.
 from __future__ import annotations
 
 import ast
+import io
 import itertools
 import re
+import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -21,6 +23,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 MODULES = sorted((ROOT / "reconciler").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
 BANNED: Final = {
     # a phrase: what to write instead
     r"\bshall\b": "must, should",
@@ -50,17 +53,6 @@ BANNED: Final = {
     r"\bafter all (that|is)\b|\bso much\b": "say it plainly",
 }
 ALLOWED: Final[dict[str, str]] = {}
-DOCSTRINGS_OF: Final = (
-    "apply",
-    "importer",
-    "model",
-    "observe",
-    "plan",
-    "state",
-    "undo",
-    "yamltext",
-)
-"""The packages whose docstrings contain no phrase of the list."""
 
 
 def phrases(text: str) -> list[str]:
@@ -85,13 +77,6 @@ def parsed(module: Path) -> ast.Module:
     return ast.parse(module.read_text(encoding="utf-8"))
 
 
-def docstrings(module: Path) -> Iterator[tuple[int, str]]:
-    """The docstrings of a module and of what it defines, constants included, with their lines, without inline code."""
-    for node in ast.walk(parsed(module)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            yield node.lineno, re.sub(r"`[^`]*`", "``", node.value.value)
-
-
 def literals(module: Path) -> Iterator[tuple[int, str]]:
     """The strings of a module that contain a space, with their lines. Docstrings are left out, and so are the values in f-strings."""
     nodes = [node for node in ast.walk(parsed(module)) if isinstance(node, ast.Expr | ast.JoinedStr | ast.Constant)]
@@ -108,6 +93,16 @@ def literals(module: Path) -> Iterator[tuple[int, str]]:
             continue
         if " " in text.strip():
             yield node.lineno, text
+
+
+def documentation(module: Path) -> Iterator[tuple[int, str]]:
+    """The docstrings and the comments of a module, with their lines."""
+    for node in ast.walk(parsed(module)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, node.value.value
+    for token in tokenize.generate_tokens(io.StringIO(module.read_text(encoding="utf-8")).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -135,15 +130,17 @@ def test_the_messages_of_every_module_are_plain_english() -> None:
     assert [f"{module.relative_to(ROOT)}:{line}: {phrase}" for module, line, text in texts for phrase in phrases(text)] == []
 
 
-def test_the_docstrings_of_these_packages_are_plain_english() -> None:
-    modules = [module for module in MODULES if module.relative_to(ROOT / "reconciler").parts[0].removesuffix(".py") in DOCSTRINGS_OF]
-    texts = [(module, line, text) for module in modules for line, text in docstrings(module)]
+def test_the_docstrings_and_comments_of_every_module_are_plain_english() -> None:
+    texts = [(module, line, text) for module in MODULES for line, text in documentation(module)]
     assert [f"{module.relative_to(ROOT)}:{line}: {phrase}" for module, line, text in texts for phrase in phrases(text)] == []
 
 
-def test_the_packages_whose_docstrings_are_checked_exist_in_order() -> None:
-    assert list(DOCSTRINGS_OF) == sorted(set(DOCSTRINGS_OF))
-    assert [name for name in DOCSTRINGS_OF if not any((ROOT / "reconciler" / f"{name}{end}").exists() for end in ("", ".py"))] == []
+def test_the_names_of_the_tests_are_plain_english() -> None:
+    nodes = [
+        (module, node) for module in TESTS for node in ast.walk(parsed(module)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    claims = [(module, node.lineno, node.name.replace("_", " ")) for module, node in nodes if node.name.startswith("test_")]
+    assert [f"{module.relative_to(ROOT)}:{line}: {phrase}" for module, line, claim in claims for phrase in phrases(claim)] == []
 
 
 def test_the_article_before_the_name_of_a_kind_follows_from_the_name() -> None:

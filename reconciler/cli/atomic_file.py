@@ -1,4 +1,4 @@
-"""Files that are written wholly or not at all."""
+"""Atomic writes of files."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 
 def write_whole(target: Path, text: str, *, mode: int = 0o600) -> None:
-    """Put a text where `target` is, for others to see only once all of it is on the disk. `mode`: its permissions.
+    """Write a text to `target` so that others see either the old file or the complete new one. `mode`: its permissions.
 
-    Raises OSError, also where something that is not a file has that name: a device or a pipe is never replaced.
+    Raises OSError, also if `target` is not a regular file: a device or a pipe is never replaced.
     """
     import tempfile
 
@@ -32,7 +32,7 @@ def write_whole(target: Path, text: str, *, mode: int = 0o600) -> None:
 
 
 def rewrite(root: Path, texts: Mapping[str, str]) -> list[str]:
-    """Replace files of a project, by their names below `root`, with their permissions kept; the names as a message shows them.
+    """Replace files of a project, by their names below `root`, keeping their permissions; returns the names as a message shows them.
 
     Raises `ReconcilerError` for the first that cannot be written.
     """

@@ -1,6 +1,6 @@
-"""The parts of a comment from files: documents that commands wrote, or what there is to say where a job left none.
+"""The parts of a comment, from the documents of commands, or for jobs that wrote none.
 
-`mask`: hides what must not be seen, in any data.
+`mask`: hides secrets in any data.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PROJECT: Final = re.compile(r"""^project:[ ]+(["']?)([^"'#\n]*[^"'#\s])\1[ ]*(?
 
 @dataclass(frozen=True)
 class CommentParts:
-    """The parts, and what is wrong with files that are no documents."""
+    """The parts, and errors about files that are not documents."""
 
     parts: tuple[CommentPart, ...]
     wrong: tuple[str, ...]
@@ -44,7 +44,7 @@ def read_parts(
     kind: str,
     mask: Callable[[Any], Any],
 ) -> CommentParts:
-    """A part for each document and each failed job. `name`: of all of them; `spare`, `kind`: of those that have no document."""
+    """A part for each document and each failed job. `name`: of all of them; `spare`, `kind`: of those without a document."""
     from reconciler.report.comment.content import failed as failure
     from reconciler.report.comment.part import part
 
@@ -74,7 +74,7 @@ def _name(path: Path, content: Content, spare: str | None) -> str:
 
 
 def name_of(project: Path, environment: str | None) -> str:
-    """The name of the parts of a project, also where its files are wrong: as its project file has it, or else that of its folder."""
+    """The name of the parts of a project, also if its files are invalid: as in its project file, else that of its folder."""
     file = project / PROJECT_FILE if project.is_dir() else project
     try:
         with file.open(encoding="utf-8", errors="replace") as text:
@@ -86,7 +86,8 @@ def name_of(project: Path, environment: str | None) -> str:
 
 
 def _content(path: Path, *, named: bool) -> tuple[Content | None, str | None]:
-    """What a document says, and what is wrong with it. `named`: the part has a name, so that a missing document means a failed job."""
+    """The content of a document, and the error if it is invalid. `named`: the part has a name, so that a missing document means a failed
+    job."""
     try:
         return _read(path), None
     except Unreadable as error:
@@ -131,7 +132,7 @@ def _read(path: Path) -> Content:
 
 
 def read_event(environ: Mapping[str, str]) -> Mapping[str, Any]:
-    """What started a job of GitHub; empty where nothing says it."""
+    """The event that started a job of GitHub; empty if none is known."""
     try:
         return event(environ)
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""What a shell completes: addresses and runs from the state, environments, kinds, schemas.
+"""Shell completion: addresses and runs from the state, environments, kinds, schemas.
 
-In: a line as far as it is typed. Out: candidates. It reads files of this machine only and quickly: no YAML is evaluated, nothing is sent.
-If anything goes wrong, nothing is said, and there are no candidates. Forbidden: writing.
+In: the typed part of a line. Out: candidates. It reads files of this machine only and quickly: no YAML is evaluated, nothing is sent.
+Errors are silent and give no candidates. Forbidden: writing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Completer = Callable[[click.Context, click.Parameter, str], "Candidates"]
 
 
 def _completer(find: Callable[[click.Context, str], Iterator[tuple[str, str]]]) -> Completer:
-    """A completer of what `find` gives: candidates, each with a remark."""
+    """A completer with the candidates of `find`, each with a description."""
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> Candidates:
         from click.shell_completion import CompletionItem
@@ -41,7 +41,7 @@ def _completer(find: Callable[[click.Context, str], Iterator[tuple[str, str]]]) 
                     completions.append(CompletionItem(value, help=remark or None))
                 if len(completions) >= CANDIDATES_MAX:
                     break
-        except Exception:  # nothing that a completion meets is worth a word
+        except Exception:  # errors during completion are never reported
             return []
         return completions
 
@@ -106,7 +106,7 @@ def schemas(_: click.Context, __: str) -> Iterator[tuple[str, str]]:
 
 
 def _params(ctx: click.Context) -> dict[str, Any]:
-    """The parameters of the line. click keeps none of them where the value of the last option is what is completed."""
+    """The parameters of the line; click drops them if the value of the last option is completed."""
     words: list[str] = list(ctx.find_root().obj or ())
     if not words or not words[-1].startswith("-"):
         return ctx.params
@@ -117,7 +117,7 @@ def _params(ctx: click.Context) -> dict[str, Any]:
 
 
 def _file(params: dict[str, Any]) -> Path:
-    """The project file that the line means."""
+    """The project file of the line."""
     from reconciler.cli.project_folder import PROJECT_FILE
 
     project = Path(params.get("project") or Path())
@@ -125,7 +125,7 @@ def _file(params: dict[str, Any]) -> Path:
 
 
 def _state(params: dict[str, Any]) -> tuple[Path | None, str]:
-    """The file of the state, None where it is on a server, in a bucket or not known; and the name of the project, "" where that is not."""
+    """The file of the state, None if it is on a server, in a bucket or unknown; and the name of the project, "" if unknown."""
     from reconciler.cli.wiring.sealed import STATE, written_state
 
     file = _file(params)

@@ -1,7 +1,7 @@
-"""Files of `--env-file`: values for the variables of a project, one a line, as the environment would give them.
+"""Files of `--env-file`: values for the variables of a project, one per line, with the same effect as environment variables.
 
-In: the bytes of a file. Out: values by name. A file belongs to the project, and whoever proposes a change can edit it; so it sets nothing
-but `RECONCILER_VAR_…`: not the token, not where it is sent, not the state. Pure.
+In: the bytes of a file. Out: values by name. Anybody who proposes a change of the project can edit such a file, so it can set only
+`RECONCILER_VAR_…`: not the token, not its destination, not the state. Pure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FORM: Final = f"write {VARIABLES}NAME=VALUE"
 
 
 def read(name: str, text: bytes) -> tuple[dict[str, str], list[Problem]]:
-    """The values of a file, and what is wrong with it. A later line wins. Nothing in a value is expanded."""
+    """The values of a file, and its errors. A later line wins. Nothing in a value is expanded."""
     try:
         rest = text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -59,7 +59,7 @@ def _refused(name: str) -> str:
 
 
 def _value(text: str, at: int) -> tuple[str, int] | None:
-    """The value that begins there, and where it ends; None where its quote is not closed."""
+    """The value at a position, and its end; None if its quote is not closed."""
     quote = text[at : at + 1]
     if quote not in _QUOTED:
         plain = _PLAIN.match(text, at)

@@ -1,7 +1,7 @@
 """Options that come from the environment: `--max-rps 5` is also `RECONCILER_MAX_RPS=5`, on every command that has the option.
 
-An option that gives consent, or chooses what is done, has no variable (`allow_from_autoenv=False` where it is declared): it is typed. What
-the environment of every job says once must not confirm what nobody looked at. Forbidden: importing anything that is not light.
+Options that give consent, or choose an action, have no variable (`allow_from_autoenv=False` in their declaration) and must be typed: a
+variable set once for all jobs must not confirm plans that nobody has read. Forbidden: slow imports.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ READ_LATER: Final = (
     "--state",
     "--base-url",
     "--token",
-)  # whoever uses them reads the variable: what it says counts for less than the option
+)  # the commands read the variable themselves: it has a lower precedence than the option
 OTHERS: Final = {"--var-file": "RECONCILER_VARS_FILE"}  # RECONCILER_VAR_FILE may be a project's own variable
 TESTS: Final = "RECONCILER_TEST_"
 
@@ -34,23 +34,23 @@ KNOWN: Final = frozenset({
 """Every variable of an option, without its prefix. A test compares it with the options of all commands."""
 
 OPTIONLESS: Final = frozenset({"PLAN_KEY", "PLAN_KEY_OLD"})
-"""What is read from the environment only."""
+"""Variables without an option."""
 
 TYPED: Final = frozenset({
     "ACCEPT", "ACCEPT_GONE", "ALLOW_DELETE", "ALLOW_EXPOSURE", "ALLOW_FILE", "ALLOW_REPLACE", "ALLOW_VANISH", "CLASS", "CREATE_STATE",
     "DIGEST", "DRY_RUN", "FIELD", "FIX", "FORCE", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PLAN", "PUBLIC_VAR", "REASON", "RULE",
     "UNTIL", "WRITE", "YES",
 })  # fmt: skip
-"""What options that must be typed would be called. The same test compares it."""
+"""The variables that options which must be typed would have. The same test compares them."""
 
 
 def long_name(param: click.Parameter) -> str | None:
-    """`--max-rps`; None of an option that has only a letter, and of an argument."""
+    """`--max-rps`; None for an option with only a letter, and for an argument."""
     return next((name for name in param.opts if name.startswith("--")), None)
 
 
 def variable(param: click.Parameter) -> str | None:
-    """The variable that says the same as an option; None where it must be typed."""
+    """The variable of an option; None if the option must be typed."""
     if isinstance(param, click.Argument):
         return f"{PREFIX}PROJECT" if param.name == "project" else None
     name = long_name(param)
@@ -60,14 +60,14 @@ def variable(param: click.Parameter) -> str | None:
 
 
 def read_from_environment(params: Sequence[click.Parameter]) -> None:
-    """Let click read each option's variable where the option is not written."""
+    """Let click read each option's variable if the option is not written."""
     for param in params:
         if param.envvar is None and long_name(param) not in READ_LATER:
             param.envvar = variable(param)
 
 
 def warnings() -> Iterator[str]:
-    """A sentence for each variable that is set, and does not do what its name says."""
+    """A sentence for each variable that is set without the effect that its name suggests."""
     for name in sorted(os.environ):
         word = name.removeprefix(PREFIX)
         if word == name or word in KNOWN | OPTIONLESS or name.startswith((VARIABLES, TESTS)):
@@ -84,7 +84,7 @@ def warnings() -> Iterator[str]:
 
 
 def origin(message: str, words: Sequence[str]) -> str | None:
-    """A remark on the options that a message mentions and that the environment gave, not the command line."""
+    """A note on the options in a message whose values came from the environment, not the command line."""
     for name in sorted(os.environ):
         word = name.removeprefix(PREFIX)
         if word == name or word not in KNOWN or not os.environ[name]:

@@ -1,6 +1,6 @@
-"""Options of every command and of the program itself: how much is said, in which form, and what is kept of it.
+"""Options of every command and of the program itself: verbosity, format, log.
 
-They can be written before the command or after it. Forbidden: importing anything but click and the light part of this package.
+They can be written before the command or after it. Forbidden: slow imports; only click and the light part of this package.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Callback = Callable[[click.Context, click.Parameter, Any], None]
 
 
 def options() -> list[click.Parameter]:
-    """The options that the program and every command have. What they say is set on the screen as soon as they are parsed."""
+    """The options of the program and every command. Their values are set on the screen as soon as they are parsed."""
 
     def option(*names: str, set_on: Callable[[Screen, Any], None], **words: Any) -> click.Option:
         return click.Option(names, expose_value=False, is_eager=True, callback=_callback(set_on), **words)
@@ -46,7 +46,7 @@ def options() -> list[click.Parameter]:
 
 
 def directory() -> click.Option:
-    """`-C DIR`, which only stands before the command."""
+    """`-C DIR`, which is allowed only before the command."""
     return click.Option(
         ["-C", "directory"],
         metavar="DIR",
@@ -74,7 +74,7 @@ def _callback(set_on: Callable[[Screen, Any], None]) -> Callback:
 
 @contextmanager
 def variables_kept() -> Iterator[None]:
-    """In this block `--env-file` may give values to variables of the project; they end with it."""
+    """In this block `--env-file` may set variables of the project; they are unset after it."""
     before = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
     try:
         yield

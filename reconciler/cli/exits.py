@@ -1,4 +1,4 @@
-"""Exit codes, and which one wins when several hold."""
+"""Exit codes, and which one wins if several apply."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MEANINGS: Final = {
     INTERRUPTED: "interrupted (Ctrl-C, SIGINT)",
     TERMINATED: "terminated (SIGTERM)",
 }
-"""What each code means, for the docs."""
+"""The meaning of each code, for the docs."""
 
 ALWAYS: Final = (DONE, FAILED, WRONG, INTERRUPTED, TERMINATED)
 """The codes with which any command can end."""
@@ -39,12 +39,12 @@ PRECEDENCE: Final = (INTERRUPTED, TERMINATED, WRONG, LOCKED, FAILED, REFUSED, PA
 
 
 def strongest(codes: Iterable[int]) -> int:
-    """The one to exit with when several hold."""
+    """The exit code if several apply."""
     return min(codes, key=PRECEDENCE.index, default=DONE)
 
 
 def of_plan(plan: Plan, *, detailed: bool) -> int:
-    """`detailed`: changes that are pending have a code of their own."""
+    """The exit code of a plan. `detailed`: pending changes have a code of their own."""
     codes = [DONE]
     asked = plan.pending
     if plan.blocked:
@@ -52,15 +52,15 @@ def of_plan(plan: Plan, *, detailed: bool) -> int:
     if plan.unknown or plan.in_doubt:
         codes.append(PARTLY)
     if plan.unknown and not asked and len({blocked.address for blocked in plan.blocked}) >= plan.managed:
-        codes.append(FAILED)  # not one resource could be looked at
+        codes.append(FAILED)  # no resource could be checked
     if detailed and (asked or plan.deferred):
         codes.append(PENDING)
     return strongest(codes)
 
 
 def of_drift(drift: Drift) -> int:
-    """An assertion that is not met counts as drift does. Unmanaged objects alone are no drift; a state that tracks nothing of what is
-    asked about cannot say that there is none."""
+    """The exit code of drift: a failed assertion counts as drift. Unmanaged objects alone are not drift; a state that tracks none of the
+    selected resources cannot exclude drift."""
     codes = [DONE]
     if drift.resources or drift.violations:
         codes.append(PENDING)
@@ -70,7 +70,8 @@ def of_drift(drift: Drift) -> int:
 
 
 def of_outcome(outcome: Outcome, *, signal: int | None = None) -> int:
-    """`signal`: the number of the one that stopped the run. A run that did anything, or may have, is never FAILED."""
+    """The exit code of an apply. `signal`: the number of the signal that stopped the run. A run that did anything, or may have, is never
+    FAILED."""
     from reconciler.model import StepStatus
 
     plan = outcome.plan

@@ -15,9 +15,9 @@ from reconciler.errors import ReconcilerError, UsageError
 
 SECONDS: Final = 60  # for one git command
 LARGEST: Final = 16 * 2**20  # bytes; no file that a project reads is larger
-SHORT: Final = 9  # characters of a commit id that people read
+SHORT: Final = 9  # characters of a commit id in messages
 LINK: Final = "120000"
-FILES: Final = frozenset({"100644", "100755", LINK})  # modes; a submodule is no file
+FILES: Final = frozenset({"100644", "100755", LINK})  # modes; a submodule is not a file
 CALM: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never", "--no-pager")
 DIFF: Final = ("diff", "-z", "--no-ext-diff", "--no-textconv")
 
@@ -32,7 +32,7 @@ class Blob(NamedTuple):
 
 @dataclass(frozen=True)
 class NamedCommit:
-    """`name`: as the user called it."""
+    """`name`: as the user wrote it."""
 
     name: str
     id: str
@@ -54,7 +54,7 @@ class WorkingRepository:
 
     @classmethod
     def around(cls, folder: Path) -> WorkingRepository:
-        """The repository that contains a folder. Raises `UsageError` where there is none."""
+        """The repository that contains a folder. Raises `UsageError` if there is none."""
         done = _git(folder, "rev-parse", "--show-prefix")
         if done.returncode != 0:
             hint = f"git says: {_said(done)}" if "not a git repository" not in _said(done) else "Run it in a clone of the repository."
@@ -62,7 +62,7 @@ class WorkingRepository:
         return cls(folder, PurePosixPath(os.fsdecode(done.stdout).rstrip("\n") or "."))
 
     def commit(self, name: str) -> NamedCommit:
-        """The commit that a branch, tag or id means. Raises `UsageError`."""
+        """The commit of a branch, tag or id. Raises `UsageError`."""
         done = _git(self.folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         if done.returncode != 0:
             wrong = f"{name!r} is not a commit of this repository"
@@ -70,7 +70,7 @@ class WorkingRepository:
         return NamedCommit(name, done.stdout.decode().strip())
 
     def shared(self, one: NamedCommit, other: NamedCommit) -> NamedCommit:
-        """The newest commit that both contain. Raises `UsageError` where there is none."""
+        """The newest commit that both contain. Raises `UsageError` if there is none."""
         done = _git(self.folder, "merge-base", one.id, other.id)
         if done.returncode != 0:
             raise UsageError(
@@ -95,7 +95,7 @@ class WorkingRepository:
         return bool(changed.stdout) or any(name not in tracked for name in names if not name.startswith(("/", "../")))
 
     def before_renames(self, start: NamedCommit, end: NamedCommit | None, name: str) -> PurePosixPath:
-        """Where the folder was at `start`, judged by a file in it that exists now, or at `end`; `inside` if it was not renamed."""
+        """The folder's path at `start`, according to a file in it that exists now, or at `end`; `inside` if it was not renamed."""
         file = self.inside / name
         if _git(self.folder, "cat-file", "-e", f"{start.id}:{file}").returncode == 0:
             return self.inside

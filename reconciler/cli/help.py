@@ -1,6 +1,6 @@
-"""How every help ends: the exit codes of the command, and where the documentation of it is.
+"""The end of every help text: the exit codes of the command, and the location of its documentation.
 
-Which repository the documentation is in is known to a release only: its metadata say it. Elsewhere the file in the repository is named.
+The repository of the documentation is known only to a release, from its metadata. Otherwise the file in the repository is named.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SOURCE: Final = "Project-URL: Source, "
 
 
 def end(path: Sequence[str], codes: Collection[int]) -> str:
-    """The last paragraphs of a help. `path`: the words of the command. `codes`: its exit codes beside those that every command has."""
+    """The last paragraphs of a help text. `path`: the words of the command. `codes`: its exit codes besides those of every command."""
     listed = sorted({*exits.ALWAYS, *codes})
     lines = [f"  {code:<4} {exits.MEANINGS[code].replace('`', '')}" for code in listed]
     fragment = f"#{'-'.join(path)}" if path else ""
@@ -28,13 +28,13 @@ def end(path: Sequence[str], codes: Collection[int]) -> str:
 
 
 def page(name: str) -> str:
-    """Where a page of the documentation is: a URL in a release, else the name of its file in the repository."""
+    """The location of a page of the documentation: a URL in a release, else the name of its file in the repository."""
     source = repository(METADATA)
     return f"{source}/blob/v{__version__}/{name}" if source else name
 
 
 def repository(metadata: str) -> str:
-    """The URL of the repository by the metadata of a distribution; "" where they do not exist or do not say it."""
+    """The URL of the repository in the metadata of a distribution; "" if unknown."""
     try:
         with open(metadata, encoding="utf-8") as file:
             for line in file:

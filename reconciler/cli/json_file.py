@@ -1,4 +1,4 @@
-"""A JSON file that anybody may have written: as data, or the reason why it is none. What nobody means is refused."""
+"""Read a JSON file of unknown origin: its data, or the reason why it is invalid. Ambiguous JSON is refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Unreadable(Exception):
 
 
 class NotJson(ValueError):
-    """The file is not JSON, or JSON that nobody means; the message says why."""
+    """The file is not JSON, or is ambiguous; the message says why."""
 
 
 def read_json(path: Path, *, most: int, parts: int) -> Any:

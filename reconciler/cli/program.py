@@ -1,6 +1,6 @@
-"""Groups that import a command only when it is used, and the one place where whatever happened becomes an exit code.
+"""Groups that import a command only when it is used, and the only place that turns results and errors into exit codes.
 
-Forbidden: importing anything but click and the light part of this package; `reconciler --help` must cost no more than click does.
+Forbidden: slow imports; only click and the light part of this package: `reconciler --help` must cost no more than click does.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from reconciler.cli import everywhere, exits
 from reconciler.cli.terminal import signals
 from reconciler.cli.terminal.screen import Screen, UnknownCommand
 
-COLLECTING: Final = (1_000_000, 50, 100)  # a run keeps nearly all that it makes; looking for what it does not costs a sixth of its time
-SECRETS = ("RECONCILER_TOKEN", "PGPASSWORD", "GITHUB_TOKEN", "GITLAB_TOKEN", "BITBUCKET_TOKEN")  # variables that hold nothing else
+COLLECTING: Final = (1_000_000, 50, 100)  # a run keeps nearly all objects that it creates; looking for garbage costs a sixth of its time
+SECRETS = ("RECONCILER_TOKEN", "PGPASSWORD", "GITHUB_TOKEN", "GITLAB_TOKEN", "BITBUCKET_TOKEN")  # variables that contain only secrets
 COMPLETING: Final = "_RECONCILER_COMPLETE"  # set by the scripts of `reconciler completion`
-ADDRESSES = (  # may hold a password
+ADDRESSES = (  # may contain a password
     "reconciler_state", "reconciler_database", "reconciler_base_url", "https_proxy", "http_proxy", "all_proxy",
 )  # fmt: skip
 
 READS: Final = (exits.REFUSED, exits.PARTLY)
 PLANS: Final = (*READS, exits.PENDING)
 WRITES: Final = (*READS, exits.LOCKED)
-"""Exit codes that many commands have beside those of every command."""
+"""Exit codes that many commands have besides those of every command."""
 
 
 class Lazy(NamedTuple):
-    """Where a command lives, what the list of commands says of it, and the exit codes that it has beside those that every command has."""
+    """The module of a command, its line in the list of commands, and its exit codes besides those of every command."""
 
     module: str
     says: str
@@ -102,7 +102,7 @@ class LazyGroup(click.Group):
         return command
 
     def _complete(self, name: str, command: click.Command, lazy: Lazy) -> None:
-        """Give a command what every command has: the common options, their variables, and the end of its help."""
+        """Add to a command what every command has: the common options, their variables, and the end of its help text."""
         if isinstance(command, LazyGroup):
             command.path = (*self.path, name)
         elif "format_epilog" not in vars(command):
@@ -114,7 +114,7 @@ class LazyGroup(click.Group):
             command.format_epilog = partial(_end_of_help, (*self.path, name), lazy.codes)  # type: ignore[method-assign]
 
     def codes(self) -> Collection[int]:
-        """The exit codes of its commands, beside those that every command has."""
+        """The exit codes of its commands, besides those of every command."""
         return frozenset(code for lazy in self.by_name.values() for code in lazy.codes)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -154,7 +154,7 @@ def _parse_args(parse: Callable[[click.Context, list[str]], list[str]], ctx: cli
 
 
 def _end_of_help(path: Sequence[str], codes: Collection[int], _: click.Context, formatter: click.HelpFormatter) -> None:
-    """Write how the help of a command ends."""
+    """Write the end of a command's help text."""
     from reconciler.cli.help import end
 
     formatter.write_paragraph()
@@ -194,7 +194,7 @@ class Program(LazyGroup):
         read_from_environment(self.params)
 
     def codes(self) -> Collection[int]:
-        """All of them."""
+        """All exit codes."""
         return exits.MEANINGS
 
     def main(
@@ -205,7 +205,7 @@ class Program(LazyGroup):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command line; exits with its code. With `standalone_mode=False` it is click's own, which raises."""
+        """Run a command line; exits with its code. With `standalone_mode=False` it behaves as click's own, which raises."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         if (instruction := os.environ.get(COMPLETING)) is not None:
@@ -215,7 +215,7 @@ class Program(LazyGroup):
             with _seldom_collecting(ends=args is None):
                 code = self._exit_code(list(sys.argv[1:] if args is None else args), prog_name, complete_var, extra)
             sys.exit(code)
-        except KeyboardInterrupt:  # before or after the command itself, which answers signals
+        except KeyboardInterrupt:  # before or after the command itself, which handles signals
             Screen().error("interrupted", id="RC-interrupted")
             sys.exit(exits.INTERRUPTED)
 
@@ -249,7 +249,7 @@ class Program(LazyGroup):
         except BrokenPipeError:
             screen.broken()
             return exits.DONE
-        except SystemExit as error:  # click exits by itself when a pipe breaks under its help
+        except SystemExit as error:  # click exits by itself if a pipe breaks during its help text
             return error.code if isinstance(error.code, int) else exits.FAILED
         except Exception as error:
             return _failed(screen, error, words)
@@ -257,14 +257,14 @@ class Program(LazyGroup):
 
 
 def _complete(program: Program, instruction: str) -> None:
-    """Answer a shell that completes a line."""
+    """Answer a shell's request for completion."""
     from reconciler.cli.shells import answer
 
     click.echo(answer(program, instruction).encode())
 
 
 def _given_secrets(words: Sequence[str]) -> list[str]:
-    """What must not be seen of the environment and the command line, known before anything can fail."""
+    """The secrets in the environment and on the command line, collected before anything can fail."""
     given = os.environ
     secrets = [value for name, value in given.items() if name in SECRETS]
     addresses = [value for name, value in given.items() if name.lower() in ADDRESSES] + [word for word in words if "://" in word]
@@ -277,7 +277,8 @@ def _given_secrets(words: Sequence[str]) -> list[str]:
 
 @contextmanager
 def _seldom_collecting(*, ends: bool) -> Iterator[None]:
-    """Look seldom for what is no longer used: a run keeps nearly all that it makes. `ends`: the process does, and need not look at all."""
+    """Collect garbage rarely: a run keeps nearly all objects that it creates. `ends`: the process ends after the block, so nothing is
+    collected."""
     before = gc.get_threshold()
     gc.set_threshold(*COLLECTING)
     try:
@@ -290,14 +291,14 @@ def _seldom_collecting(*, ends: bool) -> Iterator[None]:
 
 
 def _open_what_is_closed() -> None:
-    """A caller may close stdout or stderr (`>&-`); what is written there goes nowhere then."""
+    """Open stdout and stderr to nowhere if the caller closed them (`>&-`)."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  open until the end
 
 
 def _usage(screen: Screen, error: click.ClickException, words: Sequence[str]) -> None:
-    """Say what is wrong with the command line, or with the variable that says the same as an option."""
+    """Print what is wrong with the command line, or with the variable of an option."""
     if f"{everywhere.LOG_FORMAT}=json" in words or f"{everywhere.LOG_FORMAT} json" in " ".join(words):
         screen.log_format = "json"  # the error may have come before that option
     context, param = getattr(error, "ctx", None), getattr(error, "param", None)
@@ -310,7 +311,7 @@ def _usage(screen: Screen, error: click.ClickException, words: Sequence[str]) ->
 
 
 def _failed(screen: Screen, error: Exception, words: Sequence[str]) -> int:
-    """Say what went wrong; what nobody foresaw is a defect."""
+    """Print an error and return its exit code; unexpected exceptions are defects."""
     from reconciler.cli.environment import origin
     from reconciler.errors import ConfigError, ReconcilerError
 

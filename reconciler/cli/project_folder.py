@@ -1,7 +1,7 @@
-"""Which project is meant where none is named: that of the current folder, or of the nearest one above it.
+"""The project of a command without one: that of the current folder, or of the nearest one above it.
 
-The search ends where a repository, the home directory or a file system ends, and never leads to a file of somebody else: on a machine
-of many users, anybody can put a project into a folder above.
+The search ends at the top of a repository, the home directory or a file system, and never uses another user's file: on a machine with many
+users, anybody can put a project into a folder above.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PROJECT_FILE: Final = "reconciler.yaml"
 
 
 def nearest(here: Path) -> Path:
-    """The folder of the project as a relative path; the current folder where there is none above it."""
+    """The folder of the project as a relative path; the current folder if there is none above it."""
     try:
         status = here.stat()
         home = _home()
@@ -24,7 +24,7 @@ def nearest(here: Path) -> Path:
                 return Path(os.path.relpath(folder, here)) if owned or folder == here else Path()
             if (folder / ".git").exists() or folder == home or folder.parent.stat().st_dev != status.st_dev:
                 break
-    except OSError:  # a folder that cannot be looked into
+    except OSError:  # a folder that cannot be read
         pass
     return Path()
 

@@ -1,4 +1,4 @@
-"""The shells that complete lines of this program: their scripts, and the form in which they are answered."""
+"""The shells that complete lines of this program: their scripts, and the format of their answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null || complete -F
 
 
 class _Whole(ShellComplete):
-    """Lets the completers see all words of the line."""
+    """Shows the completers all words of the line."""
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
         self.ctx_args = {"obj": args}
@@ -36,7 +36,7 @@ class _Whole(ShellComplete):
 
 
 class Bash(_Whole, BashComplete):
-    """Bash ends a word at `@`, `=` and `:`, which addresses contain. So the line is read here, and the end of a word is answered."""
+    """Bash splits words at `@`, `=` and `:`, which addresses contain. So the line is parsed here, and the answer is the end of a word."""
 
     source_template = BASH
 
@@ -67,7 +67,7 @@ class Zsh(_Whole, ZshComplete):
 
 
 class Fish(_Whole, FishComplete):
-    """So does fish; and it ends a remark at a comma."""
+    """Fish replaces the whole word too, and ends a description at a comma."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
         words, self.word = super().get_completion_args()
@@ -94,13 +94,13 @@ def _with_option(word: str, item: CompletionItem[str]) -> CompletionItem[str]:
 
 
 def script(shell: str, program: click.Command) -> str:
-    """What a shell has to read to complete this program."""
+    """The script that a shell reads to complete this program."""
     return SHELLS[shell](program, {}, "reconciler", COMPLETING).source()
 
 
 def answer(program: click.Command, instruction: str) -> str:
-    """The candidates, in the form of the shell that asks: `bash_complete`."""
+    """The candidates, in the format of the requesting shell: `bash_complete`."""
     try:
         return SHELLS[instruction.partition("_")[0]](program, {}, "reconciler", COMPLETING).complete()
-    except Exception:  # a line that nobody can follow has no completion
+    except Exception:  # an invalid line has no completion
         return ""

@@ -1,13 +1,13 @@
-"""The only place that talks HTTP.
+"""The HTTP client: no other module sends requests.
 
-get, list, send      service.py        what the program sees
-  ask                conversation.py   attempts, until there is an answer or an error
-    enter            pacing.py         the gate, fed by hints.py; quota.py is a limit that is told
+get, list, send      service.py        the interface for the rest of the program
+  ask                conversation.py   attempts, until an answer or an error
+    enter            pacing.py         the gate, fed by hints.py; quota.py: a limit in headers
     run              exchange.py       one request within one deadline
       the seam       transport.py      httpx's interface; wire.py is aiohttp behind it
-    classify         retry.py          what an outcome means
-  read_all           paging.py         a list to its end
-  encode             paths.py          no value leaves its segment
+    classify         retry.py          the meaning of an outcome
+  read_all           paging.py         all pages of a list
+  encode             paths.py          a value cannot leave its segment
 Settings, normalise  settings.py
 """
 

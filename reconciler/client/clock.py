@@ -1,4 +1,4 @@
-"""Time, as the client sees it; another one can be handed in."""
+"""The client's clock; another one can be passed in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Time, as the client sees it."""
+    """The client's clock."""
 
     def monotonic(self) -> float:
         """Seconds from an arbitrary start."""
@@ -17,7 +17,7 @@ class Clock(Protocol):
         """UTC epoch seconds."""
 
     async def sleep(self, seconds: float) -> None:
-        """Come back after `seconds`."""
+        """Return after `seconds`."""
 
 
 class SystemClock:
@@ -27,5 +27,5 @@ class SystemClock:
     wall = staticmethod(time.time)
 
     async def sleep(self, seconds: float) -> None:
-        """Come back after `seconds`."""
+        """Return after `seconds`."""
         await asyncio.sleep(seconds)

@@ -1,7 +1,7 @@
-"""One operation from its first attempt to its answer or its error.
+"""One operation, from its first attempt to its answer or error.
 
-In: an operation and its retry class. Out: an `Answer`, or the error that tells what is known of its effect.
-Forbidden: knowing what the operation is for.
+In: an operation and its retry class. Out: an `Answer`, or the error that says what is known about its effect.
+Forbidden: knowledge of the operation's purpose.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from reconciler.model import Allowance, ServiceSpeed
 
 @dataclass(frozen=True)
 class Answer:
-    """A 2xx. `body`: the decoded JSON, None where it was empty. `date`: the service's clock, UTC. `digest`: SHA-256 of what a GET got."""
+    """A 2xx. `body`: the decoded JSON, None if it was empty. `date`: the service's clock, UTC. `digest`: SHA-256 of the body of a GET."""
 
     status: int
     body: Any
@@ -52,16 +52,16 @@ class Answer:
 
 
 class Listener(Protocol):
-    """Hears what happens on the wire; `path` has no query, so no secret of one."""
+    """Receives the events of requests; `path` has no query, so it contains no secret of one."""
 
     def queued(self) -> None:
-        """A request is to be sent as soon as the limits allow it; a retry is one of its own."""
+        """A request is to be sent as soon as the limits allow it; each retry is announced too."""
 
     def request(self, method: str, path: str, attempt: int) -> None:
-        """A request is being sent, for the first time (1) or again. What is heard of it later is heard in the same task."""
+        """A request is being sent, for the first time (1) or again. Its later events are reported in the same task."""
 
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
-        """It was answered; `status` is None where it was not."""
+        """The request was answered; `status` is None if it was not."""
 
     def read(self, objects: int) -> None:
         """So many objects were read that no earlier answer had shown."""
@@ -71,7 +71,7 @@ class Listener(Protocol):
 
 
 class Silent:
-    """A listener that keeps it all to itself."""
+    """A listener that ignores all events."""
 
     def queued(self) -> None:
         """Nothing."""
@@ -90,14 +90,14 @@ class Silent:
 
 
 Ask = Callable[[str, Mapping[str, str] | None], Awaitable["Answer"]]
-ABSENT: Final = "absent"  # in place of a digest: 404
+ABSENT: Final = "absent"  # instead of a digest: 404
 _as_json: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 LATE: Final = "its deadline passed before it could be sent"
 LIMITED: Final = "The rate limit of the service is used up. Run it again later, or use --max-rps to send requests more slowly."
 
 
 class _HeldBack(Exception):
-    """This attempt was not sent, and no other will be. `id`: of the cause."""
+    """This attempt was not sent, and no other will be. `id`: the id of the cause."""
 
     def __init__(self, says: str, *, id: str) -> None:
         super().__init__(says)
@@ -105,11 +105,11 @@ class _HeldBack(Exception):
 
 
 class Heard:
-    """`digests`: by target; None where there was no answer, or not the same twice."""
+    """`digests`: by target; None if there was no answer, or two different ones."""
 
     def __init__(self) -> None:
         self.digests: dict[str, str | None] = {}
-        self._ahead: dict[str, Answer] = {}  # asked for before anybody wanted it; given once
+        self._ahead: dict[str, Answer] = {}  # requested ahead of time; each is returned once
         self._kept: dict[str, Answer] = {}
         self._keeping = False
 
@@ -151,9 +151,9 @@ class Heard:
             self._ahead = {}
 
     async def same(self, before: Mapping[str, str], ask: Ask) -> bool:
-        """Whether every target is answered as `before`; the answers are kept for whoever asks for them next.
+        """Whether every target is answered as `before`; the answers are kept for the next requests for them.
 
-        The first is asked for alone: where it is not answered, nothing else is asked.
+        The first target is requested alone: if it is not answered, nothing else is requested.
         """
         targets = list(before)
         answers = [await self._again(target, ask) for target in targets[:1]]
@@ -166,7 +166,7 @@ class Heard:
         path, _, query = target.partition("?")
         try:
             return await self.ask(path, dict(parse_qsl(query, keep_blank_values=True)), ask)
-        except ServiceError:  # whoever reads it next is told
+        except ServiceError:  # the next reader gets the error
             return None
 
     def _note(self, target: str, digest: str | None) -> None:
@@ -205,7 +205,7 @@ class Conversation:
 
     @property
     def allowance(self) -> Allowance | None:
-        """What is left of the service's rate limit, as far as it was told."""
+        """What is left of the service's rate limit, as far as its headers report it."""
         return self._pace.allowance(self._clock.monotonic())
 
     @property
@@ -216,14 +216,14 @@ class Conversation:
         return ServiceSpeed(self._answer_seconds / self._answers, self._answer_seconds_min, self._concurrency, self._pace.rate)
 
     async def read(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
-        """Ask for what a GET answers, unless that came ahead of time; nothing else sends one. Raises like `ask`."""
+        """The answer to a GET, unless it was requested ahead of time; no other method sends one. Raises like `ask`."""
         return await self.heard.ask(path, query, self._read)
 
     async def _read(self, path: str, query: Mapping[str, str] | None) -> Answer:
         return await self.ask("GET", path, query, retry=RetryClass.READ)
 
     async def same(self, before: Mapping[str, str]) -> bool:
-        """Whether every GET is answered as it was `before`; see `Heard.same`. What is the same is decoded when somebody asks for it."""
+        """Whether every GET is answered as it was `before`; see `Heard.same`. Equal answers are decoded when they are read."""
         self._exchange.known = frozenset(before.values())
         try:
             return await self.heard.same(before, self._read)
@@ -241,9 +241,9 @@ class Conversation:
         deadline: float | None = None,
         in_time: InTime = always,
     ) -> Answer:
-        """Ask until there is an answer, or asking again is of no use; `deadline`: seconds for all of it, waiting included.
+        """Send attempts until there is an answer, or retrying is useless; `deadline`: seconds for everything, waiting included.
 
-        Nothing is sent any more once `in_time` says no.
+        No more attempts are sent once `in_time` returns False.
         """
         url = self._base + checked(path) + (f"?{urlencode(query)}" if query else "")
         content = None if body is None else _as_json(body).encode("ascii")
@@ -264,13 +264,13 @@ class Conversation:
         raise AssertionError("unreachable")
 
     async def _back_off(self, outcome: AttemptOutcome, attempt: int, until: float) -> bool:
-        """Wait before asking again; False where that is too late or one time too many."""
+        """Wait before the next attempt; False if that would be too late or one attempt too many."""
         if outcome.result == 429:
-            return True  # the gate holds everybody back until the service is ready
+            return True  # the gate delays all requests until the service is ready
         if not self._budget.grant(self.requests):
             return False
         if outcome.status is not None and outcome.hints.retry_after:
-            return True  # so it does here
+            return True  # the gate delays this one too
         seconds = backoff(attempt, self._jitter())
         if self._clock.monotonic() + seconds >= until:
             return False

@@ -1,6 +1,6 @@
-"""One request and its answer, within one deadline; whatever happens becomes an `AttemptOutcome`.
+"""One request and its answer, within one deadline; every result becomes an `AttemptOutcome`.
 
-In: a method, a URL and a body. Out: an `AttemptOutcome`; no error of the network leaves this module, since those hold the token.
+In: a method, a URL and a body. Out: an `AttemptOutcome`; no network error leaves this module, because those contain the token.
 Forbidden: sending twice, following a redirect, waiting for anything but the network.
 """
 
@@ -21,16 +21,16 @@ from reconciler.client.transport import InTime, Received, sending
 from reconciler.dataclass import dataclass
 from reconciler.text.redact import Mask
 
-SAYS_MAX: Final = 200  # characters of the service's own words in a message
+SAYS_MAX: Final = 200  # characters of the service's message in ours
 ERROR_BODY_MAX: Final = 64 * 1024  # bytes read of an error's body
 DONE: Final = "done"
-EMPTY: Final = frozenset({204, 205})  # their bodies are never read: there is none
-ENCODINGS: Final = frozenset({"", "identity", "gzip", "deflate"})  # one at a time: gzip in gzip is a bomb
+EMPTY: Final = frozenset({204, 205})  # methods and statuses without a body
+ENCODINGS: Final = frozenset({"", "identity", "gzip", "deflate"})  # one encoding only: gzip in gzip is a bomb
 
 
 @dataclass(frozen=True)
 class AttemptOutcome:
-    """What one attempt came to. `says` tells it in words that are safe to print, without the token and other secrets."""
+    """The result of one attempt. `says`: a description that is safe to print, without the token and other secrets."""
 
     result: Result
     says: str
@@ -40,17 +40,17 @@ class AttemptOutcome:
 
     @property
     def status(self) -> int | None:
-        """The HTTP status, None where there was no answer."""
+        """The HTTP status; None if there was no answer."""
         return self.result if isinstance(self.result, int) else None
 
 
 class Exchange:
-    """Sends through a transport, each time exactly once."""
+    """Sends each request through a transport exactly once."""
 
     def __init__(self, settings: ClientSettings, transport: httpx.AsyncBaseTransport) -> None:
         self._mask = Mask({settings.token, *settings.secrets})
         self._max_body = settings.max_body
-        self.known: Collection[str] = ()  # digests of bodies that are JSON: none of these is decoded
+        self.known: Collection[str] = ()  # digests of valid JSON bodies, which need no decoding
         self._transport = sending(transport)
         self._headers = {
             "Authorization": f"Bearer {settings.token}",
@@ -108,18 +108,18 @@ class Exchange:
 
 
 def printable(text: str) -> str:
-    """`text` on one line, with everything a terminal could act on escaped, cut to 200 characters."""
+    """`text` on one line, cut to 200 characters, with everything escaped that a terminal could interpret."""
     cut = text[: SAYS_MAX + 1]
     escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in cut)
     return escaped if len(escaped) <= SAYS_MAX else escaped[: SAYS_MAX - 1] + "…"
 
 
 def _ends_by_itself(response: Received) -> bool:
-    return "content-length" in response.headers or "transfer-encoding" in response.headers  # else an empty body may be one that was cut
+    return "content-length" in response.headers or "transfer-encoding" in response.headers  # else an empty body may be a truncated one
 
 
 async def _complaint(response: Received) -> str:
-    """What an answer outside 2xx says: the message of its body, where that has one; anything else in it may be a secret."""
+    """The message in the body of an answer outside 2xx, if it has one; everything else in it may be a secret."""
     status = response.status_code
     if 300 <= status <= 399:
         return f"it answered {status}, a redirect; redirects are never followed"
@@ -129,7 +129,7 @@ async def _complaint(response: Received) -> str:
     try:
         data = await response.read(ERROR_BODY_MAX)
     except (httpx.HTTPError, OSError):
-        return prefix  # the status line is answer enough
+        return prefix  # the status line is enough
     try:
         message = decode(data)["error"]["message"]
     except (ValueError, RecursionError, TypeError, KeyError, IndexError):
@@ -138,7 +138,7 @@ async def _complaint(response: Received) -> str:
 
 
 def decode(data: bytes) -> Any:
-    """What an answer says. Thousands of answers are kept during a run: names and short texts that they share are in memory once."""
-    from pydantic_core import from_json  # where nothing changed nothing is decoded, and the import takes longer than all answers
+    """The decoded answer. A run keeps thousands of answers: the names and short texts that they share are in memory once."""
+    from pydantic_core import from_json  # an unchanged run decodes nothing, and the import takes longer than reading all its answers
 
     return from_json(data, allow_inf_nan=False, cache_strings="all")

@@ -1,4 +1,4 @@
-"""What the headers of an answer say about time and pace.
+"""What the headers of an answer say about time and rate limits.
 
 In: headers. Out: `Hints`, every value plausible or None. Forbidden: I/O; the local clock is an argument.
 """
@@ -13,7 +13,7 @@ from typing import Final
 
 from reconciler.dataclass import dataclass
 
-HOLD_MAX: Final = 120.0  # seconds; whatever the service asks for, nobody wants to watch a longer silence without being told
+HOLD_MAX: Final = 120.0  # seconds; whatever the service requests, users should not wait longer without a message
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Hints:
 
 
 def read_hints(headers: Mapping[str, str], wall: float) -> Hints:
-    """The hints in `headers`, whose names are looked up in lower case; `wall`: local epoch seconds, where the service tells no Date."""
+    """The hints in `headers`, whose names are looked up in lower case; `wall`: local epoch seconds, used if there is no Date header."""
     date = _date(headers.get("date"))
     later = headers.get("retry-after")
     retry_after = None if later is None else _retry_after(later, date.timestamp() if date else wall)
@@ -36,7 +36,7 @@ def read_hints(headers: Mapping[str, str], wall: float) -> Hints:
     if not limit:
         return Hints(date, retry_after)
     remaining, reset = _number(headers.get("x-ratelimit-remaining")), _number(headers.get("x-ratelimit-reset"))
-    if remaining is None or reset is None or reset > 10**11:  # milliseconds, or nonsense: year 5138
+    if remaining is None or reset is None or reset > 10**11:  # milliseconds, or invalid: year 5138
         return Hints(date, retry_after)
     return Hints(date, retry_after, limit, remaining, reset)
 

@@ -1,13 +1,13 @@
-"""The two libraries of HTTP without what nothing here asks for, and what takes as long to import as all the rest of them.
+"""Import the two HTTP libraries without their unused parts, which take as long to import as the rest of them.
 
-httpx would import its command line, and with it rich, pygments and click's prompts. It does without where a part of that is not installed,
-so the command line is not found while httpx is imported. Every module of this package takes httpx from here.
+httpx would import its command line, and with it rich, pygments and click's prompts. httpx skips its command line if a part of that is not
+installed, so it is hidden during the import. Every module of this package imports httpx from here.
 
 aiohttp would load the machine's certificate authorities twice, for connections that are opened without a context for TLS. Here each one has
-its own (`transport.default_transport`), so aiohttp is imported while there are none to load: `with without_certificates(): import aiohttp`.
-A connection that is opened by aiohttp's own contexts afterwards is refused, because they trust nobody.
+its own (`transport.default_transport`), so aiohttp is imported while it finds none: `with without_certificates(): import aiohttp`.
+A connection that is opened by aiohttp's own contexts afterwards is refused, because they trust no authority.
 
-A process that imported either of them already keeps what it has.
+A process that imported either of them already keeps that import.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["httpx", "without_certificates"]
 
 @contextmanager
 def _missing(name: str) -> Iterator[None]:
-    """A module that is not imported yet is not found in this block."""
+    """Hide a module that is not imported yet during this block."""
     modules: dict[str, Any] = sys.modules
     if name in modules:
         yield
@@ -37,7 +37,7 @@ def _missing(name: str) -> Iterator[None]:
 
 @contextmanager
 def without_certificates() -> Iterator[None]:
-    """A context for TLS that is made in this block finds no certificates where the machine keeps them."""
+    """Hide the machine's certificates from TLS contexts that are created during this block."""
     load = ssl.SSLContext.set_default_verify_paths
     ssl.SSLContext.set_default_verify_paths = lambda self: None  # type: ignore[method-assign]
     try:

@@ -1,11 +1,11 @@
-"""One gate for all workers: nobody sends before the service is ready to take it.
+"""One gate for all workers: no request is sent before the service will accept it.
 
-In: what answers say about the rate limit. Out: when the next request may go.
-Forbidden: HTTP; the clock and chance are handed in.
+In: the rate limits in answers. Out: when the next request may be sent.
+Forbidden: HTTP; the clock and randomness are arguments.
 
-Three limits, whichever is the latest: the user's `max_rps`; the quota the service tells (`X-RateLimit-*`, one for each limit it
-names, since method families differ); and where it tells none, a rate learned from its 429s: cut once for each wave of them, then
-raised slowly; quickly, where the first wave came before there were successes to learn from.
+Three limits, whichever is the latest: the user's `max_rps`; the quota that the service reports (`X-RateLimit-*`, one for each limit it
+names, since method families differ); and without one, a rate learned from its 429s: cut once for each wave of them, then raised slowly;
+quickly, if the first wave came before there were successes to learn from.
 
 Own code, because rate limiters (aiolimiter, pyrate-limiter) keep to a rate that is known in advance; this one learns it from answers.
 """
@@ -23,17 +23,17 @@ from reconciler.client.quota import POLL, Quota
 from reconciler.dataclass import dataclass
 from reconciler.model import Allowance
 
-CATCH_UP: Final = 0.05  # seconds a late timer may be made up for
-START: Final = 8  # requests of a method under way while none was answered: what the limit is, the first answer tells
-HOLD_FIRST: Final = 0.25  # seconds after a 429 that says nothing else; doubled while nothing succeeds
-CUT: Final = 0.8  # of the rate that was going well
+CATCH_UP: Final = 0.05  # seconds that may be made up for after a late timer
+START: Final = 8  # requests of a method in flight before the first answer, which reports the limit
+HOLD_FIRST: Final = 0.25  # seconds after a 429 without a hint; doubled until a request succeeds
+CUT: Final = 0.8  # of the rate that succeeded
 GROWTH: Final = 1.002  # for each success: back at the old rate after about 110
-GROWTH_FIRST: Final = 1.1  # the same, where the first refusal came before there were successes enough
+GROWTH_FIRST: Final = 1.1  # the same, if the first refusal came before enough successes
 RATE_MIN: Final = 0.5  # requests a second
-BUSY: Final = 20  # successes that make a rate
+BUSY: Final = 20  # successes needed to measure a rate
 SPAN: Final = 5.0  # seconds over which the rate of successes is measured
 SPAN_FIRST: Final = 2.0  # seconds, while the rate is raised quickly
-PATIENCE: Final = 600.0  # seconds without anything but refusals, after which nothing more is asked
+PATIENCE: Final = 600.0  # seconds of refusals only, after which no more requests are sent
 
 
 class TooLate(Exception):
@@ -42,7 +42,7 @@ class TooLate(Exception):
 
 @dataclass(eq=False)
 class Ticket:
-    """Leave to send one request."""
+    """Permission to send one request."""
 
     method: str
     at: float
@@ -50,21 +50,21 @@ class Ticket:
 
 
 class Pace:
-    """The arithmetic of the gate: no waiting happens here."""
+    """The calculations of the gate, which do not wait."""
 
     def __init__(self, max_rps: float | None, jitter: Callable[[], float]) -> None:
         self._max_rps = max_rps
         self._jitter = jitter
-        self._quotas: dict[int, Quota] = {}  # by limit: families that share a limit are taken for one, which is only slower
+        self._quotas: dict[int, Quota] = {}  # by limit: families that share a limit count as one, which is only slower
         self._of_method: dict[str, Quota] = {}
         self._held_until = float("-inf")
         self._next_slot = float("-inf")
-        self._rate: float | None = None  # learned; None: nobody complained
+        self._rate: float | None = None  # learned; None: no 429 so far
         self._cut_at = float("-inf")
-        self._cuts = 0  # in a row without a success; while there are any, one request at a time tries
+        self._cuts = 0  # in a row without a success; while there are any, only one request at a time is sent
         self._trying: Ticket | None = None
         self._began: float | None = None
-        self._round = 0  # successes since the last time of refusals
+        self._round = 0  # successes since the last refusals
         self._round_began = 0.0
         self._successes: deque[float] = deque()
         self._unanswered: dict[str, set[Ticket]] = {}  # by method
@@ -74,7 +74,7 @@ class Pace:
         self._ahead: float | None = None  # the service's epoch time less our monotonic time: a lower bound, its Date has whole seconds
 
     def is_hopeless(self, now: float) -> bool:
-        """Whether all that was answered for 10 minutes are refusals."""
+        """Whether all answers of the last 10 minutes were refusals."""
         return self._refused_since is not None and now - self._refused_since > PATIENCE
 
     @property
@@ -84,11 +84,11 @@ class Pace:
 
     @property
     def is_trying(self) -> bool:
-        """Whether nothing succeeded since a 429 that said nothing of a quota, so that one request at a time tries."""
+        """Whether nothing has succeeded since a 429 without a quota, so that one request at a time is sent."""
         return self._cuts > 0
 
     def allowance(self, now: float) -> Allowance | None:
-        """The quota of which the least is left; None where the service tells none, or all it told is over."""
+        """The quota with the least left; None if the service reports none, or all of them have expired."""
         reported = [quota for quota in self._quotas.values() if quota.resets_at is not None and quota.resets_at > now]
         scarcest = min(reported, key=lambda quota: (quota.remaining, quota.limit), default=None)
         if scarcest is None or scarcest.resets_at is None:
@@ -101,7 +101,7 @@ class Pace:
         return min((rate for rate in (self._max_rps, self._rate) if rate is not None), default=None)
 
     def ready_at(self, method: str, now: float) -> float:
-        """When a request may go; not later than `now` when it may go at once."""
+        """When a request may be sent, in monotonic seconds; not later than `now` if at once."""
         if method not in self._heard and len(self._unanswered.get(method, ())) >= START:
             return now + POLL
         if self._cuts and self._trying:
@@ -110,7 +110,7 @@ class Pace:
         return max(self._held_until, self._next_slot, quota.ready_at(now) if quota else now)
 
     def take(self, method: str, now: float) -> Ticket:
-        """Leave to send now; `answered` or `lost` follows, exactly once."""
+        """Permission to send now; `answered` or `lost` must follow, exactly once."""
         quota = self._of_method.get(method)
         if quota:
             quota.take(now)
@@ -125,7 +125,7 @@ class Pace:
         return ticket
 
     def lost(self, ticket: Ticket) -> None:
-        """No answer came: the service may have counted it."""
+        """Record that no answer came: the service may have counted the request."""
         self._back(ticket)
         if ticket.quota:
             ticket.quota.remaining -= 1
@@ -133,7 +133,7 @@ class Pace:
     def answered(self, ticket: Ticket, status: int, hints: Hints, now: float) -> None:
         """Learn from an answer."""
         self._back(ticket)
-        if status < 500:  # what answers in the service's place must not be asked by everybody
+        if status < 500:  # a proxy's 5xx does not lift the limit on first requests
             self._heard.add(ticket.method)
         self._tell_time(hints, now)
         quota, current = self._told_quota(ticket, status, hints, now)
@@ -144,7 +144,7 @@ class Pace:
         if status >= 500:
             self._held_until = max(self._held_until, now + (hints.retry_after or 0.0))
             return
-        if self._refused_since is not None and ticket.at >= self._refused_since:  # an earlier one says nothing about now
+        if self._refused_since is not None and ticket.at >= self._refused_since:  # an earlier request proves nothing about the time since
             self._refused_since = None
         self._round += 1
         if self._cuts and ticket.at >= self._cut_at:
@@ -157,7 +157,7 @@ class Pace:
             self._rate *= GROWTH_FIRST if self._exploring else GROWTH
 
     def _settle(self, now: float) -> None:
-        """After a time of refusals: what went well before it, spread over it all, is what a service with windows grants."""
+        """Learn a rate after refusals: the successes before them, averaged over the whole time, are what a service with windows allows."""
         if self._rate is not None and self._round >= BUSY:
             self._rate = max(RATE_MIN, min(self._rate, self._round / (now - self._round_began)))
         self._round, self._round_began = 0, now
@@ -173,21 +173,21 @@ class Pace:
         if hints.date is None:
             return
         ahead = hints.date.timestamp() - now
-        if self._ahead is None or not self._ahead - 2.0 < ahead <= self._ahead:  # far below: its clock was set back
+        if self._ahead is None or not self._ahead - 2.0 < ahead <= self._ahead:  # far below: the service's clock was set back
             self._ahead = ahead
 
     def _told_quota(self, ticket: Ticket, status: int, hints: Hints, now: float) -> tuple[Quota | None, bool]:
-        """The quota an answer names, and whether it speaks of the present window."""
+        """The quota that an answer names, and whether it applies to the present window."""
         if hints.limit is None or self._ahead is None:
             if ticket.quota:
                 ticket.quota.remaining -= 1
-            if status < 500:  # what answers in the service's place knows nothing of its limits
+            if status < 500:  # a proxy's answer does not report the service's limits
                 self._of_method.pop(ticket.method, None)
             return None, False
         quota = self._quotas.setdefault(hints.limit, Quota(hints.limit))
         self._of_method[ticket.method] = quota
         for other in self._unanswered[ticket.method]:
-            if other.quota is None:  # sent before anything was told of it: the service counts it all the same
+            if other.quota is None:  # sent before the quota was known: the service counts it too
                 other.quota = quota
                 quota.under_way += 1
         self._rate = None
@@ -219,26 +219,26 @@ class Pace:
 
 
 class Shared(Protocol):
-    """A budget that this process shares with others that use the same token; asked before each request, after the gate."""
+    """A budget that this process shares with other processes that use the same token; requested before each request, after the gate."""
 
     async def take(self, method: str, seconds: float) -> int:
-        """Leave to send one request now; raises TimeoutError where it would take longer than `seconds`."""
+        """Permission to send one request now; raises TimeoutError if that would take longer than `seconds`."""
 
     def report(self, ticket: int, status: int | None, hints: Hints | None) -> None:
-        """What became of a request: called once for each ticket. `status`: None where no answer came."""
+        """Report the result of a request: called once for each ticket. `status`: None if no answer came."""
 
 
 _INSTALLED: Final[list[Shared]] = []
 
 
 def install(shared: Shared) -> None:
-    """Use a budget for every request of this process from now on; for whoever embeds the program, before anything is sent."""
+    """Use a budget for every request of this process from now on; for programs that embed this one, before anything is sent."""
     _INSTALLED[:] = [shared]
 
 
 @contextmanager
 def using(shared: Shared) -> Iterator[None]:
-    """Use a budget for whatever begins to read during this block; one block at a time."""
+    """Use a budget for every client created during this block; one block at a time."""
     before = list(_INSTALLED)
     install(shared)
     try:
@@ -248,7 +248,7 @@ def using(shared: Shared) -> Iterator[None]:
 
 
 def installed() -> Shared | None:
-    """The budget that others share; None by default."""
+    """The shared budget; None by default."""
     return _INSTALLED[0] if _INSTALLED else None
 
 
@@ -259,12 +259,12 @@ class Gate:
         self._clock = clock
         self._pace = pace
         self._waiting = waiting
-        self._here: list[int] = []  # the attempts of those that wait
+        self._here: list[int] = []  # the numbers of attempts of the waiting requests
 
     async def enter(self, method: str, until: float, attempt: int = 1) -> Ticket:
-        """Leave to send; raises TooLate at once where the wait would end after `until` (monotonic).
+        """Permission to send; raises TooLate at once if the wait would end after `until` (monotonic).
 
-        While one request at a time tries, the one with the fewest attempts behind it goes first, so that none uses all of its own up.
+        While one request at a time is sent, the one with the fewest attempts goes first, so that none uses up all its attempts.
         """
         self._here.append(attempt)
         try:
@@ -277,7 +277,7 @@ class Gate:
                     raise TooLate
                 if wait <= 0:
                     return self._pace.take(method, now)
-                if wait >= 1.0:  # shorter waits are the pace itself, and no news
+                if wait >= 1.0:  # shorter waits are normal pacing, not reported
                     self._waiting(wait, "the service's rate limit")
                 await self._clock.sleep(wait)
         finally:

@@ -1,4 +1,4 @@
-"""Reading a list to its end, and saying so when the end was not reached.
+"""Read all pages of a list, and report when some are missing.
 
 In: a function that reads one page. Out: `WholeList`. Forbidden: HTTP.
 """
@@ -13,12 +13,12 @@ from reconciler.dataclass import dataclass
 from reconciler.errors import NotFound, ServiceError
 
 PAGE_SIZE: Final = 1000  # the service's maximum
-PAGES_MAX: Final = 1_000  # a million objects; a service that pages on forever must not hang us
+PAGES_MAX: Final = 1_000  # a million objects; a service that pages forever must not block the run
 
 
 @dataclass(frozen=True)
 class ListPage:
-    """One answer of a list, not looked into yet."""
+    """One answer of a list, not yet validated."""
 
     body: Any
     date: datetime | None
@@ -26,10 +26,10 @@ class ListPage:
 
 @dataclass(frozen=True)
 class WholeList:
-    """All pages of a list. `date`: the service's, of the first page, before which nothing seen can have changed.
+    """All pages of a list. `date`: the service's, of the first page, from which no object seen had changed before.
 
-    `pages` counts every page asked for. `complete` is False where fewer items came than the service counts, twice, or where its paging
-    ran in a circle: what such a listing lacks may exist.
+    `pages` counts every page asked for. `complete` is False if twice fewer items came than the service counts, or its paging ran in a
+    circle: objects missing from such a listing may exist.
     """
 
     items: tuple[dict[str, Any], ...]
@@ -39,9 +39,9 @@ class WholeList:
 
 
 async def read_all(fetch: Callable[[str | None], Awaitable[ListPage]], key: Callable[[dict[str, Any]], str], what: str) -> WholeList:
-    """Every page, each object once, in the order of its first appearance and as it was last seen.
+    """Every page, each object once, in the order of its first appearance and with its last content.
 
-    Read a second time when the service's `count` disagrees. `what` names the list in errors.
+    Read a second time if the service's `count` disagrees. `what` names the list in errors.
     """
     first = await _read_once(fetch, key, what)
     count, listing = first
@@ -68,7 +68,7 @@ async def _read_once(
                 raise
             raise ServiceError(
                 f"{what}: page {number} was not found", id="RC-response-unusable", status=error.status
-            ) from None  # not the container's absence
+            ) from None  # does not prove the container's absence
         body = page.body
         if not isinstance(body, dict) or not isinstance(body.get("items"), list):
             raise ServiceError(f"{what}: the response is not a list", id="RC-response-unusable")

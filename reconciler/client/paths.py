@@ -1,4 +1,4 @@
-"""Paths of the service: filling a template so that no value can leave its segment.
+"""Paths of the service: fill a template so that no value can leave its segment.
 
 In: a template and values. Out: an encoded path. Forbidden: I/O.
 """
@@ -12,15 +12,15 @@ from urllib.parse import quote
 
 from reconciler.errors import ReconcilerError
 
-PREFIX: Final = "/v1"  # every path of the service begins with it
+PREFIX: Final = "/v1"  # the prefix of every path of the service
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _ENCODED = re.compile(r"(?:/(?!\.\.?(?:/|\Z))(?:[A-Za-z0-9._~!$&'()*+,;=:@-]++|%[0-9A-F]{2})+)+", re.ASCII)
 
 
 def encode(template: str, values: Mapping[str, str]) -> str:
-    """`template` with every `{placeholder}` filled; a value is encoded wholly, `/`, `.` and `..` included.
+    """`template` with every `{placeholder}` filled; values are encoded completely, `/`, `.` and `..` included.
 
-    Raises ReconcilerError for a value that is missing or empty: an empty one would address the list instead of the object.
+    Raises ReconcilerError for a missing or empty value: an empty one would address the list instead of the object.
     """
 
     def fill(match: re.Match[str]) -> str:
@@ -33,7 +33,7 @@ def encode(template: str, values: Mapping[str, str]) -> str:
 
 
 def joined(segments: Iterable[str]) -> str:
-    """The path of these segments, each encoded wholly. Raises ReconcilerError for an empty one."""
+    """The path of these segments, each encoded completely. Raises ReconcilerError for an empty one."""
     path = ""
     for segment in segments:
         if not segment:
@@ -50,11 +50,11 @@ def _quoted(value: str, what: str) -> str:
 
 
 def checked(path: str) -> str:
-    """`path`, if it is one that `encode` can have made; else ReconcilerError, a defect of this program."""
+    """`path`, if `encode` can have created it; else raises ReconcilerError, a defect of this program."""
     if _ENCODED.fullmatch(path) is None:
         raise ReconcilerError(f"the path {path!r} is not encoded", id="RC-path-value")
     return path
 
 
 def _undot(segment: str) -> str:
-    return segment.replace(".", "%2E") if segment in {".", ".."} else segment  # RFC 3986 lets anybody remove a plain one
+    return segment.replace(".", "%2E") if segment in {".", ".."} else segment  # RFC 3986 lets intermediaries remove a plain one

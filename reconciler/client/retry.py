@@ -1,7 +1,7 @@
-"""What an outcome means: whether something was done, whether to ask again, and which error it is in the end.
+"""Classify outcomes: whether the request was carried out, whether to retry, and which error is raised at the end.
 
-In: the retry class of an operation and what came back. Out: verdicts and error classes.
-Forbidden: I/O, clocks and dice; time and chance are arguments.
+In: the retry class of an operation and its result. Out: verdicts and error classes.
+Forbidden: I/O, clocks and randomness; time and jitter are arguments.
 
 Own code, because retry libraries (tenacity) know success and failure only; a create whose answer is lost is neither, and is not repeated.
 
@@ -14,8 +14,8 @@ Own code, because retry libraries (tenacity) know success and failure only; a cr
 | 408, 5xx, timeout, broken off      | again          | again, then doubt   | ambiguous |
 | 429, provably not sent             | again          | again               | again     |
 
-Once an attempt may have been carried out, the write stays in doubt whatever later attempts are answered (a second move may be
-refused *because* the first one was done), but for a delete that finds nothing: what it wanted is so.
+Once an attempt may have been carried out, the write stays in doubt whatever the answers to later attempts (a second move may be refused
+*because* the first one was done), except for a delete that finds nothing: the object is deleted.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ ATTEMPTS_MAX: Final = 4
 BACKOFF_FIRST: Final = 1.0  # seconds, doubled each time; a load balancer needs about this long to notice a dead instance
 BACKOFF_MAX: Final = 30.0  # seconds
 BUDGET_SHARE: Final = 0.2  # retries per request sent so far: an outage must not multiply the load
-BUDGET_MIN: Final = 20  # retries that are always granted
+BUDGET_MIN: Final = 20  # retries that are always allowed
 BREAKER_FAILURES: Final = 10  # in a row
 BREAKER_COOL: Final = 30.0  # seconds until one request may try again
 
 
 class RetryClass(Enum):
-    """A property of the operation, not of its HTTP method: `PUT` of a team makes another team each time."""
+    """A property of the operation, not of its HTTP method: each `PUT` of a team creates another team."""
 
     READ = auto()
     IDEMPOTENT = auto()
@@ -46,14 +46,14 @@ class RetryClass(Enum):
 class AttemptFault(Enum):
     """Why there is no usable answer."""
 
-    NOT_SENT = auto()  # provably: there never was a connection for it
-    BROKEN = auto()  # a reset, a cut or a timeout: it may have arrived
+    NOT_SENT = auto()  # proven: no connection was opened for it
+    BROKEN = auto()  # a reset, a truncated answer or a timeout: it may have arrived
     UNREADABLE = auto()  # a complete 2xx that is not JSON
-    TOO_LARGE = auto()  # a 2xx above the cap
+    TOO_LARGE = auto()  # a 2xx above the size limit
 
 
 class Effect(Enum):
-    """What the attempt did to the service."""
+    """The effect of an attempt on the service."""
 
     DONE = auto()
     NOTHING = auto()
@@ -62,7 +62,7 @@ class Effect(Enum):
 
 @dataclass(frozen=True)
 class AttemptVerdict:
-    """What one attempt did, and whether asking again is safe and may help."""
+    """The effect of one attempt, and whether a retry is safe and may help."""
 
     effect: Effect
     again: bool
@@ -78,7 +78,7 @@ _UNKNOWN_AGAIN = AttemptVerdict(Effect.UNKNOWN, again=True)
 
 
 def classify(retry: RetryClass, result: Result) -> AttemptVerdict:
-    """The table above, one attempt at a time."""
+    """The table above, for one attempt."""
     reading = retry is RetryClass.READ
     match result:
         case AttemptFault.NOT_SENT | 429:
@@ -111,7 +111,7 @@ def classify(retry: RetryClass, result: Result) -> AttemptVerdict:
 
 
 def error_for(retry: RetryClass, method: str, result: Result, *, in_doubt: bool) -> type[ServiceError]:
-    """The error that ends a request whose last attempt came to `result`; `in_doubt`: one of its attempts may have been carried out."""
+    """The error that ends a request with the last result `result`; `in_doubt`: one of its attempts may have been carried out."""
     if in_doubt and not (method == "DELETE" and result == 404):
         return Ambiguous
     match result:
@@ -132,7 +132,7 @@ def error_for(retry: RetryClass, method: str, result: Result, *, in_doubt: bool)
 
 
 def cause_of(result: Result) -> str:
-    """The id of what ended a request whose last attempt came to `result`, if it is known that nothing was done."""
+    """The id of the cause of a request's last result `result`, if it is known that nothing was done."""
     match result:
         case AttemptFault.NOT_SENT:
             return "RC-service-unreachable"
@@ -159,7 +159,7 @@ def cause_of(result: Result) -> str:
 
 
 def is_failure(result: Result) -> bool:
-    """Whether `result` speaks of a service in trouble, to the circuit breaker. A 429 says nothing either way; see `is_sign_of_life`."""
+    """Whether the circuit breaker counts `result` as a failure of the service. A 429 counts neither way; see `is_sign_of_life`."""
     return isinstance(result, AttemptFault) or result == 408 or result >= 500
 
 
@@ -174,13 +174,13 @@ def backoff(attempt: int, jitter: float) -> float:
 
 
 class RetryBudget:
-    """Retries granted so far, against the requests sent so far. 429s are not charged: the gate slows those down."""
+    """Retries allowed so far, relative to the requests sent. 429s are not counted: the gate slows those down."""
 
     def __init__(self) -> None:
         self._retries = 0
 
     def grant(self, requests: int) -> bool:
-        """Whether one more retry may be sent after `requests` requests; a granted one is charged."""
+        """Whether one more retry may be sent after `requests` requests; counts it if so."""
         if self._retries >= max(BUDGET_MIN, BUDGET_SHARE * requests):
             return False
         self._retries += 1
@@ -188,10 +188,10 @@ class RetryBudget:
 
 
 class Breaker:
-    """Stops asking a service that is down. Open after 10 failures in a row; every 30 s one request may try.
+    """Stops sending requests to a service that is down. Open after 10 failures in a row; every 30 s one request is sent as a test.
 
-    Failures of requests that were under way when the row began count as its first one: a single reset that cuts 64
-    connections is one failure, and not an outage.
+    Failures of requests that were in flight at the first failure count as one with it: a single reset that breaks 64 connections is one
+    failure, not an outage.
     """
 
     def __init__(self) -> None:
@@ -201,11 +201,11 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether requests are held back."""
+        """Whether requests are refused."""
         return self._next_try is not None
 
     def allows(self, now: float) -> bool:
-        """Whether a request may be sent at `now`; the one that may try while it is open is taken by asking."""
+        """Whether a request may be sent at `now`; True while it is open makes this request the test."""
         if self._next_try is None:
             return True
         if now < self._next_try:
@@ -214,7 +214,7 @@ class Breaker:
         return True
 
     def record(self, result: Result, *, sent: float, now: float) -> None:
-        """Learn of a request sent at `sent` and answered, or given up, at `now`."""
+        """Record the result of a request sent at `sent` and ended at `now`."""
         if is_sign_of_life(result):
             self._failures, self._next_try = 0, None
         elif is_failure(result):

@@ -1,6 +1,6 @@
-"""The service, as the rest of the program sees it: something to read from, and something to write to.
+"""The service, as the rest of the program uses it: a reader and a writer.
 
-In: encoded paths without `/v1`. Out: answers and listings, or errors of the tree. Forbidden: knowing what any path is for.
+In: encoded paths without `/v1`. Out: answers and listings, or errors of the tree. Forbidden: knowledge of the purpose of any path.
 """
 
 from __future__ import annotations
@@ -30,11 +30,10 @@ def _by_id(item: dict[str, Any]) -> str:
 
 
 class Reader:
-    """Reads, and cannot do anything else: it has no writing method, and its transport refuses all but GET.
+    """Reads only: it has no method that writes, and its transport refuses everything but GET.
 
-    Use it in `async with`: on leaving, the transport is closed, also one that was handed in.
-    `jitter`: chance in [0, 1). `clock`: whoever waits between readings waits by it.
-    `concurrency`: requests under way at the same time, at most. `heard`: where the digests of what it is answered are kept.
+    Use it in `async with`: on leaving, the transport is closed, also one that was passed in. `jitter`: random numbers in [0, 1). `clock`:
+    also for callers that wait between reads. `concurrency`: the maximum of requests in flight. `heard`: stores the digests of its answers.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class Reader:
 
     @property
     def base_url(self) -> str:
-        """Where the service is."""
+        """The URL of the service."""
         return self._base_url
 
     @property
@@ -77,7 +76,7 @@ class Reader:
 
     @property
     def allowance(self) -> Allowance | None:
-        """What is left of the service's rate limit, as far as it was told."""
+        """What is left of the service's rate limit, as far as its headers report it."""
         return self._conversation.allowance
 
     @property
@@ -87,7 +86,7 @@ class Reader:
 
     @property
     def skew(self) -> float | None:
-        """Seconds that the service's clock is ahead of ours, to the second; None where no response had a Date header."""
+        """Seconds that the service's clock is ahead of ours, to the second; None if no response had a Date header."""
         return self._conversation.skew
 
     def monotonic(self) -> float:
@@ -95,7 +94,7 @@ class Reader:
         return self.clock.monotonic()
 
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
-        """Read one object. Raises NotFound, Rejected, Unavailable, or ServiceError for an answer of no use."""
+        """Read one object. Raises NotFound, Rejected, Unavailable, or ServiceError for an unusable answer."""
         return await self._conversation.read(path, query)
 
     def count_objects(self, number: int) -> None:
@@ -111,11 +110,11 @@ class Reader:
         return self._conversation.heard.giving(answers)
 
     async def same(self, before: Mapping[str, str]) -> bool:
-        """Whether everything is answered as it was `before`. What came is given again to the readings of this run that ask for it."""
+        """Whether everything is answered as it was `before`. Later reads of this run use these answers."""
         return await self._conversation.same(before)
 
     async def list(self, path: str, query: Mapping[str, str] | None = None, *, key: Callable[[dict[str, Any]], str] = _by_id) -> WholeList:
-        """Read all pages of a list, each object once by `key`. Raises like `get`, whichever page it was that failed."""
+        """Read all pages of a list, each object once by `key`. Raises like `get`, for any page that fails."""
 
         async def fetch(token: str | None) -> ListPage:
             page = {} if token is None else {"page": token}
@@ -135,9 +134,9 @@ class Writer(Reader):
     async def send(
         self, method: str, path: str, body: Any | None, *, retry: RetryClass, deadline: float | None = None, in_time: InTime = always
     ) -> Answer:
-        """Write. `deadline`: seconds for everything, waiting and retries included; it ends inside the lease. `in_time`: asked just
-        before the first byte of each attempt; nothing is sent where it says no.
+        """Write. `deadline`: seconds for everything, waiting and retries included; it ends before the lease does. `in_time`: called just
+        before the first byte of each attempt; nothing is sent if it returns False.
 
-        Raises NotFound and Rejected (nothing was done), Unavailable (provably nothing was done), Ambiguous (it may have been done).
+        Raises NotFound and Rejected (nothing was done), Unavailable (nothing was done, which is proven), Ambiguous (it may have been done).
         """
         return await self._conversation.ask(method, path, None, body, retry=retry, deadline=deadline, in_time=in_time)

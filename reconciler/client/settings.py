@@ -1,6 +1,6 @@
-"""Where the service is and how hard it may be asked.
+"""The URL of the service and the limits of requests to it.
 
-In: what the command line or the environment says. Out: `ClientSettings`, checked, with a normalised base address.
+In: values of the command line or the environment. Out: `ClientSettings`, checked, with a normalized base URL.
 Forbidden: I/O, reading the environment.
 """
 
@@ -24,10 +24,10 @@ _TOKEN = re.compile(r"[!-~]+", re.ASCII)  # visible ASCII: what a header can car
 
 
 def normalise(base_url: str) -> str:
-    """The one spelling of a base address: scheme and host in lower case, no default port, no trailing slash.
+    """The canonical form of a base URL: scheme and host in lower case, no default port, no trailing slash.
 
-    Raises UsageError for anything but an https address, or an http one on the loopback interface. The message repeats
-    no part of an address that carries credentials.
+    Raises UsageError for anything but an https URL, or an http one on the loopback interface. The message repeats no part of a URL with
+    credentials.
     """
     hint = "Write it like https://api.example.com, without /v1."
     try:
@@ -38,7 +38,7 @@ def normalise(base_url: str) -> str:
     if parts.username is not None or parts.password is not None:
         raise UsageError("the URL of the service contains credentials", id="RC-url-credentials", hint=f"Set {TOKEN_VARIABLE} instead.")
     host, path = (parts.hostname or "").lower(), parts.path.rstrip("/")
-    plain = base_url.strip().isprintable()  # urlsplit drops line breaks and tabs without a word
+    plain = base_url.strip().isprintable()  # urlsplit drops line breaks and tabs silently
     if parts.scheme not in PORTS or not host or not plain or parts.query or parts.fragment or _PATH.fullmatch(path) is None:
         raise UsageError(f"{base_url!r} is not the URL of a service", id="RC-service-url", hint=hint)
     if {".", ".."} & set(path.split("/")):
@@ -62,7 +62,7 @@ def normalise(base_url: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether what is sent to `host` cannot leave this machine."""
+    """Whether requests to `host` cannot leave this machine."""
     return host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)
 
 
@@ -76,11 +76,11 @@ def _is_address(host: str) -> bool:
 
 @dataclass(frozen=True)
 class ClientSettings:
-    """A service, the token for it and the limits of talking to it. The token is in no repr.
+    """A service, its token and the limits of requests to it. The repr does not contain the token.
 
     `timeout`: seconds for one exchange, from connecting to the last byte of the answer.
-    `max_rps`: requests a second that are never exceeded; None leaves the pace to the service.
-    `max_body`: bytes of one decoded body. `secrets`: what is masked in the service's own words, beside the token.
+    `max_rps`: requests a second that are never exceeded; None: only the service limits the rate.
+    `max_body`: bytes of one decoded body. `secrets`: texts masked in the service's messages, besides the token.
     """
 
     base_url: str

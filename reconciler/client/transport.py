@@ -1,7 +1,7 @@
-"""The seam to the network: httpx's transport interface, by default over aiohttp.
+"""The interface to the network: httpx's transport interface, by default over aiohttp.
 
-In: an httpx request. Out: an httpx response whose body is still to be read, or an httpx error that tells the truth about whether
-anything was sent: ConnectError only where there never was a connection for the request. Forbidden: retries, redirects, cookies, logs.
+In: an httpx request. Out: an httpx response whose body is still unread, or an httpx error that says correctly whether anything was sent:
+ConnectError only if there was no connection for the request. Forbidden: retries, redirects, cookies, logs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HASHED: Final = re.compile(r"[0-9a-f]{8}\.[0-9]+")  # how OpenSSL finds a certif
 
 
 class Received(Protocol):
-    """An answer whose body is still to be read; `headers` are looked up whatever their case."""
+    """An answer whose body is still unread; header names are case-insensitive."""
 
     status_code: int
 
@@ -40,7 +40,7 @@ class Received(Protocol):
         decompressed). Raises httpx's errors."""
 
     async def aclose(self) -> None:
-        """Close the response; its connection can be used again, or is dropped."""
+        """Close the response; its connection is reused or dropped."""
 
 
 class Decoded:
@@ -65,18 +65,18 @@ class Decoded:
 
 
 InTime = Callable[[], bool]
-"""Whether a request may still be sent; asked last just before its first byte, because a process can be paused at any moment until then."""
+"""Whether a request may still be sent; called just before its first byte, because a process can be paused at any moment before."""
 Send = Callable[[str, str, Mapping[str, str], bytes | None, float, InTime], Awaitable[Received]]
-"""Sends a method, a URL, headers and a body; the connection must be there within so many seconds. Raises httpx's errors, and `TooLate`."""
+"""Sends a method, a URL, headers and a body; seconds: the limit for connecting. Raises httpx's errors, and `TooLate`."""
 
 
 def always() -> bool:
-    """Of a request that may be sent at any time."""
+    """For a request that may be sent at any time."""
     return True
 
 
 def sending(transport: httpx.AsyncBaseTransport) -> Send:
-    """How requests go through a transport: directly where it can, else as httpx's objects."""
+    """The function that sends requests through a transport: directly if it can, else as httpx's objects."""
     direct: Send | None = getattr(transport, "direct", None)
 
     async def send(method: str, url: str, headers: Mapping[str, str], content: bytes | None, seconds: float, in_time: InTime) -> Received:
@@ -89,7 +89,7 @@ def sending(transport: httpx.AsyncBaseTransport) -> Send:
 
 
 class WriteRefused(ReconcilerError):
-    """A client that only reads was asked to write: a defect of this program, stopped before anything was sent."""
+    """A read-only client was asked to write: a defect of this program, stopped before anything was sent."""
 
 
 class OnlyGet(httpx.AsyncBaseTransport):
@@ -100,14 +100,14 @@ class OnlyGet(httpx.AsyncBaseTransport):
         self._send = sending(inner)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Pass a GET on; raise WriteRefused for all else."""
+        """Pass a GET on; raise WriteRefused for every other method."""
         self._check(request.method)
         return await self._inner.handle_async_request(request)
 
     async def direct(
         self, method: str, url: str, headers: Mapping[str, str], content: bytes | None, seconds: float, in_time: InTime
     ) -> Received:
-        """The same without httpx's objects, where the transport behind it can do without."""
+        """The same without httpx's objects, if the transport behind it supports that."""
         self._check(method)
         return await self._send(method, url, headers, content, seconds, in_time)
 
@@ -121,7 +121,7 @@ class OnlyGet(httpx.AsyncBaseTransport):
 
 
 def default_transport(base_url: str, max_concurrency: int, environ: Mapping[str, str] = os.environ) -> httpx.AsyncBaseTransport:
-    """aiohttp behind httpx's interface: as many connections as requests may be in flight, so that none waits for one.
+    """aiohttp behind httpx's interface: as many connections as requests in flight, so that none waits for one.
 
     For https the proxy of `environ` (HTTPS_PROXY, NO_PROXY) is used; http is for the loopback interface and never proxied.
     """
@@ -145,7 +145,7 @@ def _ssl_context() -> ssl.SSLContext:
         raise UsageError(
             f"{name} names {file or folders}, which contains no certificate in PEM format", id="RC-certificates", hint=AUTHORITIES
         ) from None
-    except (OSError, ValueError) as error:  # ValueError: half a character in the path
+    except (OSError, ValueError) as error:  # ValueError: an unpaired surrogate in the path
         if not (file or folders):
             raise ReconcilerError(
                 f"the list of certificate authorities cannot be read: {_reason(error)}", id="RC-certificates-missing", hint=REINSTALL
@@ -157,7 +157,7 @@ def _ssl_context() -> ssl.SSLContext:
 
 
 def _check_folders(folders: str) -> None:
-    """Raise `UsageError` where SSL_CERT_DIR lists no directory with a certificate: OpenSSL would silently trust nobody."""
+    """Raise `UsageError` if SSL_CERT_DIR lists no directory with a certificate: OpenSSL would silently trust no authority."""
     if not any(HASHED.fullmatch(name) for folder in folders.split(os.pathsep) for name in _names(folder)):
         hint = f"`openssl rehash {folders}` makes the names OpenSSL looks for. {AUTHORITIES}"
         raise UsageError(f"SSL_CERT_DIR names {folders}, which contains no certificates", id="RC-certificates", hint=hint)
@@ -176,11 +176,11 @@ def _reason(error: Exception) -> str:
 
 @lru_cache(maxsize=1)
 def _no_tls() -> ssl.SSLContext:
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody; spares the 30 ms where nothing is encrypted
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts no authority; saves the 30 ms if nothing is encrypted
 
 
 def _proxy(host: str, environ: Mapping[str, str]) -> tuple[str | None, dict[str, str]]:
-    """The address of the proxy and its headers. Raises `UsageError` for an address that cannot be one, without repeating a password."""
+    """The URL of the proxy and its headers. Raises `UsageError` for an invalid URL, without repeating a password."""
     name = "https_proxy" if environ.get("https_proxy") else "HTTPS_PROXY"
     url = environ.get(name)
     excluded = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
@@ -199,10 +199,10 @@ def _proxy(host: str, environ: Mapping[str, str]) -> tuple[str | None, dict[str,
 
 
 def _parts(url: str) -> SplitResult | None:
-    """The parts of a proxy's address; None where it is none."""
+    """The parts of a proxy's URL; None if it is invalid."""
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
-        url.encode()  # half a character cannot be sent
+        url.encode()  # an unpaired surrogate cannot be sent
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and " " not in parts.netloc
     except ValueError:
         return None

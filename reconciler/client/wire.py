@@ -1,13 +1,13 @@
-"""aiohttp behind httpx's transport interface; imported only when a real connection is wanted.
+"""aiohttp behind httpx's transport interface; imported only for real connections.
 
-In: an httpx request. Out: an httpx response, or an httpx error that tells the truth about whether anything was sent.
+In: an httpx request. Out: an httpx response, or an httpx error that says correctly whether anything was sent.
 Forbidden: as in `transport`.
 
-Own code, because httpx-aiohttp, which does the same, says and does things that are not so:
-- a connection that breaks after the request was sent comes out as ConnectTimeout, "never sent"; here only an error of the connector does;
-- aiohttp sends GET, PUT and DELETE a second time, unasked, when a kept connection turns out to be closed: `PUT` of a team would make two;
+Own code, because httpx-aiohttp, which does the same, reports and does wrong things:
+- it reports a connection that breaks after the request was sent as ConnectTimeout, "never sent"; here only errors of the connector are;
+- aiohttp silently resends GET, PUT and DELETE if a reused connection is closed: `PUT` of a team would create two;
   a middleware that raises httpx's errors ends the exchange before that;
-- a URL given as text is normalised, `%2E%2E` climbs; here it is sent as it was encoded.
+- a URL given as text is normalised, `%2E%2E` goes up a folder; here it is sent as encoded.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from reconciler.client.transport import Decoded, InTime, Received, always
 with without_certificates():
     import aiohttp
 
-KEEP_ALIVE: Final = 4.0  # seconds; below the 5 s after which uvicorn and Node close, so that we rarely write into a closing connection
-CONNECT_MAX: Final = 10.0  # seconds; well inside the total deadline, so that a dead host is known not to have got the request
+KEEP_ALIVE: Final = 4.0  # seconds; below the 5 s after which uvicorn and Node close, so that we rarely write to a closing connection
+CONNECT_MAX: Final = 10.0  # seconds; well inside the total deadline, so that a dead host is known not to have received the request
 
 
-PLAIN: Final = frozenset({"", "identity"})  # encodings of a body that is as it was sent
+PLAIN: Final = frozenset({"", "identity"})  # encodings that leave a body unchanged
 USUAL: Final = aiohttp.ClientTimeout(total=None, connect=CONNECT_MAX)
 
 
 IN_TIME: ContextVar[InTime] = ContextVar("in_time", default=always)
-"""Of the request that is being sent: aiohttp connects and writes between our call and the first byte."""
+"""Whether the current request may still be sent: aiohttp connects and writes between our call and the first byte."""
 
 
 class _Transport:
-    """A transport that writes nothing of a request that is late by then."""
+    """A transport that writes nothing of a request that is too late."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -61,7 +61,7 @@ class _Transport:
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Connects as usual; the last look at the clock comes just before the first byte, because a process can be paused until then."""
+    """Connects as usual; checks the deadline just before the first byte, because a process can be paused until then."""
 
     async def connect(self, *given: Any, **named: Any) -> Any:
         connection = await super().connect(*given, **named)
@@ -73,7 +73,7 @@ class _Connector(aiohttp.TCPConnector):
 
 
 class _Body(httpx.AsyncByteStream):
-    """The body of an answer; closing it never waits, and drops the connection of an answer that was not read to its end."""
+    """The body of an answer; closing it never waits, and drops the connection if the answer was not read completely."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
@@ -104,7 +104,7 @@ class _Plain:
         raise failure
 
     async def aclose(self) -> None:
-        """Close the response; the connection of one whose end has not come is dropped."""
+        """Close the response; drops the connection if the answer was not read completely."""
         if not self._response.closed:
             self._response.close()
 
@@ -127,7 +127,7 @@ class Wire(httpx.AsyncBaseTransport):
         self._connections = connections
         self._proxy = proxy
         self._proxy_headers = proxy_headers
-        self._session: aiohttp.ClientSession | None = None  # opened in the loop of the first request
+        self._session: aiohttp.ClientSession | None = None  # opened in the event loop of the first request
 
     def _open(self) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
@@ -135,12 +135,12 @@ class Wire(httpx.AsyncBaseTransport):
             cookie_jar=aiohttp.DummyCookieJar(),
             middlewares=(_truthfully,),
             auto_decompress=False,
-            trust_env=False,  # it would read ~/.netrc, and send what is there in place of our token
+            trust_env=False,  # it would read ~/.netrc, and send those credentials instead of our token
             timeout=USUAL,
         )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send `request` once; raises httpx.ConnectError where it was provably not sent, else httpx.ReadError."""
+        """Send `request` once; raises httpx.ConnectError if it was provably not sent, else httpx.ReadError."""
         seconds = request.extensions.get("timeout", {}).get("connect", CONNECT_MAX)
         headers = request.headers.multi_items()
         response = await self._send(request.method, str(request.url), headers, request.content or None, seconds, always)
@@ -149,7 +149,7 @@ class Wire(httpx.AsyncBaseTransport):
     async def direct(
         self, method: str, url: str, headers: Mapping[str, str], content: bytes | None, seconds: float, in_time: InTime
     ) -> Received:
-        """The same without httpx's objects, which take as long as the request itself; only a compressed body needs its decoders."""
+        """The same without httpx's objects, which take as long as the request itself; only a compressed body needs them."""
         response = await self._send(method, url, headers, content, seconds, in_time)
         if ",".join(response.headers.getall("content-encoding", ())).strip().lower() in PLAIN:
             return _Plain(response)
@@ -183,9 +183,9 @@ async def _truthfully(request: aiohttp.ClientRequest, send: aiohttp.ClientHandle
         return await send(request)
     except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError) as error:
         failure: Exception = httpx.ConnectError(_connect_trouble(error))
-    except Exception as error:  # whatever it is, the request may have left, unless it was late
+    except Exception as error:  # whatever the error, the request may have been sent, unless it was late
         failure = TooLate() if TooLate in (type(error), type(error.__cause__)) else httpx.ReadError(_broken(error))
-    raise failure  # outside the clauses: aiohttp's errors hold the request's headers, and with them the token
+    raise failure  # outside the clauses: aiohttp's errors contain the request's headers, and so the token
 
 
 def _connect_trouble(error: Exception) -> str:

@@ -1,7 +1,7 @@
-"""What a type accepts, as far as a few comparisons tell: importing pydantic takes longer than most commands run.
+"""Check values of common types without pydantic, whose import takes longer than most commands run.
 
-In: data that `values.compiled` made of a node. Out: the value as the engine keeps it, or UNSURE where pydantic has to be asked, which may
-accept it and otherwise says what is wrong. Whatever is accepted here pydantic accepts too, with the same result. Pure.
+In: data that `values.compiled` made of a node. Out: the value as the engine stores it, or UNSURE if pydantic has to decide, which may
+accept it and otherwise reports what is wrong. Whatever is accepted here pydantic accepts too, with the same result. Pure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import typing_extensions
 from reconciler.resource import Checked, JsonSchema, Len, Spelled, To, WireForm
 
 UNSURE: Final = object()
-"""What stands for a value of which only pydantic knows whether it is right."""
+"""The result for a value that only pydantic can check."""
 
 Accept = Callable[[Any], Any]
 
@@ -26,7 +26,7 @@ _WITHOUT_EFFECT: Final = (WireForm, Spelled, JsonSchema)  # on what is accepted
 
 
 def acceptance(hint: Any) -> Accept:
-    """What returns a value of a type as it is kept, or UNSURE."""
+    """The function that returns a value of a type as it is stored, or UNSURE."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
         accept = acceptance(args[0])
@@ -79,7 +79,7 @@ def _nullable(inner: Accept) -> Accept:
 
 
 def _with(inner: Accept, extra: Any) -> Accept:
-    """What a type accepts to which something is added."""
+    """The check of a type with an additional check."""
     if isinstance(extra, _WITHOUT_EFFECT):
         return inner
     if isinstance(extra, To):

@@ -1,6 +1,6 @@
 """From the evaluated files of a project to `Project`: the order in which their sections are read. Pure.
 
-In: the files after evaluation. Out: the project, and what became of nodes that patches or `forEach` replaced.
+In: the files after evaluation. Out: the project, and the nodes that patches or `forEach` replaced.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EvaluatedFiles:
-    """The files of a project after evaluation. `top`: the project file. `included`: the files that it includes as a whole. `split`: what
-    reads the files that a map or list includes. `overlay`: what the environment says, None where the project has none."""
+    """The files of a project after evaluation. `top`: the project file. `included`: the files that it includes as a whole. `split`: reads
+    the files that a map or list includes. `overlay`: the file of the environment, None without environments."""
 
     top: Map
     included: list[Map]
@@ -47,7 +47,7 @@ class EvaluatedFiles:
 
 @dataclass(frozen=True)
 class Assembled:
-    """`changed`: what patches put in the place of a node, by its identity, None where they remove it. `generated`: what `forEach` did."""
+    """`changed`: what patches put in the place of a node, by its identity, None: removed. `generated`: the results of `forEach`."""
 
     project: Project
     changed: Mapping[int, Node | None]
@@ -108,7 +108,7 @@ def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: 
 
 
 def _words(document: Map, problems: Problems) -> KeyReader:
-    """The top of a file, without what is ignored."""
+    """The top of a file, without the keys that are ignored."""
     return KeyReader("", {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)}, problems)
 
 
@@ -137,7 +137,7 @@ def _policies(
     excluded: Mapping[Address, Excluded],
     evaluation: Evaluation,
 ) -> Policies:
-    """The policies of the project; what reads them is imported where there are some."""
+    """The policies of the project; their reader is imported only if there are some."""
     if not any(rules.values()):
         return Policies()
     from reconciler.config.policies.section import PolicySections
@@ -148,6 +148,6 @@ def _policies(
 
 
 def _member_at(words: KeyReader) -> Source:
-    """Where the member stands whose token it is."""
+    """The position of `service.member`, the owner of the token."""
     service = words.entries[ServiceSection.SECTION].node
     return service.entries[ServiceSection.MEMBER].node.at if isinstance(service, Map) else service.at

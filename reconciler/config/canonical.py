@@ -19,7 +19,7 @@ from reconciler.resource import Foreign, Kinds
 
 
 def canonical(kinds: Kinds, items: Mapping[Address, Item]) -> list[Item]:
-    """Maps sorted by key, and the maps and lists of a resource by kind. Numbers the items of each map anew."""
+    """Maps sorted by key, and the maps and lists of a resource by kind. Renumbers the items of each map."""
     below: dict[Address | None, list[Item]] = defaultdict(list)
     for item in items.values():
         below[item.parent.address if item.parent is not None else None].append(item)
@@ -40,7 +40,7 @@ def canonical(kinds: Kinds, items: Mapping[Address, Item]) -> list[Item]:
 
 
 def _ranks(kinds: Kinds) -> dict[str, int]:
-    """The rank of each map and list by name: the place of the first of its kinds among all kinds."""
+    """The rank of each map and list by name: the position of the first of its kinds among all kinds."""
     ranks: dict[str, int] = {}
     for rank, kind in enumerate(kinds.values()):
         for section in kind.place.sections:
@@ -49,7 +49,7 @@ def _ranks(kinds: Kinds) -> dict[str, int]:
 
 
 def _number(items: list[Item]) -> None:
-    """Number the items of each map; those of a list have their numbers."""
+    """Number the items of each map; those of a list are numbered already."""
     counts: dict[tuple[Address | None, str], int] = defaultdict(int)
     for item in items:
         if not item.kind.place.in_list:
@@ -59,7 +59,7 @@ def _number(items: list[Item]) -> None:
 
 
 def digest(desired: Desired) -> str:
-    """SHA-256 over what a project declares, whatever its files, their layout and the order of keys look like."""
+    """SHA-256 of what a project declares; independent of its files, their layout and the order of keys."""
     orders: dict[tuple[str, str], list[str]] = defaultdict(list)
     resources = {}
     for address, declared in desired.resources.items():
@@ -82,5 +82,5 @@ def digest(desired: Desired) -> str:
 
 
 def _encoded(value: Any) -> Any:
-    """What JSON has no form for."""
+    """Values that JSON cannot represent."""
     return {"address": str(value)} if isinstance(value, Address) else {"id": value.id} if isinstance(value, Foreign) else repr(value)

@@ -1,4 +1,4 @@
-"""What pydantic says of a value, in the sentences of this program. Pure."""
+"""pydantic's errors in the sentences of this program. Pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def cause_of_value(error: Any) -> str:
 
 
 def _telling(part: Any) -> bool:
-    """Whether a part of pydantic's path is the user's (pydantic puts names of types and validators into it too)."""
+    """Whether a part of pydantic's path comes from the user (pydantic adds names of types and validators)."""
     return isinstance(part, int) or (isinstance(part, str) and part.isidentifier() and part not in ("str", "int", "float", "bool"))
 
 

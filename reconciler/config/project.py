@@ -1,7 +1,7 @@
 """`load`: from a project directory to `Project`, every problem found at once; `load_settings`: the settings only.
 
-The one place of this package that knows the order of things: read the project file, its variables, the files it includes; evaluate; then
-`assembled` walks the trees and looks references up. Reads files inside the project only (through `reader`); talks to nobody.
+The only module that knows the order of the steps: read the project file, its variables, the files it includes; evaluate; then
+`assembled` walks the trees and resolves references. Reads files inside the project only (through `reader`); sends no requests.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ NO_PROJECT = f"{PROJECT_FILE} does not exist here; reconciler init creates one"
 @dataclass(frozen=True)
 class FileAccess:
     """`variables`: the files of `--var-file`. `allowed`: files and folders outside the project that `file()` and `secrets` may read.
-    `decrypt`: False where only the names of secrets are checked; what uses one then has no value. `stand_ins`: a text stands for each value
-    that is not known, of a variable or a secret, and none of them is a problem."""
+    `decrypt`: False if only the names of secrets are checked; expressions that use one then have no value. `stand_ins`: unknown values
+    of variables and secrets become placeholder texts instead of problems."""
 
     variables: tuple[VariableFile, ...] = ()
     allowed: tuple[Path, ...] = ()
@@ -74,8 +74,8 @@ def load(
 ) -> Project:
     """The project in a directory, or of a project file. Raises `ConfigError` with all problems.
 
-    `variables` are `--var` pairs, `public` the names of variables from the environment that are no secrets, `environ` the environment.
-    `access`: which files are read beside those of the project.
+    `variables` are `--var` pairs, `public` the names of variables from the environment that are not secret, `environ` the environment.
+    `access`: other files that may be read.
     """
     loading = Loading(Path(path), kinds, Problems([]), environment, access=access)
     return _without_problems(loading, lambda: loading.run(variables, public, environ))
@@ -109,7 +109,7 @@ def _without_problems(loading: Loading, read: Callable[[], Project | None]) -> P
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without the cycle collector, which would walk the growing trees again and again: 40 % of the time for 10,000 resources."""
+    """Disable the cycle collector, which would walk the growing trees again and again: 40 % of the time for 10,000 resources."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -120,12 +120,12 @@ def _uncollected() -> Iterator[None]:
 
 
 class Loading:
-    """One run of `load`. `documents`: the files by name, the project file first; `given`: the variables, and `supplied`: the values of
-    `--var-file`, known once it has run.
+    """One run of `load`. `documents`: the files by name, the project file first; `given`: the variables, and `supplied`: the values
+    of `--var-file`, known once it has run.
 
-    `look`: is given each file before its expressions are evaluated. `overlay`: what the environment says, None where the project has none;
-    `missing`: it has some, and none is chosen. `changed`: what patches put in the place of a node, by its identity;
-    `generated`: what `forEach` did.
+    `look`: called with each file before its expressions are evaluated. `overlay`: the file of the environment, None without environments;
+    `missing`: the project has environments, and none is chosen. `changed`: the replacements of nodes by patches, by identity; `generated`:
+    the results of `forEach`.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class Loading:
             self.overlay = overlay(environment, frozenset(self.roots), self.problems)
             chosen = self.overlay.variables
             lay_over(top, environment)
-            files.literal.discard(file.name)  # what was laid over it may hold expressions
+            files.literal.discard(file.name)  # the overlay may contain expressions
         self.supplied = supplied = self._supplied(self.access.variables)
         declared = top.entries.pop("vars", None)
         unset = self._unset(declared, variables, environ, {*chosen, *supplied})
@@ -261,7 +261,7 @@ class Loading:
     def _unset(
         self, declared: MapEntry | None, variables: Mapping[str, str], environ: Mapping[str, str], others: Collection[str]
     ) -> Mapping[str, tuple[Source, str]]:
-        """Remove variables without a value from `vars`, if that is allowed: where each is declared, and the text in place of its value."""
+        """Remove variables without a value from `vars`, if that is allowed: where each is declared, and its placeholder text."""
         if not self.access.stand_ins:
             return {}
         from reconciler.config.language.stand_ins import stand_in, take_unset
@@ -287,7 +287,7 @@ class Loading:
         return {name: at for name, at in unused.items() if name in names}
 
     def _environment(self, files: Files) -> Node | None:
-        """The file of the environment that is chosen."""
+        """The file of the chosen environment."""
         from reconciler.config.environments.folder import chosen, misspelled
 
         if not (files.root / ENVIRONMENTS).is_dir():
@@ -305,7 +305,7 @@ class Loading:
         return environment.entries.get(SECRETS) if isinstance(environment, Map) else None
 
     def _encrypted(self, entries: list[MapEntry], evaluation: Evaluation, refused: list[Path], environ: Mapping[str, str]) -> Secrets:
-        """The values in encrypted files. `entries`: what names them, that of the environment first."""
+        """The values in encrypted files. `entries`: the sections that name them, the environment's first."""
         from reconciler.config.language.files import ProjectFiles
         from reconciler.config.secrets.secrets import Secrets
 
@@ -320,7 +320,7 @@ class Loading:
             evaluation.node(node)
 
     def _evaluated(self, evaluation: Evaluation) -> Callable[[Node], Node]:
-        """What makes a node of a file that a map or list includes."""
+        """A function that evaluates the node of a file that a map or list includes."""
 
         def evaluated(document: Node) -> Node:
             if self.look is not None:

@@ -1,4 +1,4 @@
-"""From items to `Declared`: defaults, references to addresses, seeds, first children, and what a resource may not lack.
+"""From items to `Declared`: defaults, references to addresses, seeds, first children, and required fields.
 
 In: the items of the tree. Out: Desired's resources, implied ones last. Forbidden: knowledge of any kind, I/O.
 """
@@ -23,7 +23,7 @@ from reconciler.model.desired import Excluded
 from reconciler.resource import Field, FieldRole, Foreign, Kind, Kinds, Named
 from reconciler.text.suggest import a, closest, did_you_mean
 
-_ATOMS: Final = frozenset({str, int, float, bool, type(None), Address, Foreign})  # values in which no reference is
+_ATOMS: Final = frozenset({str, int, float, bool, type(None), Address, Foreign})  # types of values that contain no reference
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def _entries(entry: MapEntry | None, problems: Problems, name: str) -> list[MapE
 
 
 class Positions(Mapping[str, Source]):
-    """Where each value of a resource is written, by field. Few are asked for, so none is noted before."""
+    """The positions of the values of a resource, by field. Computed on request, because few are needed."""
 
     __slots__ = ("_nodes",)
 
@@ -88,18 +88,18 @@ class Positions(Mapping[str, Source]):
 
 @dataclass(eq=False)
 class Linker:
-    """Turns items into `Declared`, looking every reference up."""
+    """Turns items into `Declared`, resolving every reference."""
 
     kinds: Kinds
     shapes: Mapping[str, KindShape]
     problems: Problems
     items: Mapping[Address, Item]
     defaults: Mapping[str, Mapping[str, Default]]
-    gone: Mapping[Address, Source] = field(default_factory=dict)  # what the environment removes, and where it says so
+    gone: Mapping[Address, Source] = field(default_factory=dict)  # resources that the environment removes, and where it says so
     implied: dict[Address, Declared] = field(default_factory=dict)
     taken: set[tuple[str, str]] = field(default_factory=set)  # the defaults, by kind and field, that a resource takes
     _seeds: dict[Address, tuple[Address, Source]] = field(default_factory=dict)
-    _places: dict[int, dict[str, Source]] = field(default_factory=dict)  # by a node's identity: where each text first stands in it
+    _places: dict[int, dict[str, Source]] = field(default_factory=dict)  # by a node's identity: the first position of each text in it
     _known: dict[tuple[Address | None, str, str], Address | None] = field(default_factory=dict)
 
     def link(self) -> dict[Address, Declared]:
@@ -119,7 +119,7 @@ class Linker:
         return {**resources, **self.implied}
 
     def excluded(self, items: Sequence[Item]) -> dict[Address, Excluded]:
-        """What the environment removes, as the files declare it; what is wrong with it is not reported."""
+        """The resources that the environment removes, as the files declare them; their errors are not reported."""
         every = {**self.items, **{item.address: item for item in items}}
         silent = replace(self, problems=Problems([]), items=every, gone={}, implied={}, _seeds={}, _known={}, _places={})
         named = silent._named_by_default()
@@ -132,7 +132,7 @@ class Linker:
     # -- defaults ------------------------------------------------------------------------------------------------------------------
 
     def _named_by_default(self) -> set[Address]:
-        """The resources that a default seed names: it is not applied to them."""
+        """The resources that a default seed names: the default is not applied to them."""
         addresses: set[Address] = set()
         for name, given in self.defaults.items():
             seed = self.kinds[name].seed
@@ -158,7 +158,7 @@ class Linker:
             self.taken.add((item.kind.name, name))
 
     def unused(self) -> dict[str, Source]:
-        """The defaults that no resource takes, by their names in the project file."""
+        """The defaults that no resource uses, by their names in the project file."""
         every = [(kind, name, default.at) for kind, given in self.defaults.items() for name, default in given.items()]
         return {f"defaults.{kind}.{name}": at for kind, name, at in every if (kind, name) not in self.taken}
 
@@ -206,13 +206,13 @@ class Linker:
         return INVALID
 
     def _whence(self, node: Node, key: str) -> Source:
-        """Where in a field's node a reference stands: at the text that names it, else at the whole."""
+        """The position of a reference in a field's node: that of the text that names it, else that of the node."""
         if id(node) not in self._places:
             self._places[id(node)] = {scalar.text: scalar.at for scalar in reversed(tuple(scalars(node)))}
         return self._places[id(node)].get(key, node.at)
 
     def _address(self, item: Item, value: Named) -> Address | None:
-        """The address a bare key names where the item stands; None where it cannot be one."""
+        """The address that a bare key names from the item; None if it cannot be an address."""
         within = self.kinds[value.kind].within
         scope = item.around(within) if within is not None else None
         known = (scope.address if scope is not None else None, value.kind, value.key)
@@ -225,7 +225,7 @@ class Linker:
         return self._known[known]
 
     def settled(self, kind: Kind, key: str) -> str | None:
-        """The key as the field that it is spells it; None where that field refuses it."""
+        """The key as its field normalizes it; None if that field refuses it."""
         reader = self.shapes[kind.name].key_reader
         if reader is None:
             return key
@@ -233,16 +233,16 @@ class Linker:
         return None if value is INVALID else str(value)
 
     def imply(self, address: Address, kind: Kind, at: Source) -> None:
-        """Note a resource that is referenced and not declared."""
+        """Record a resource that is referenced and not declared."""
         key_is, section = kind.place.key_is, kind.place.section_in(kind.within)
         values = {key_is: address.key} if key_is is not None else {}
         self.implied[address] = Declared(address, kind.name, values, at, address.container, section, len(self.implied), implied=True)
 
     def lister(self, member: str, at: Source) -> Address | None:
-        """The member whose token it is: of the first kind that may be referenced undeclared, in the first root by key that has it. `at`:
+        """The owner of the token: a member of the first kind that may be referenced undeclared, in the first root by key that has it. `at`:
         where it is named; if it is not declared, it is implied.
 
-        One address is enough: a project has one root as a rule, and who reaches everything in it is found there.
+        One address is enough: a project usually has one root.
         """
         for kind in self.kinds.values():
             roots = [item for item in self.items.values() if item.parent is None and item.kind.name == kind.within]
@@ -267,7 +267,7 @@ class Linker:
     def _keys(self, kind: str, address: Address) -> list[str]:
         return self._by_place[(kind, address.container)]
 
-    # -- what a resource may not lack ----------------------------------------------------------------------------------------------
+    # -- required values -----------------------------------------------------------------------------------------------------------
 
     def _first(self, item: Item) -> None:
         first = item.kind.first
@@ -297,7 +297,7 @@ class Linker:
             self.problems.add(item.at, wrong, about, id="RC-missing-field")
 
     def _twice(self) -> None:
-        """Report an id, or a value that must be unique among siblings, that two resources claim."""
+        """Report ids, and values that must be unique among siblings, that two resources use."""
         claims: dict[tuple[object, ...], Item] = {}
         for item in self.items.values():
             unique = self.shapes[item.kind.name].unique
@@ -320,7 +320,7 @@ class Linker:
                     self.problems.add(at, wrong, item.address, id="RC-value-twice")
 
     def _loops(self) -> None:
-        """Report each loop of seeds once: its members would wait for each other."""
+        """Report each cycle of seeds once: its members would wait for one another."""
         done: set[Address] = set()
         for start in self._seeds:
             path: dict[Address, None] = {}
@@ -364,7 +364,7 @@ class Linker:
         )  # fmt: skip
 
     def _id(self, item: Item) -> str | None:
-        """The id that is written, as the engine calls the object."""
+        """The id as written, in the engine's form (`Kind.identity`)."""
         if item.id is None:
             return None
         within = path_ids(self.kinds, item.address.container, self._written_id) if item.kind.local_ids else {}

@@ -1,6 +1,6 @@
-"""`moved` and `removed`: what became of addresses that are no longer declared. Pure.
+"""`moved` and `removed`: new names and the treatment of addresses that are no longer declared. Pure.
 
-In: lists of every file, and the addresses that are declared. Out: `Moved` and `Removed`, each checked against them.
+In: lists of every file, and the declared addresses. Out: `Moved` and `Removed`, each checked against them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WAY: Final = "; remove the line if the rename was already applied. To swap two k
 
 
 def read_moved(kinds: Kinds, entries: list[MapEntry], items: Mapping[Address, Item], problems: Problems) -> tuple[Moved, ...]:
-    """The renamed addresses, in the order of the files. Lines may form a chain, the history of a name: each leads to its last address."""
+    """The renamed addresses, in the order of the files. Lines may form a chain, the history of a name: each maps to its last address."""
     moves: dict[Address, Moved] = {}
     targets: dict[Address, Source] = {}
     for node in _nodes(entries, problems):
@@ -76,7 +76,7 @@ def read_moved(kinds: Kinds, entries: list[MapEntry], items: Mapping[Address, It
 
 
 def _check_former(items: Mapping[Address, Item], moved: Mapping[Address, Moved], problems: Problems) -> None:
-    """A former address belongs to one resource; where another is declared there now, that one has a former address too."""
+    """A former address belongs to one resource; if another is declared at it, that one must have a former address too."""
     renamed = {move.new for move in moved.values()} | {item.address for item in items.values() if item.previously}
     claimed: dict[Address, tuple[Address, Source]] = {old: (move.new, move.source) for old, move in moved.items()}
     for item in items.values():
@@ -108,7 +108,7 @@ def _way(move: Moved, items: Collection[Address]) -> str:
 def read_removed(
     kinds: Kinds, entries: list[MapEntry], items: Mapping[Address, Item], moved: Collection[Moved], problems: Problems, *, chosen: bool
 ) -> dict[Address, Removed]:
-    """What is to happen to single addresses. `chosen`: whether the project has environments."""
+    """The treatment of single addresses. `chosen`: whether the project has environments."""
     renamed = {move.old: move.new for move in moved} | {old: item.address for item in items.values() for old, _ in item.previously}
     removals: dict[Address, Removed] = {}
     for node in _nodes(entries, problems):

@@ -1,7 +1,7 @@
-"""The effective configuration as YAML: every expression replaced by its value, with the expression behind it as a comment.
+"""The effective configuration as YAML: every expression replaced by its value, with the expression as a comment after it.
 
-In: a project that `load` accepts. Out: a text for each file. What came from the environment is hidden unless it was made
-public. Secrets are not decrypted.
+In: a project that `load` accepts. Out: a text for each file. Values from the environment are hidden unless they are public. Secrets are not
+decrypted.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _effective(document: Map) -> Map:
 
 
 def _variables(given: Variables) -> Iterator[str]:
-    """A comment for each variable: its value, and who gave it."""
+    """A comment for each variable: its value, and its source."""
     for name, value in given.values.items():
         shown = HIDDEN if name in given.tainted else replaced(json.dumps(value, ensure_ascii=False))
         yield f"# vars.{name} = {shown}, from {given.origins[name]}\n"
@@ -74,8 +74,8 @@ def _variables(given: Variables) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Printer:
-    """Prints the nodes of one file. `expressions`: by place. `changed`: what patches put in the place of a node, by its identity;
-    `generated`: what `forEach` did."""
+    """Prints the nodes of one file. `expressions`: by place. `changed`: the replacements of nodes by patches, by identity; `generated`: the
+    results of `forEach`."""
 
     file: str
     expressions: Mapping[tuple[str, int, int], str]
@@ -103,8 +103,8 @@ class _Printer:
         return [line for one in found for line in self._value(f"{' ' * indent}-", one, indent)]
 
     def _value(self, begin: str, node: Node, indent: int) -> list[str]:
-        """The text of a value after its key or dash: a map or list on lines of its own, and the origin as a comment."""
-        later = isinstance(node, Scalar) and node.value is UNREAD and holds_expression(node.text)  # of a policy: it is shown as it is
+        """The text of a value after its key or dash: maps and lists on lines of their own, and the origin as a comment."""
+        later = isinstance(node, Scalar) and node.value is UNREAD and holds_expression(node.text)  # of a policy: shown as written
         origin = None if later else self.expressions.get((node.at.file, node.at.line, node.at.column))
         parts = [" ".join(origin.split())] if origin is not None else []
         if node.at.file != self.file:

@@ -1,4 +1,4 @@
-"""The rules of the whole project (`prune`, `protect`, `guards`, `lint`), and where in the YAML each of them stands. Pure.
+"""The rules of the whole project (`prune`, `protect`, `guards`, `lint`), and their positions in the YAML. Pure.
 
 In: the evaluated top of the project file. Out: the parts of Desired that belong to no resource.
 """
@@ -30,7 +30,7 @@ def read_prune(top: KeyReader, kinds: Kinds, problems: Problems) -> dict[str, Pr
 
 
 def read_protect(top: KeyReader, kinds: Kinds, problems: Problems) -> frozenset[str]:
-    """The kinds whose deletes want consent."""
+    """The kinds whose deletes require consent."""
     entry = top.entry("protect")
     if entry is None:
         return frozenset(name for name, kind in kinds.items() if kind.protected)
@@ -67,7 +67,7 @@ def read_guards(top: KeyReader, problems: Problems) -> Guards:
 
 
 def rule_lines(top: KeyReader) -> dict[str, Source]:
-    """Where each rule stands: `guards.maxDelete.percent`; `` is the first line of the file, for those that are not written."""
+    """The position of each rule: `guards.maxDelete.percent`; `` is the first line of the file, for rules that are not written."""
     sources = dict(_lines({name: top.entries[name] for name in RULES if name in top.entries}, ""))
     first = min((entry.at for entry in top.entries.values()), default=None)
     return sources if first is None else {"": first, **sources}
@@ -80,7 +80,7 @@ def _lines(entries: Mapping[str, MapEntry], within: str) -> Iterator[tuple[str, 
             yield from _lines(entry.node.entries, f"{within}{key}.")
 
 
-# -- findings that are accepted ------------------------------------------------------------------------------------------------------
+# -- accepted findings ---------------------------------------------------------------------------------------------------------------
 
 IGNORE_FORM: Final = "write {id: RULE, address: PATTERN, reason: WHY}"
 

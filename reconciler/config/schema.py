@@ -1,6 +1,6 @@
-"""The JSON Schema of a project file and of the files it includes, for editors; made from the kinds alone. Pure.
+"""The JSON Schema of a project file and of the files it includes, for editors; generated from the kinds alone. Pure.
 
-It is less strict than `load`, which also checks what only several lines together can get wrong: references, defaults, variables.
+It is less strict than `load`, which also checks what depends on several lines: references, defaults, variables.
 An expression may replace any value, so every value is also a text with `${{`. Resources are described by `schemas.resources`.
 """
 
@@ -21,7 +21,7 @@ from reconciler.config.source.split import INCLUDE
 from reconciler.config.words import CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, SECRETS, AccessSection, ServiceSection
 from reconciler.resource import Kind, Kinds
 
-ID = "https://www.schemastore.org/docs-reconciler.json"  # the name that never changes; also where SchemaStore would publish it
+ID = "https://www.schemastore.org/docs-reconciler.json"  # the permanent URL, at which SchemaStore would publish it too
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 ENCRYPTED_NAME = r"^(?!.*\$\{\{).*\.(yaml|yml|json)$"
 WHOLE = r"(?<!\$)\$\{\{(?!\s*\}\})[\s\S]*\}\}"  # an expression that ends and is not empty
@@ -71,7 +71,7 @@ def schema(kinds: Kinds) -> dict[str, Any]:
 
 
 def _files(kinds: Kinds) -> Schema:
-    """Which file it is: a project file by its first keys, a fragment by the key of its organization, an environment by its patches."""
+    """The type of a file: a project file by its first keys, a fragment by the key of its organization, an environment by its patches."""
     scalar = {"type": ["string", "number", "boolean"]}
     project, fragment, part, environment = ({"$ref": f"#/$defs/{name}"} for name in ("project", "fragment", "part", "environment"))
     cases: list[tuple[Schema, Schema]] = [
@@ -188,7 +188,7 @@ class FileSchemas:
         return {**map_of({**held, **everywhere}, ignored=True), "not": {"required": ["version"]}}
 
     def part(self) -> Schema:
-        """A file that one map or list includes: nodes, entries, or the map or list under its own key."""
+        """A file included by one map or list: nodes, entries, or the map or list under its own key."""
         sections, nodes = self._all_sections()
         names = {section: self.resources.section(kind) for section, kind in sections.items()} | {
             section: {"anyOf": [{"$ref": f"#/$defs/{host}.{section}"} for host in hosts]} for section, hosts in nodes.items()
@@ -247,7 +247,7 @@ class FileSchemas:
         return {**made, "not": {"required": ["version"]}}
 
     def _by_kind(self) -> list[Schema]:
-        """What a patch may set, where its pattern says which kind it matches."""
+        """The fields that a patch may set, if its pattern determines the kind."""
         return [
             {
                 "if": {"properties": {"match": {"pattern": _ending(kind)}}, "required": ["match"]},
@@ -257,7 +257,7 @@ class FileSchemas:
         ]
 
     def _patchable(self, kind: Kind) -> Schema:
-        """What a patch may set of a kind, as references to where it is defined."""
+        """The fields of a kind that a patch may set, as references to their definitions."""
         own = f"#/$defs/{kind.name}"
         if kind.place.value_is is not None:
             return {kind.place.value_is: {"$ref": own}}
@@ -277,7 +277,7 @@ class FileSchemas:
         return {"description": "Split into files.", **made}
 
     def unsplit(self) -> Schema:
-        """What is inside `forEach`: none of its maps and lists is split into files."""
+        """What `forEach` may contain: none of its maps and lists is split into files."""
         maps, lists = self._all_sections()
         inner = {"$ref": "#/$defs/unsplit"}
         whole = {"properties": {INCLUDE: {"not": {"type": ["string", "array"]}}}, "additionalProperties": inner, "items": inner}
@@ -294,7 +294,7 @@ class FileSchemas:
         return maps, lists
 
     def _everywhere(self) -> Schema:
-        """What may stand at the top of every file."""
+        """The keys that every file may have at its top."""
         address = {"$ref": "#/$defs/address"}
         action = {"description": "forget: stop managing it; delete-all: with what is unmanaged in it.", "enum": list(REMOVED_ACTIONS)}
         removed = map_of({"address": address, "action": action}, required=("address", "action"))
@@ -307,7 +307,7 @@ class FileSchemas:
 
 
 def _ending(kind: Kind) -> str:
-    """How an address or a pattern ends that matches resources of one kind only."""
+    """The end of addresses and patterns that match resources of one kind only."""
     if kind.within is None:
         return r"^(?!\*\*$)[^/]+$"
     return f"(^|/){kind.name}$" if kind.one_per else rf"(^|/){kind.name}/(?!\*\*$)[^/]+$"

@@ -1,4 +1,4 @@
-"""The project file's own settings: what to run against, where the state lives, how careful to be. Pure but for resolving paths.
+"""The project file's own settings: the service, the location of the state, the limits of a run. Pure, except that it resolves paths.
 
 In: the evaluated top of the project file. Out: `ProjectSettings`.
 """
@@ -23,10 +23,10 @@ CreateStrategy = Literal["snapshot"]
 
 STATE = "state"
 DEFAULT_STATE = ".reconciler/state.db"
-TIMEOUT_DEFAULT = 30.0  # seconds for one request, everything included
+TIMEOUT_DEFAULT = 30.0  # seconds for one request, including everything
 SETTLE_DEFAULT = 30.0  # seconds to wait out a request in doubt
 SECONDS_MAX = 86_400.0
-SECRETS = ("password", "passwd", "sslpassword", "token", "secret")  # words of a URL's query that carry one
+SECRETS = ("password", "passwd", "sslpassword", "token", "secret")  # keys of a URL's query that may contain a secret
 
 _EMAIL = re.compile(r"[^@\s/]+@[^@\s/]+")
 _PROJECT = re.compile(r"[A-Za-z0-9._-]{1,100}", re.ASCII)
@@ -37,10 +37,10 @@ T = TypeVar("T", bound=str)
 
 @dataclass(frozen=True)
 class ProjectSettings:
-    """How to run a project. `root`: its directory. `sandbox`: the file of the embedded service, used instead of `base_url`. `member`:
-    the e-mail of whose token it is. `timeout` and `settle`: seconds. `state`: a URL, the path of SQLite made absolute; `state_in_yaml` and
-    `settle_written`: the YAML said so itself. `marks`: what is made has a mark for a name first. `files`: every file that was read, the
-    project file first."""
+    """How to run a project. `root`: its directory. `sandbox`: the file of the embedded service, used instead of `base_url`. `member`: the
+    e-mail of the token's owner. `timeout` and `settle`: seconds. `state`: a URL, the path of SQLite made absolute; `state_in_yaml` and
+    `settle_written`: the YAML contains the value. `marks`: created objects have a marker as their name first. `files`: every file that
+    was read, the project file first."""
 
     project: str
     root: Path
@@ -60,10 +60,10 @@ class ProjectSettings:
 @dataclass(frozen=True)
 class Project:
     """A project as loaded. `sensitive`: values from the environment and from secrets, to be masked wherever text leaves the program.
-    `supplied`: texts of `--var-file`. `unused`: what is declared and has no effect, by name (`vars.brand`), and where. `undecrypted`: the
+    `supplied`: texts of `--var-file`. `unused`: declarations without effect, by name (`vars.brand`), and where. `undecrypted`: the
     encrypted files of which only the names were checked; `encrypted`: it names some. `variables`: the names of those that it declares;
-    `unset`: those for whose values a text stands. `ignores`: findings that it accepts. `texts`: the SHA-256 of every file that was read,
-    also by an expression, by its name below the project."""
+    `unset`: those with a placeholder as their value. `ignores`: accepted findings. `texts`: the SHA-256 of every file that was read, also
+    by an expression, by its name below the project."""
 
     settings: ProjectSettings
     desired: Desired
@@ -79,14 +79,14 @@ class Project:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A sentence for each thing that is probably a mistake."""
+        """A sentence for each probable mistake."""
         accepted = {ignore.address for ignore in self.ignores if ignore.id == "unused-variable"}
         variables = [(at, name) for name, at in self.unused.items() if name.startswith("vars.") and not accepted & {"", "*", name}]
         return tuple(f"{at}  {name} is not used; remove it, or use it" for at, name in sorted(variables))
 
     @cached_property
     def digest(self) -> str:
-        """Of the evaluated configuration."""
+        """The digest of the evaluated configuration."""
         from reconciler.config.canonical import digest
 
         return digest(self.desired)
@@ -94,7 +94,7 @@ class Project:
 
 @dataclass(eq=False)
 class KeyReader:
-    """The keys of one map of settings, taken one by one; `rest` reports what nobody took."""
+    """The keys of one map of settings, read one by one; `rest` reports unread keys."""
 
     name: str
     entries: Mapping[str, MapEntry]
@@ -103,7 +103,7 @@ class KeyReader:
 
     @classmethod
     def of(cls, name: str, entry: MapEntry | None, problems: Problems, *, example: str = "…") -> KeyReader:
-        """The map behind a key, empty with a problem where it is none. `example`: what may stand between the braces."""
+        """The map of a key, empty with a problem if it is not a map. `example`: the text between the braces in the message."""
         if entry is not None and isinstance(entry.node, Map):
             return cls(name, entry.node.entries, problems)
         if entry is not None:
@@ -122,7 +122,7 @@ class KeyReader:
         return self.entries.get(key)
 
     def scalar(self, key: str) -> Scalar | None:
-        """The scalar behind a key; None, with a problem, where there is something else or nothing."""
+        """The scalar of a key; None, with a problem, if it is missing or not a scalar."""
         entry = self.entry(key)
         if entry is None:
             return None
@@ -182,11 +182,11 @@ class KeyReader:
         return int(value)
 
     def meant(self, key: str) -> bool:
-        """Whether a key that nobody knows was probably meant to be this one: what is said of it says enough."""
+        """Whether an unknown key was probably meant to be this one: the message about it is then enough."""
         return any(closest(other, (key,)) for other in self.entries if other not in self.known)
 
     def rest(self) -> None:
-        """Report the keys that nobody took."""
+        """Report the keys that were not read."""
         for key, entry in self.entries.items():
             if key not in self.known:
                 inside = f" in {self.name}" if self.name else ""
@@ -194,7 +194,7 @@ class KeyReader:
 
 
 def read_settings(top: KeyReader, begin: Source, root: Path, problems: Problems) -> ProjectSettings:
-    """Settings of a project file that begins there; what is wrong is reported and has its default."""
+    """The settings of a project file that begins at a position; invalid ones are reported and have their defaults."""
     version = top.scalar("version")
     if version is not None and version.core() != 1:
         problems.add(version.at, f"version is {described(version)}; this program knows version 1", id="RC-version")
@@ -258,7 +258,7 @@ def _safe(url: str) -> str:
 
 
 def databases(top: Map, root: Path) -> list[Path]:
-    """The files of the state and of the sandbox, as far as they are told already: `file()` gives out neither."""
+    """The files of the state and of the sandbox, as far as they are known already: `file()` returns neither."""
     silent = Problems([])
     words = KeyReader("", top.entries, silent)
     sandbox = KeyReader.of(ServiceSection.SECTION, words.entry(ServiceSection.SECTION), silent).text(ServiceSection.SANDBOX)

@@ -1,6 +1,6 @@
-"""The top of a file: its root resources, the sections of one root, `removed` and `moved`; and keys that are not allowed there. Pure.
+"""The top of a file: its root resources, the sections of one root, `removed` and `moved`; and keys that are not allowed. Pure.
 
-In: the words of one file. Out: resources in the tree, and what the file says of addresses that are no longer declared.
+In: the top keys of one file. Out: resources in the tree, and the treatment of addresses that are no longer declared.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Tops:
         self.roots = {kind.place.section_in(None): kind for kind in self.kinds.roots}
 
     def everywhere(self, words: KeyReader) -> None:
-        """What any file may say: root resources, `removed` and `moved`."""
+        """Read the keys that any file may have: root resources, `removed` and `moved`."""
         for section, kind in self.roots.items():
             entry = words.entry(section)
             if entry is not None:
@@ -42,7 +42,7 @@ class Tops:
                 entries.append(entry)
 
     def rest(self, words: KeyReader) -> None:
-        """What nobody took in the project file."""
+        """Report the unread keys of the project file."""
         inner = {section for kind in self.roots.values() for section in self._inner(kind)}
         words.known += ["vars", "include", SECRETS]
         for key, entry in list(words.entries.items()):
@@ -61,7 +61,7 @@ class Tops:
         words.rest()
 
     def fragment(self, words: KeyReader) -> None:
-        """The sections of one root that stand in an included file."""
+        """Read the sections of one root in an included file."""
         for kind in self.kinds.roots:
             named = words.entry(kind.name)
             entries = [entry for key in self._inner(kind) if (entry := words.entry(key)) is not None]

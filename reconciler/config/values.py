@@ -1,7 +1,7 @@
-"""From what is written of one field to its written form: scalars by the field's type, then the field's own validation.
+"""Convert the node of one field to its written form: scalars by the field's type, then the field's own validation.
 
-In: a node of the evaluated configuration. Out: the value as the engine keeps it, references still `Named` or `Foreign`, or INVALID, the
-problems reported at their places. What a field's annotation asks for is compiled once a kind. Forbidden: knowledge of any kind, I/O.
+In: a node of the evaluated configuration. Out: the value as the engine stores it, references still `Named` or `Foreign`, or INVALID, the
+problems reported at their positions. Annotations are compiled once per kind. Forbidden: knowledge of any kind, I/O.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 INVALID: Final = object()
-"""What stands for a value that could not be had; its problem is reported."""
+"""The result for an invalid value, whose problem is reported."""
 
 KNOWN_MAX: Final = 10_000  # of a field
-_ATOMS: Final = frozenset({str, int, float, bool, Named, Foreign})  # values that nobody can change
+_ATOMS: Final = frozenset({str, int, float, bool, Named, Foreign})  # types of immutable values
 
 _REFERENCE = "write the key of {kind}, or {{id: …}} for one outside the project"
 
 Convert = Callable[[Node, str, ProblemReport], Any]
-"""A node to the data its type wants; the text names it in sentences (`source.url`)."""
+"""Converts a node to the data that its type requires; the text is its name in messages (`source.url`)."""
 
 
 class Outside(dict[str, str]):
@@ -67,9 +67,9 @@ class Outside(dict[str, str]):
 
 @dataclass(frozen=True, eq=False)
 class FieldReader:
-    """One field, compiled. `convert` and `accept` follow from the annotation alone. `name`: what it is called where it is written.
+    """One field, compiled. `convert` and `accept` follow from the annotation alone. `name`: its key in the YAML.
 
-    `known`: the values of texts that were read before; a text of YAML has one value, wherever it is written.
+    `known`: the values of texts that were read before; a text has the same value everywhere.
     """
 
     field: Field
@@ -98,7 +98,7 @@ class FieldReader:
         tainted = first_tainted(node) if self.field.sensitive else None
         if tainted is not None:
             if unknown(node):
-                return INVALID  # it cannot be checked, and nobody uses it
+                return INVALID  # it cannot be checked, and is not used
             report = _hiding(report, name, tainted)
         if isinstance(node, Scalar):
             if node.empty:
@@ -126,7 +126,7 @@ class FieldReader:
         return accepted if accepted is not UNSURE else self._validated(value, node, report)
 
     def _validated(self, value: Any, node: Node, report: ProblemReport) -> Any:
-        """What pydantic makes of a value; INVALID, with what it says, where it refuses it."""
+        """The value after pydantic's validation; INVALID, with pydantic's message, if it refuses the value."""
         from pydantic import ValidationError
 
         try:
@@ -139,7 +139,7 @@ class FieldReader:
 
 
 def _hiding(report: ProblemReport, name: str, tainted: Scalar) -> ProblemReport:
-    """Reports that a value is wrong without saying what it is, nor why: the cause could show something of it."""
+    """Reports that a value is wrong without its value and the reason, which could reveal a part of it."""
 
     def hidden(at: Source, message: str, *, id: str) -> None:
         report(tainted.at, f"{name} is not valid; the reason is hidden because it uses {', '.join(tainted.taint)}", id="RC-hidden-reason")
@@ -148,7 +148,7 @@ def _hiding(report: ProblemReport, name: str, tainted: Scalar) -> ProblemReport:
 
 
 def readers(kind: Kind) -> dict[str, FieldReader]:
-    """A reader for each field that users write, the one the key is included."""
+    """A reader for each field that users write, including the one that is the key."""
     fields = {name: field for name, field in kind.fields.items() if field.role in (FieldRole.VALUE, FieldRole.SEED, FieldRole.LOCAL)}
     whole = {kind.place.value_is: kind.place.section_in(kind.within)}
     return {name: FieldReader(field, compiled(field.type), acceptance(field.type), whole.get(name, name)) for name, field in fields.items()}
@@ -158,7 +158,7 @@ def readers(kind: Kind) -> dict[str, FieldReader]:
 
 
 def compiled(hint: Any) -> Convert:
-    """How a node becomes data for a type; what is not spelled out here takes the core schema."""
+    """The conversion of nodes for a type; types without a rule here use the core schema."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
         to = next((one for one in args[1:] if isinstance(one, To)), None)
@@ -271,7 +271,7 @@ def _list(made: Any, inner: Convert) -> Convert:
 
 
 def _listed(node: Node) -> str:
-    """What to write: the same value as a list of one, where it is a plain word; what reads the file, where it names one."""
+    """What to write: the same value as a list of one, if it is a plain word; the expression that reads the file, if it names one."""
     if reads := read_from_file(node):
         return reads
     if isinstance(node, Scalar) and node.plain and node.value is UNREAD and node.text and not set(node.text) & set(" ,[]{}:#&*"):
@@ -325,14 +325,14 @@ def _record(hint: Any) -> Convert:
 
 @functools.cache
 def adapter(hint: Any) -> TypeAdapter[Any]:
-    """Validates data of a type; compiled once a process, as the declared types are, and only where something asks for it."""
+    """Validates data of a type; compiled once per process, and only on request."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(_portable(hint))
 
 
 def _portable(hint: Any) -> Any:
-    """The same type for pydantic, which before Python 3.12 wants `typing_extensions.TypedDict` where `typing.TypedDict` was used."""
+    """The same type for pydantic, which before Python 3.12 requires `typing_extensions.TypedDict` instead of `typing.TypedDict`."""
     if sys.version_info >= (3, 12):
         return hint
     if typing_extensions.is_typeddict(hint) and type(hint).__module__ == "typing":
@@ -349,7 +349,7 @@ def _portable(hint: Any) -> Any:
 
 
 def _part(node: Node, path: tuple[int | str, ...]) -> Node:
-    """What pydantic's path leads to, as far as it can be followed."""
+    """The node at pydantic's path, as far as it can be followed."""
     for part in path:
         if isinstance(node, Map) and isinstance(part, str) and part in node.entries:
             node = node.entries[part].node

@@ -1,4 +1,4 @@
-"""The words and closed choices of the language that belong to no kind: one place for the loader and for the schema."""
+"""The keys and closed choices of the language that belong to no kind, shared by the loader and the schema."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TYPES: Final = ("string", "boolean", "integer", "number", "list", "map")
 
 
 class ServiceSection(StrEnum):
-    """The section that says what to run against, and its words."""
+    """The section that configures the service, and its keys."""
 
     SECTION = "service"
     BASE_URL = "baseUrl"
@@ -23,7 +23,7 @@ class ServiceSection(StrEnum):
 
 
 class AccessSection(StrEnum):
-    """The section of readers as tests, and the words of one test."""
+    """The section of access tests, and the keys of one test."""
 
     SECTION = "access"
     AS = auto()
@@ -35,7 +35,7 @@ class AccessSection(StrEnum):
 POLICIES: Final = ("use", "policies", "exceptions")
 RULES_OF_ANY_FILE: Final = (AccessSection.SECTION.value, *POLICIES)
 """Rules that an included file may contain, so that they can have owners of their own."""
-"""Words at the top of any file that say what the project must not do."""
+"""Keys at the top of any file for rules that the project must not violate."""
 
 SETTINGS: Final = ("version", "project", "service", "state", "recovery")
 """Words of the project file that say how it is run, and nothing of what it declares."""
@@ -45,7 +45,7 @@ TOP: Final = (
     *POLICIES,
     "lint",
 )  # fmt: skip
-"""Words of the project file alone."""
+"""Keys of the project file only."""
 
 SECRETS: Final = "secrets"
 """The encrypted files of a project or of an environment, and their values in expressions."""
@@ -54,11 +54,11 @@ ENCRYPTED: Final = (".enc.yaml", ".enc.yml", ".sops.yaml", ".sops.yml")
 
 
 def is_encrypted(name: str) -> bool:
-    """Whether the name of a file says that it is encrypted: no pattern includes it, and it is no environment."""
+    """Whether a file name marks an encrypted file: patterns do not include it, and it cannot be an environment."""
     return name.endswith(ENCRYPTED)
 
 
 ENVIRONMENTS: Final = "environments"
-"""The folder of a project's environments; no word of any file."""
+"""The folder of a project's environments; not a key of any file."""
 
 NO_ENVIRONMENTS: Final = f"each environment is a file: {ENVIRONMENTS}/NAME.yaml, chosen with --env NAME"

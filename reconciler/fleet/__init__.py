@@ -1,11 +1,11 @@
-"""A fleet: many projects, planned and applied all the time by any number of workers, on one PostgreSQL database.
+"""A fleet: many projects, continuously planned and applied by any number of workers, on one PostgreSQL database.
 
 declared    fleet.yaml as projects and generators      store    rows in the schema reconciler_fleet
 generated   generators and what they list: projects    engine   admit, run, finish, sweep; procrastinate behind it
 changes     what a new fleet.yaml would change         sources  a commit of a git repository
 schedule    when a project is due, windows, backoff    runs     one process for each run
 budget      what is left of a token's rate limit       up       the processes of a fleet on this machine
-status      Synced, OutOfSync, Unknown                 refresh  the generators, read again while workers run
+status      Synced, OutOfSync, Unknown                 refresh  rereads the generators while workers run
 
 Nothing outside this package and `reconciler.cli.commands.fleet*` imports it (docs/decisions/0024-a-fleet.md).
 """

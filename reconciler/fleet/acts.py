@@ -1,8 +1,7 @@
-"""What a person decides: run now, pause, resume, approve, reject. For the commands, the dashboard and the API alike.
+"""The actions of people: run now, pause, resume, approve, reject. Used by the commands, the dashboard and the API.
 
-Each checks the role of the person in the tenant of each project, and writes what was decided and a line of the audit log in one
-transaction.
-Whoever does not see a tenant is answered as if its projects did not exist.
+Each checks the role of the person in the tenant of each project, and writes the decision and a line of the audit log in one transaction.
+For people who may not see a tenant, its projects do not exist.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ APPROVED: Final = "the plan is approved, and the next run applies it"
 
 @dataclass(frozen=True)
 class Resumed:
-    """What held a project until now. `quarantined`: the runs of `undo` whose quarantines were lifted."""
+    """What stopped a project from running. `quarantined`: the runs of `undo` whose quarantines were lifted."""
 
     name: str
     paused: bool
@@ -39,7 +38,7 @@ class Resumed:
 
 @dataclass(frozen=True)
 class Decided:
-    """What a decision leads to. `changes`: the classes that this person approved; `judged`: the plan, this decision included."""
+    """The result of a decision. `changes`: the classes that this person approved; `judged`: the plan, this decision included."""
 
     judged: Judged
     changes: frozenset[ChangeClass] = frozenset()
@@ -83,7 +82,7 @@ def resume(connection: Connection, person: Person, names: Sequence[str]) -> list
 
 
 def plan(connection: Connection, person: Person, name: str) -> Judged:
-    """The plan of a project for somebody who may see it. Raises `UsageError` where there is none to decide on."""
+    """The plan of a project for a person who may see it. Raises `UsageError` if there is none to decide on."""
     (row,) = _rows(connection, person, [name], Role.VIEWER)
     return _judged(connection, row)
 
@@ -91,9 +90,10 @@ def plan(connection: Connection, person: Person, name: str) -> Judged:
 def approve(
     connection: Connection, person: Person, name: str, *, digest: str, changes: Collection[ChangeClass] | None = None
 ) -> Decided:  # fmt: skip
-    """Approve classes of the plan with a digest, by default all that need somebody. If nothing is missing then, the project is due at once.
+    """Approve classes of the plan with a digest, by default all that need approval. If no approval is missing then, the project is due at
+    once.
 
-    Raises `StalePlan` where the project has another plan by now, and `Refused` where the approval would not count.
+    Raises `StalePlan` if the project has another plan by now, and `Refused` if the approval would not count.
     """
     (row,) = _rows(connection, person, [name], Role.APPROVER)
     current = _current(connection, row, digest)
@@ -103,7 +103,7 @@ def approve(
 
 
 def reject(connection: Connection, person: Person, name: str, *, digest: str, reason: str) -> Decided:
-    """Reject the plan with a digest: it is not applied until this person approves it, whoever else does."""
+    """Reject the plan with a digest: it is not applied until this person approves it, even if others do."""
     (row,) = _rows(connection, person, [name], Role.APPROVER)
     _current(connection, row, digest)
     approvals.decide(connection, row.id, Decision(person.name, digest, approves=False, reason=_reason(reason)))
@@ -111,7 +111,7 @@ def reject(connection: Connection, person: Person, name: str, *, digest: str, re
 
 
 def _rows(connection: Connection, person: Person, names: Sequence[str], role: Role) -> list[ProjectRow]:
-    """The projects with these names, all of which this person may act on."""
+    """The projects with these names; raises unless this person may act on all of them."""
     from reconciler.text.suggest import did_you_mean
 
     by_name = {row.project.name: row for row in projects.read(connection, names) if person.may(Role.VIEWER, row.project.tenant)}
@@ -151,7 +151,7 @@ def _judged(connection: Connection, row: ProjectRow, *, lock: bool = False) -> J
 
 
 def _current(connection: Connection, row: ProjectRow, digest: str) -> Judged:
-    """The plan with a digest, which nobody replaces before the end of the transaction."""
+    """The plan with a digest, locked until the end of the transaction."""
     current = _judged(connection, row, lock=True)
     if row.project.mode is not Mode.APPLY:
         wrong = f"the plan of {row.project.name} is not applied: its mode is {row.project.mode.value}"
@@ -166,7 +166,7 @@ def _current(connection: Connection, row: ProjectRow, digest: str) -> Judged:
 
 
 def _counted(current: Judged, person: Person, row: ProjectRow, asked: Collection[ChangeClass] | None) -> Iterable[ChangeClass]:
-    """The classes for which an approval of this person counts. Raises where there are none, or where one that was asked for is not."""
+    """The classes for which an approval of this person counts. Raises if there are none, or if a requested class is not among them."""
     name, rules = row.project.name, current.rules
     needing = {change for change in current.plan.changes if NEEDED[rules.get(change, Approval.TWO)]}
     foreign = sorted(set(asked or ()) - current.plan.changes)
@@ -190,7 +190,7 @@ def _counted(current: Judged, person: Person, row: ProjectRow, asked: Collection
 def _decided(
     connection: Connection, person: Person, row: ProjectRow, action: str, changes: frozenset[ChangeClass], reason: str = ""
 ) -> Decided:  # fmt: skip
-    """Write what a decision changed for everybody who looks, and make the project due where nothing is missing."""
+    """Store a decision and its audit line, and make the project due if no approval is missing."""
     current = _judged(connection, row)
     waits = current.verdict.sentence or APPROVED
     about = or_(*(table.c.waits.startswith(begin, autoescape=True) for begin in (LACKING, REJECTED, APPROVED)), table.c.waits.is_(None))

@@ -1,6 +1,6 @@
-"""Which classes of change a plan has, and whose approval they lack. Pure.
+"""The classes of change in a plan, and the approvals that they lack. Pure.
 
-An approval is of a person, for one plan: a plan that moved has another digest, and needs them again.
+An approval belongs to one person and one plan: a changed plan has another digest and needs new approvals.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ REJECTED: Final = "the plan was rejected by "
 
 @dataclass(frozen=True)
 class Decision:
-    """What one person decided on the plan with a digest: they approve some classes of it, or reject all of it. Without a person: the plan
-    was applied, and what was decided until then is used up."""
+    """What one person decided on the plan with a digest: they approve some of its classes, or reject all of it. Without a person: the plan
+    was applied, which uses up earlier decisions."""
 
     person: str
     digest: str
@@ -33,8 +33,8 @@ class Decision:
 
 @dataclass(frozen=True)
 class ApprovalVerdict:
-    """Whether a plan may be applied. `lacking`: how many people must still approve each class; `people`: who approved it, and counts;
-    `rejected`: rejections that stand."""
+    """Whether a plan may be applied. `lacking`: how many people must still approve each class; `people`: whose approvals count; `rejected`:
+    valid rejections."""
 
     lacking: Mapping[ChangeClass, int]
     people: Mapping[ChangeClass, tuple[str, ...]]
@@ -46,7 +46,7 @@ class ApprovalVerdict:
 
     @property
     def sentence(self) -> str | None:
-        """Why the plan is not applied; None where it may be."""
+        """Why the plan is not applied; None if it may be."""
         if self.rejected:
             return "; ".join(f"{REJECTED}{rejection.person}: {rejection.reason}" for rejection in self.rejected)
         if not self.lacking:
@@ -59,7 +59,7 @@ class ApprovalVerdict:
 
 
 def classes(plan: Mapping[str, Any]) -> frozenset[ChangeClass]:
-    """The classes of change in the document of a plan. What is none of the harmless ones is an update at least."""
+    """The classes of change in the document of a plan. Changes that are not known to be harmless are at least updates."""
     change_classes = {change for entry in plan["changes"] for change in _classes(entry)}
     if any(exposure["asked"] for exposure in plan["exposures"]):
         change_classes.add(ChangeClass.EXPOSURE)
@@ -81,7 +81,7 @@ def _classes(entry: Mapping[str, Any]) -> Iterable[ChangeClass]:
 
 
 def _stays(place: Mapping[str, Any] | None) -> bool:
-    """Whether a move is one among siblings: the parent is the same."""
+    """Whether a move is among siblings: the parent is unchanged."""
     return place is not None and place["before"]["parent"] == place["after"]["parent"]
 
 
@@ -93,9 +93,9 @@ def judged(
     digest: str,
     authors: Collection[str],
 ) -> ApprovalVerdict:
-    """What people's decisions, oldest first, say of the plan with a digest. Decisions on other plans say nothing.
+    """The verdict of people's decisions, oldest first, on the plan with a digest. Decisions on other plans are ignored.
 
-    An approval is good for one apply. A person counts once. Authors do not count where two people are needed. A rejection outweighs
+    An approval is valid for one apply. A person counts once. Authors do not count if two people are needed. A rejection outweighs
     approvals until the person who rejected the plan approves it.
     """
     names: dict[str, str] = {}
@@ -141,5 +141,5 @@ def missing(
 
 
 def folded(person: str) -> str:
-    """A person's name or e-mail address in the form in which two are compared."""
+    """A person's name or e-mail address in the form for comparisons."""
     return person.strip().casefold()

@@ -1,7 +1,7 @@
 """What is left of a token's rate limits, shared by all runs that use it. Pure; times are seconds of one clock, the database's.
 
-Whoever sends takes a request first, and reports afterwards what the service answered. At no time are more requests under way than the
-service said were left: of a limit of which nothing is known (before the first answer, and after each reset), one request at a time is sent.
+A sender takes a request first, and reports the service's answer afterwards. There are never more requests in flight than the service
+reported as left: for an unknown limit (before the first answer, and after each reset), one request at a time is sent.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, Final
 
 from reconciler.dataclass import dataclass
 
-POLL: Final = 0.05  # seconds to wait for an answer that is under way
-RESET_MAX: Final = 3_600.0  # seconds; a reset that is further away is asked about again
-WAY_MAX: Final = 300.0  # seconds after which a request that nobody reported about is over
+POLL: Final = 0.05  # seconds to wait for an answer in flight
+RESET_MAX: Final = 3_600.0  # seconds; a reset that is further away is checked again earlier
+WAY_MAX: Final = 300.0  # seconds after which a request without a report is forgotten
 
 
 @dataclass(frozen=True)
 class Limit:
-    """One limit of the service. `left`: at most so many more may be taken before `resets_at`; None: unknown, one may try."""
+    """One limit of the service. `left`: at most so many more may be taken before `resets_at`; None: unknown, one may be sent."""
 
     left: int | None = None
     resets_at: float = 0.0
@@ -27,7 +27,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class TokenBudget:
-    """The limits of a token, by their size; `methods`: which of them a method counts for; `way`: the requests under way: the time and the
+    """The limits of a token, by their size; `methods`: the limit that a method counts for; `way`: the requests in flight: the time and the
     method of each, by its ticket."""
 
     limits: Mapping[int, Limit] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class TokenBudget:
 
 @dataclass(frozen=True)
 class BudgetReport:
-    """What an answer said. `size`: of the limit that counted it, None where none was named; `left` of it for `reset` seconds."""
+    """The limits in an answer. `size`: of the limit that counted it, None if none was named; `left` of it for `reset` seconds."""
 
     size: int | None = None
     left: int = 0
@@ -47,7 +47,7 @@ class BudgetReport:
 
 
 def take(budget: TokenBudget, method: str, ticket: str, now: float) -> tuple[TokenBudget, float]:
-    """The budget after a request is taken, and 0; or as it was, and the seconds to wait."""
+    """The budget after a request is taken, and 0; or the unchanged budget, and the seconds to wait."""
     budget = _expired(budget, now)
     size = budget.methods.get(method)
     if size is None and method in budget.unlimited:
@@ -64,7 +64,7 @@ def take(budget: TokenBudget, method: str, ticket: str, now: float) -> tuple[Tok
 
 
 def report(budget: TokenBudget, ticket: str, answer: BudgetReport | None, now: float) -> TokenBudget:
-    """The budget after an answer; None where none came, or said nothing."""
+    """The budget after an answer; None if none came, or one without limits."""
     if ticket not in budget.way:  # given up already
         return budget
     method = budget.way[ticket][1]
@@ -89,15 +89,15 @@ def report(budget: TokenBudget, ticket: str, answer: BudgetReport | None, now: f
 
 
 def held_until(budget: TokenBudget, now: float) -> float | None:
-    """Until when nothing can be read with this token; None where something can."""
+    """Until when nothing can be read with this token; None if a request can be sent."""
     size = budget.methods.get("GET")
     limit = budget.limits.get(size) if size is not None else None
     return limit.resets_at if limit is not None and limit.left == 0 and limit.resets_at > now else None
 
 
 def _expired(budget: TokenBudget, now: float) -> TokenBudget:
-    """Without requests that nobody will report about, and with the limits that were reset unknown again. What is further away than it can
-    be was written before the clock was set back."""
+    """Without requests whose report is overdue, and with expired limits unknown again. Times too far ahead were written before the clock
+    was set back."""
     way = {ticket: (at, method) for ticket, (at, method) in budget.way.items() if abs(now - at) < WAY_MAX}
     limits = {
         size: limit if limit.left is None or now < limit.resets_at <= now + RESET_MAX + WAY_MAX else Limit()
@@ -111,7 +111,7 @@ def _sent(budget: TokenBudget, ticket: str, method: str, now: float) -> TokenBud
 
 
 def _under_way(budget: TokenBudget, size: int) -> int:
-    """Requests under way that count for a limit, or may."""
+    """Requests in flight that count for a limit, or may."""
     return sum(budget.methods.get(method, size) == size and method not in budget.unlimited for _, method in budget.way.values())
 
 

@@ -1,6 +1,6 @@
-"""What a new fleet file would change: which projects appear, change, vanish. Pure.
+"""The changes of a new fleet file: projects that appear, change or are removed. Pure.
 
-A vanished project is orphaned: it is never run again until it is declared again, and nothing of it is deleted.
+A removed project is orphaned: it is never run until it is declared again, and nothing of it is deleted.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, Final
 from reconciler.dataclass import dataclass
 from reconciler.fleet.model import FleetProject, as_data
 
-VANISH_SHARE: Final = 0.2  # of what a generator, or the list, had; more may not vanish at once without consent
-VANISH_FREE: Final = 1  # so many may always
+VANISH_SHARE: Final = 0.2  # of a generator's or the file's projects; removing more at once requires consent
+VANISH_FREE: Final = 1  # so many may always be removed
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class ProjectDifference:
 
 @dataclass(frozen=True)
 class Changes:
-    """What would change, by the names of projects. `returning`: orphaned ones that are declared again. `total`: how many are declared.
-    `shrinking`: a sentence for each origin of which so much vanishes that it is probably a mistake."""
+    """The changes, by the names of projects. `returning`: orphaned ones that are declared again. `total`: how many are declared.
+    `shrinking`: a sentence for each origin that loses so many projects that it is probably a mistake."""
 
     appearing: tuple[FleetProject, ...] = ()
     changing: Mapping[str, tuple[ProjectDifference, ...]] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Changes:
 
 
 def changes(declared: Mapping[str, FleetProject], stored: Mapping[str, Stored]) -> Changes:
-    """What makes the stored fleet the declared one."""
+    """The changes from the stored fleet to the declared one."""
     active = {name for name, one in stored.items() if not one.orphaned}
     changing = {}
     vanishing = tuple(sorted(active - declared.keys()))

@@ -1,4 +1,4 @@
-"""What the rows of the database say of a project, as its status wants it. Pure."""
+"""The facts about a project in its database rows, as its status needs them. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reconciler.fleet.store.projects import ProjectRow
 
 
 def follower(row: ProjectRow) -> Follower:
-    """A project as waves see it."""
+    """A project as the waves compare it."""
     facts = facts_of(row)
     commit = facts.reading.commit if facts.reading is not None else None
     return Follower(row.project.name, row.project.wave, status(facts, row.now).word, health_of(row), commit, row.well_since)
@@ -28,7 +28,7 @@ def facts_of(row: ProjectRow) -> ProjectFacts:
 
 
 def is_unverified(row: ProjectRow) -> bool:
-    """Whether the last run applied all that it had read, so that only the next one, which is due at once, says how it is now."""
+    """Whether the last run applied everything it had read, so that the status is known only after the next one, which is due at once."""
     reading = facts_of(row).reading
     applies = row.project.mode is Mode.APPLY and not row.orphaned and not row.is_paused
     done = applies and row.waits is None and row.error is None

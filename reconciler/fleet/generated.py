@@ -13,7 +13,7 @@ from reconciler.fleet.declared.template import filled
 from reconciler.fleet.model import Fleet, FleetProject, Generator
 
 Listing = Mapping[int, Sequence[Mapping[str, str]]]
-"""What each generator that reads something lists, by its number."""
+"""The elements of each generator that reads something, by its number."""
 ELEMENTS_MAX: Final = 100_000
 
 
@@ -43,7 +43,7 @@ def _projects(fleet: Fleet, generator: Generator, elements: Sequence[Mapping[str
 
 
 def _defaults(fleet: Fleet, generator: Generator, element: Mapping[str, str]) -> Map | None:
-    """The defaults of the file; those of `directories` know the repository and the path too."""
+    """The defaults of the file; for `directories`, with the repository and the path inserted."""
     if generator.repository is None:
         return fleet.defaults
     from reconciler.config.source.nodes import MapEntry, Scalar

@@ -1,7 +1,7 @@
-"""Whether an organization is healthy, apart from whether it is as declared, and what ends when. Pure; times are arguments.
+"""The health of an organization, independent of its status, and what expires when. Pure; times are arguments.
 
-What a run reads says what is broken and what ends (`reconciler.plan.health`); what is shown follows from that, its age and the day. What is
-not known is Unknown, never Healthy.
+A run reports what is broken and what expires (`reconciler.plan.health`); the displayed health follows from that, its age and the day.
+Missing information is Unknown, never Healthy.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from reconciler.dataclass import dataclass
 from reconciler.fleet.schedule import stale_after
 from reconciler.model import Concern, Sort
 
-SOON_DEFAULT: Final = 30 * 86_400  # seconds before the end of something, from which it is a warning
-CONCERNS_MAX: Final = 200  # that are kept of one reading: what is broken, then what ends first
+SOON_DEFAULT: Final = 30 * 86_400  # seconds before an expiry from which it is a warning
+CONCERNS_MAX: Final = 200  # number kept of one reading: what is broken, then what expires first
 UNREAD_MAX: Final = 20
-SHOWN_MAX: Final = 3  # sentences, before the rest is counted
+SHOWN_MAX: Final = 3  # sentences; the rest is counted
 
 
 class HealthWord(StrEnum):
-    """What people see; the worst first."""
+    """The health as displayed; the worst first."""
 
     BROKEN = "Broken"
     UNKNOWN = "Unknown"
@@ -36,7 +36,7 @@ PASSING: Final = frozenset({HealthWord.HEALTHY, HealthWord.WARNING})
 
 @dataclass(frozen=True)
 class HealthReading:
-    """What a reading says of health. `unread`: what is not known. `more`: how many concerns were not kept."""
+    """The health in a reading. `unread`: what is unknown. `more`: how many concerns were dropped."""
 
     concerns: tuple[Concern, ...] = ()
     unread: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class HealthReading:
 
 @dataclass(frozen=True)
 class ProjectHealth:
-    """`broken`: concerns of now; `ending`: of the next days, the first one first. `sentences`: why it is not Healthy."""
+    """`broken`: present concerns; `ending`: upcoming ones, the first one first. `sentences`: why it is not Healthy."""
 
     word: HealthWord
     broken: tuple[Concern, ...] = ()
@@ -54,7 +54,7 @@ class ProjectHealth:
 
 
 def health(checked: HealthReading | None, at: datetime | None, now: datetime, *, every: int, soon: int = SOON_DEFAULT) -> ProjectHealth:
-    """The health at a time. `at`: of the reading. `every`: seconds from one run to the next; `soon`: before the end of something."""
+    """The health at a time. `at`: of the reading. `every`: seconds from one run to the next; `soon`: before an expiry."""
     if checked is None or at is None:
         return ProjectHealth(HealthWord.UNKNOWN, sentences=("its health was never read",))
     today = now.date()
@@ -81,21 +81,21 @@ def sentence_of(concern: Concern, today: date) -> str:
 
 
 def shortened(sentences: Iterable[str]) -> tuple[str, ...]:
-    """The first sentences, and how many others there are."""
+    """The first sentences, and the number of the others."""
     every = tuple(sentences)
     rest = len(every) - SHOWN_MAX
     return every if rest <= 1 else (*every[:SHOWN_MAX], f"and {rest} more")
 
 
 def of_document(document: Mapping[str, Any]) -> HealthReading:
-    """What a run wrote of the health that it read."""
+    """The health in the document of a run."""
     concerns = sorted((_concern(data) for data in document["concerns"]), key=lambda concern: concern.until or date.min)
     kept = tuple(concerns[:CONCERNS_MAX])
     return HealthReading(kept, tuple(document["unread"][:UNREAD_MAX]), len(concerns) - len(kept))
 
 
 def as_data(checked: HealthReading) -> dict[str, Any]:
-    """As JSON, as it is stored and as a run writes it."""
+    """The JSON form, in the database and in a run's document."""
     return {"concerns": [concern_data(concern) for concern in checked.concerns], "unread": list(checked.unread), "more": checked.more}
 
 

@@ -1,4 +1,4 @@
-"""What the rooms of a fleet exchange: projects, generators, references. Plain data."""
+"""The shared types of a fleet: projects, generators, references. Plain data."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ TENANT_DEFAULT: Final = "default"
 class Mode(StrEnum):
     """How far a run goes."""
 
-    WATCH = "watch"  # plans, and keeps the status
-    PLAN = "plan"  # keeps the plan too
+    WATCH = "watch"  # plans, and updates the status
+    PLAN = "plan"  # stores the plan too
     APPLY = "apply"  # applies what needs no approval
 
 
 class ChangeClass(StrEnum):
-    """A class of change that an approval is about."""
+    """A class of change that approvals refer to."""
 
     TITLES = "titles"
     ORDER = "order"
@@ -37,7 +37,7 @@ class ChangeClass(StrEnum):
 
 
 class Approval(StrEnum):
-    """Who must approve a class of change."""
+    """The people who must approve a class of change."""
 
     AUTO = "auto"
     ONE = "one"
@@ -56,7 +56,7 @@ APPROVALS_DEFAULT: Final[Mapping[ChangeClass, Approval]] = {
 
 
 class Event(StrEnum):
-    """What people can be told of a project."""
+    """An event of a project that people can be notified of."""
 
     OUT_OF_SYNC = "outOfSync"
     UNKNOWN = "unknown"
@@ -79,7 +79,7 @@ class SecretReference:
 
     @classmethod
     def of(cls, text: str) -> SecretReference:
-        """The reference that `str` gave."""
+        """The reference from its text."""
         kind, _, name = text.partition(":")
         return cls("env" if kind == "env" else "file", name)
 
@@ -133,8 +133,9 @@ Sort = Literal["list", "directories", "organizations"]
 
 @dataclass(frozen=True)
 class Generator:
-    """Projects from a template. `number`: its position in the file, from 1. `elements`: of a list, already there; `repository`: whose
-    directories match its path; `token` and `base_url`: whose organizations are listed, and `match` their titles or ids."""
+    """Projects from a template. `number`: its position in the file, from 1. `elements`: those of a list; `repository`: directories matching
+    its path are the elements; `token` and `base_url`: the organizations visible to the token are the elements, and `match` their titles
+    or ids."""
 
     number: int
     sort: Sort
@@ -153,7 +154,7 @@ class Generator:
 
 @dataclass(frozen=True)
 class Fleet:
-    """A fleet file. `defaults`: the map that every project and template extends. `settings`: what it says of people, as JSON: references,
+    """A fleet file. `defaults`: the map that every project and template extends. `settings`: roles and notifications as JSON: references,
     never secrets."""
 
     projects: tuple[FleetProject, ...]
@@ -164,7 +165,7 @@ class Fleet:
 
 
 def as_data(project: FleetProject) -> dict[str, Any]:
-    """A project as JSON, as it is stored and compared."""
+    """A project as JSON, the form in which it is stored and compared."""
     return {
         "name": project.name,
         "source": {"git": project.source.git, "ref": project.source.ref, "path": project.source.path},
@@ -190,7 +191,7 @@ def as_data(project: FleetProject) -> dict[str, Any]:
 
 
 def of_data(data: Mapping[str, Any]) -> FleetProject:
-    """The project of that JSON."""
+    """The project in that JSON."""
     return FleetProject(
         name=data["name"],
         source=Repository(**data["source"]),

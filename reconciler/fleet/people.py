@@ -1,4 +1,4 @@
-"""People of a fleet and what they may do, for each tenant. Pure."""
+"""The people of a fleet and their permissions, by tenant. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, Final
 from reconciler.dataclass import dataclass
 
 ALL: Final = "*"  # every tenant
-FOREIGN: Final = "another tenant"  # what is said in place of a name that only its own tenant reads
+FOREIGN: Final = "another tenant"  # replaces a name that only its own tenant may read
 
 
 class Role(StrEnum):
-    """What a person may do. Each may do what the one before may."""
+    """The permissions of a person. Each role includes the one before."""
 
     VIEWER = "viewer"  # sees the projects of a tenant
     APPROVER = "approver"  # approves and rejects plans, runs projects now
@@ -43,7 +43,7 @@ class Person:
 
 @dataclass(frozen=True)
 class RoleRule:
-    """Whoever has a value of the claim has a role in these tenants."""
+    """People with a value of the claim have a role in these tenants."""
 
     value: str
     role: Role
@@ -51,7 +51,7 @@ class RoleRule:
 
 
 def granted(rules: Iterable[RoleRule], values: Collection[str]) -> dict[str, Role]:
-    """The roles that the values of a claim give: the highest in each tenant."""
+    """The roles that follow from the values of a claim: the highest in each tenant."""
     roles: dict[str, Role] = {}
     for rule in rules:
         if rule.value in values:

@@ -1,4 +1,4 @@
-"""A fleet as people and programs read it. Pure."""
+"""Reports on a fleet, for people and for programs. Pure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NO_WORKER = " Nothing is run until there is one: reconciler fleet worker."
 
 
 def plan_document(changes: Changes) -> FleetPlanDocument:
-    """What `fleet plan` shows, as JSON."""
+    """The changes of `fleet plan`, as JSON."""
     return {
         "format": "reconciler.fleet-plan/1",
         "projects": changes.total,
@@ -100,13 +100,13 @@ def status_of(row: ProjectRow) -> ProjectStatus:
 def status_document(
     rows: Sequence[ProjectRow], workers: int, now: datetime, judged: Mapping[int, Judged] | None = None
 ) -> FleetStatusDocument:
-    """What `fleet status` shows, as JSON. `judged`: the plans that people decide on, by the ids of their projects."""
+    """The status of `fleet status`, as JSON. `judged`: the plans to decide on, by the ids of their projects."""
     projects = [_project(row, (judged or {}).get(row.id)) for row in rows]
     return {"format": "reconciler.fleet-status/1", "at": utc_text(now), "workers": workers, "projects": projects}
 
 
 def approval_document(name: str, person: str, decided: Decided, *, rejects: bool) -> FleetApprovalDocument:
-    """What `fleet approve` and `fleet reject` did, as JSON."""
+    """The result of `fleet approve` and `fleet reject`, as JSON."""
     return {
         "format": "reconciler.fleet-approval/1",
         "project": name,
@@ -137,7 +137,7 @@ def _verdict(judged: Judged) -> FleetVerdictData:
 
 
 def needs_text(judged: Judged) -> str:
-    """What a plan needs before it is applied, for a screen."""
+    """The approvals that a plan needs before it is applied, for a screen."""
     lines = []
     for need in _verdict(judged)["needs"]:
         rule = {"auto": "nobody", "one": "one person", "two": "two people, not the authors"}[need["rule"]]
@@ -208,7 +208,7 @@ def _concern(concern: Concern) -> FleetConcernData:
 
 
 def status_text(rows: Sequence[ProjectRow], workers: int, *, width: int) -> str:
-    """The same for a screen: a table, and a line that sums up."""
+    """The same for a screen: a table and a summary."""
     if not rows:
         return "The fleet has no projects.\n"
     lines = [("project", "status", "health", "age", "coverage", "why")]
@@ -239,7 +239,7 @@ def _why(row: ProjectRow, made: ProjectStatus, well: ProjectHealth) -> Iterator[
             yield row.waits
         if is_unverified(row):
             yield APPLIED
-        if made.word is not StatusWord.UNKNOWN or well.word is not HealthWord.UNKNOWN:  # else the same is said twice
+        if made.word is not StatusWord.UNKNOWN or well.word is not HealthWord.UNKNOWN:  # else the same is reported twice
             yield from shortened(well.sentences)
 
 

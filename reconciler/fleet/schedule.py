@@ -12,7 +12,7 @@ from reconciler.fleet.model import Window
 BACKOFF_FIRST: Final = 30  # seconds after the first failure; doubled by each that follows
 BACKOFF_MAX: Final = 1_800
 STALE_TIMES: Final = 3  # intervals after which a reading is too old
-STALE_MIN: Final = 300  # seconds; a short interval is a wish too
+STALE_MIN: Final = 300  # seconds; even for a shorter interval
 AHEAD_MAX: Final = timedelta(minutes=1)  # by which a time of the database may be in the future
 
 
@@ -24,7 +24,7 @@ def delay(every: int, failures: int) -> int:
 
 
 def stale_after(every: int) -> timedelta:
-    """The age at which a reading says nothing about now."""
+    """The age at which a reading no longer counts."""
     return timedelta(seconds=max(STALE_MIN, STALE_TIMES * every))
 
 

@@ -1,6 +1,6 @@
-"""Synced, OutOfSync or Unknown, and why. Pure: it follows from the last reading, its age and its coverage.
+"""The status Synced, OutOfSync or Unknown, and why. Pure: it follows from the last reading, its age and its coverage.
 
-What is missing is Unknown, never "no change".
+Missing information is Unknown, never "no change".
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from reconciler.fleet.schedule import AHEAD_MAX, stale_after
 
 
 class StatusWord(StrEnum):
-    """What people see; the worst first."""
+    """The status as displayed; the worst first."""
 
     UNKNOWN = "Unknown"
     OUT_OF_SYNC = "OutOfSync"
@@ -27,9 +27,9 @@ class StatusWord(StrEnum):
 class Reading:
     """What a run read of a project at a commit.
 
-    `ahead`: addresses that the commit changes, `drift`: that were changed outside Reconciler, `both`: by both. `unmanaged`: objects.
-    `unreadable`: what could not be read, with the reason; `in_doubt`: requests of earlier runs without an outcome. `unjudged`: declared
-    resources that the state does not track. `coverage`: the managed share of all objects that were read, None where nothing was.
+    `ahead`: addresses that the commit changes, `drift`: those changed outside Reconciler, `both`: those changed by both. `unmanaged`:
+    objects. `unreadable`: what could not be read, with the reason; `in_doubt`: requests of earlier runs without an outcome. `unjudged`:
+    declared resources that the state does not track. `coverage`: the managed share of all objects that were read, None if none were.
     """
 
     commit: str
@@ -50,7 +50,7 @@ class Reading:
 
 
 def of_documents(commit: str, plan: Mapping[str, Any], drift: Mapping[str, Any], *, new_state: str = "", refused: str = "") -> Reading:
-    """What the documents of one reading say."""
+    """The reading in its documents."""
     drifted = {entry["address"] for entry in drift["resources"]}
     both = {
         entry["address"] for entry in drift["resources"] if any(field["cause"] == "both" for field in entry["fields"])
@@ -97,7 +97,8 @@ class ProjectStatus:
 
 @dataclass(frozen=True)
 class ProjectFacts:
-    """What is stored of a project. `every`: seconds from one run to the next; `error`: why the last run gave no reading, None if it did."""
+    """The stored facts about a project. `every`: seconds from one run to the next; `error`: why the last run returned no reading, None if
+    it did."""
 
     every: int
     reading: Reading | None = None
@@ -167,7 +168,7 @@ def lasting(age: timedelta) -> str:
 
 @dataclass(frozen=True)
 class Follower:
-    """A project as waves see it. `well_since`: since when it is Synced and healthy."""
+    """A project as the waves compare it. `well_since`: since when it is Synced and healthy."""
 
     name: str
     wave: int
@@ -178,7 +179,7 @@ class Follower:
 
 
 def wave_before(wave: int, commit: str, others: Sequence[Follower], soak: timedelta, now: datetime) -> str | None:
-    """Why a wave must wait for the ones before it; None where it need not. Only projects of the same repository are among `others`."""
+    """Why a wave must wait for earlier ones; None if it need not. `others` contains only projects of the same repository."""
     for other in sorted(others, key=lambda other: (other.wave, other.name)):
         if other.wave >= wave:
             continue

@@ -1,4 +1,4 @@
-"""Plans of projects with what people decided on them, read from their rows."""
+"""Plans of projects with the decisions on them, read from their rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reconciler.fleet.store.projects import ProjectRow
 
 @dataclass(frozen=True)
 class Judged:
-    """A plan, the rules of its project, and what people decided so far, oldest first."""
+    """A plan, the rules of its project, and the decisions so far, oldest first."""
 
     plan: approvals.StoredPlan
     verdict: ApprovalVerdict
@@ -24,13 +24,13 @@ class Judged:
 
 
 def of_plan(connection: Connection, row: ProjectRow, plan: approvals.StoredPlan) -> Judged:
-    """What people decided on a plan of a project."""
+    """A plan of a project with its decisions."""
     decisions = approvals.decisions(connection, [(row.id, plan.digest or "")]).get(row.id, [])
     return _judged(row, plan, decisions)
 
 
 def of_projects(connection: Connection, rows: Sequence[ProjectRow]) -> dict[int, Judged]:
-    """The plans of those of the projects that wait for people or were decided on, by the ids of the projects, without their documents."""
+    """The plans of projects that wait for people or were decided on, by the ids of the projects, without their documents."""
     applied = {row.id: row for row in rows if row.project.mode is Mode.APPLY and not row.orphaned}
     plans = approvals.heads(connection, list(applied))
     made = approvals.decisions(connection, [(id, plan.digest) for id, plan in plans.items() if plan.digest is not None])

@@ -1,4 +1,4 @@
-"""A worker: admits what is due, starts runs, says that it lives, recovers what dead workers left. Any number of them, on any machine."""
+"""A worker: admits due projects, starts runs, reports that it lives, recovers the runs of dead workers. Any number, on any machine."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ PATIENCE: Final = 30
 
 
 def _nothing(*words: object, **facts: object) -> None:
-    """Nobody wants to know."""
+    """Ignore the message."""
 
 
 @dataclass(frozen=True)
 class WorkerSettings:
-    """`patience`: seconds after which this worker is taken for dead if it says nothing. `data`: where it keeps repositories."""
+    """`patience`: seconds of silence after which this worker counts as dead. `data`: the folder of its repositories."""
 
     concurrency: int = 4
     patience: int = PATIENCE
@@ -46,14 +46,14 @@ class WorkerSettings:
 
 
 def ready(database: FleetDatabase) -> None:
-    """Create the tables of the fleet and of the queue, or bring them to today's version."""
+    """Create the tables of the fleet and of the queue, or migrate them."""
     database.prepare(prepare)
 
 
 async def serve(
     database: FleetDatabase, settings: WorkerSettings, say: Callable[[str], None], log: Callable[..., object] = _nothing
 ) -> None:
-    """Work until this is cancelled. A database that cannot be reached is tried again; runs under way end or are recovered.
+    """Work until this is cancelled. A database that cannot be reached is tried again; runs in progress end or are recovered.
 
     `log`: called with a sentence and facts at the end of each run.
     """
@@ -75,7 +75,7 @@ async def serve(
 
 
 class _Worker:
-    """One life of a worker, from its registration until its database is gone."""
+    """One session of a worker, from its registration until its database is lost."""
 
     def __init__(self, database: FleetDatabase, settings: WorkerSettings, say: Callable[[str], None], log: Callable[..., object]) -> None:
         self.database, self.settings, self.say, self.log = database, settings, say, log
@@ -109,7 +109,7 @@ class _Worker:
                         run.cancel()
                     for task in running:
                         task.cancel()
-                    await asyncio.wait(running, timeout=END_SECONDS)  # a database that is gone must not keep this worker
+                    await asyncio.wait(running, timeout=END_SECONDS)  # an unreachable database must not keep this worker running
         finally:
             await asyncio.to_thread(spans.flush)
             with suppress(ReconcilerError):
@@ -149,13 +149,13 @@ class _Worker:
                 self.tasks.pop(run, None)
 
     async def _live(self) -> None:
-        """Say that this worker lives. A run that is no longer its own, or that it cannot vouch for, is ended; one that is its own and that
-        it does not do, because nobody could write how it ended, is given up after a while, so that it is recovered."""
+        """Report that this worker lives. Runs that are no longer its own, or possibly not, are ended; runs of its own that it no longer
+        does, because their end could not be written, are given up after a while, so that they are recovered."""
         loop = asyncio.get_running_loop()
         said, idle = loop.time(), dict[int, float]()
         while True:
             given_up = {run for run, since in idle.items() if loop.time() - since > self.settings.patience}
-            mine = set(self.tasks)  # before looking: a run that begins meanwhile is not among the rows yet
+            mine = set(self.tasks)  # before reading: a run that begins meanwhile is not among the rows yet
 
             def alive(given_up: set[int] = given_up) -> set[int]:
                 with self.database.transaction() as connection:
@@ -208,7 +208,7 @@ class _Worker:
             await asyncio.sleep(self.settings.patience / 3)
 
     async def _refresh(self) -> None:
-        """Read what the generators list, whenever that is due and no other worker does it."""
+        """Read the generators' lists, whenever that is due and no other worker does it."""
         while True:
             said = await asyncio.to_thread(refresh, self.database, self.place.cache)
             if said is not None:
@@ -216,7 +216,7 @@ class _Worker:
             await asyncio.sleep(REFRESH_SECONDS)
 
     async def _notify(self) -> None:
-        """Send messages, and look for projects that nobody has read for too long. Runs never wait for it."""
+        """Send messages, and find projects that were not read for too long. Runs never wait for it."""
         looked = 0.0
         while True:
             now = asyncio.get_running_loop().time()

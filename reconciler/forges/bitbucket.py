@@ -1,7 +1,7 @@
 """Bitbucket Cloud: comments of pull requests, in a markdown without HTML.
 
-Only comments of the token's own user are seen. A repository access token is not allowed to ask who it is: then those of app users count,
-which only administrators of the repository create. There is nothing to take turns with, and general comments cannot be resolved.
+Only comments of the token's own user are read. A repository access token may not read its own user: then comments of app users count, which
+only administrators of the repository create. Turns are not supported, and general comments cannot be resolved.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Bitbucket:
 
     @understood
     def comments(self) -> Sequence[OurComment]:
-        """All of them, of at most 10,000 comments of everybody."""
+        """All of our comments, among at most 10,000 comments of everybody."""
         user = self._me()
         own: list[OurComment] = []
         path = f"{self._at}?pagelen=100"
@@ -49,7 +49,7 @@ class Bitbucket:
         raise ForgeError("the pull request has more comments than can be read", id="RC-too-many-comments")
 
     def _me(self) -> str:
-        """The id of the token's user; "" where it is not allowed to ask."""
+        """The id of the token's user; "" if the token may not read it."""
         if self._user is None:
             try:
                 self._user = str(self._talk.read("GET", "/user").data["uuid"])
@@ -67,7 +67,7 @@ class Bitbucket:
         self._talk.write("PUT", f"{self._at}/{id}", data={"content": {"raw": body}}, accepted=OK | {404})
 
     def delete(self, id: int) -> None:
-        """Delete a comment; one that does not exist is deleted."""
+        """Delete a comment; succeeds if it does not exist."""
         self._talk.write("DELETE", f"{self._at}/{id}", accepted=OK | {404})
 
 

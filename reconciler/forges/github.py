@@ -1,8 +1,8 @@
-"""GitHub: comments by GraphQL, which says who wrote them and hides them; writes by REST.
+"""GitHub: comments by GraphQL, which returns their authors and can hide them; writes by REST.
 
-Only comments of the token's own author are seen: a stranger can copy a hidden marker. The token of a workflow cannot ask for `/user`, but
-GraphQL says of each comment whether the viewer wrote it. A turn is the reaction 👀 of the author to the pull request: GitHub creates it
-once and answers 200 instead of 201 to everybody who comes later.
+Only comments of the token's own author are read: a stranger can copy a hidden marker. The token of a workflow cannot read `/user`, but
+GraphQL returns for each comment whether the viewer wrote it. A turn is the reaction 👀 of the author to the pull request: GitHub creates it
+once and answers 200 instead of 201 to later requests.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class GitHub:
 
     @understood
     def comments(self) -> Sequence[OurComment]:
-        """All of them, of at most 10,000 comments of everybody."""
+        """All of our comments, among at most 10,000 comments of everybody."""
         own: list[OurComment] = []
         after = None
         for _ in range(100):
@@ -93,7 +93,7 @@ class GitHub:
         self._talk.write("PATCH", f"{self._at}/comments/{id}", data={"body": body}, accepted=OK | {404})
 
     def delete(self, id: int) -> None:
-        """Delete a comment; one that does not exist is deleted."""
+        """Delete a comment; succeeds if it does not exist."""
         self._talk.write("DELETE", f"{self._at}/comments/{id}", accepted=OK | {404})
 
     def hide(self, id: int, *, hidden: bool) -> None:
@@ -114,7 +114,7 @@ class GitHub:
         return Busy(reply.data["id"], 0.0 if since is None or reply.at is None else reply.at - since)
 
     def free(self, id: int) -> None:
-        """Take the reaction back."""
+        """Remove the reaction."""
         self._talk.write("DELETE", f"{self._at}/{self._number}/reactions/{id}", accepted=OK | {404})
 
 

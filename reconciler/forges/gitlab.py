@@ -1,7 +1,7 @@
 """GitLab: notes of merge requests.
 
-Only notes of the token's own user are seen. A turn is the user's emoji 👀 on the merge request, of which a user has one; should two jobs
-get it at once, that with the lower id counts. There is nothing to minimise a note with: one without anything to say is short.
+Only notes of the token's own user are read. A turn is the user's emoji 👀 on the merge request, of which a user has one; if two jobs get it
+at once, the one with the lower id counts. Notes cannot be minimised: one without changes is short.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class GitLab:
 
     @understood
     def comments(self) -> Sequence[OurComment]:
-        """All of them, of at most 10,000 notes of everybody."""
+        """All of our notes, among at most 10,000 notes of everybody."""
         user = self._me()
         items = self._listed("notes", {"sort": "asc", "order_by": "created_at"})
         return [OurComment(note["id"], note["body"]) for note in items if note["author"]["id"] == user and not note.get("system")]
@@ -64,12 +64,12 @@ class GitLab:
         self._talk.write("PUT", f"{self._at}/notes/{id}", data={"body": body}, accepted=OK | {404})
 
     def delete(self, id: int) -> None:
-        """Delete a note; one that does not exist is deleted."""
+        """Delete a note; succeeds if it does not exist."""
         self._talk.write("DELETE", f"{self._at}/notes/{id}", accepted=OK | {404})
 
     @understood
     def take(self) -> Taken | Busy | None:
-        """Give the merge request an emoji."""
+        """Add an emoji to the merge request."""
         user = self._me()
         reply = self._talk.write("POST", f"{self._at}/award_emoji", data={"name": EMOJI}, accepted=OK | {400, 403, 404, 409, 422})
         if reply.status == 403:
@@ -85,7 +85,7 @@ class GitLab:
         return Busy(first["id"], _age(first, reply))
 
     def free(self, id: int) -> None:
-        """Take the emoji back."""
+        """Remove the emoji."""
         self._talk.write("DELETE", f"{self._at}/award_emoji/{id}", accepted=OK | {403, 404})
 
 

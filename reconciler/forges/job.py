@@ -1,6 +1,6 @@
-"""The job of a CI as a comment needs it: the forge, its API, the pull request, the commit and the run.
+"""The CI job that a comment is about: the forge, its API, the pull request, the commit and the run.
 
-In: the environment, and for GitHub the event. Out: `Job`. Nothing is read here.
+In: the environment, and for GitHub the event. Out: `Job`. Reads nothing else.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ DEPENDABOT: Final = "dependabot[bot]"
 
 @dataclass(frozen=True)
 class Job:
-    """`pull`: the number of the pull request, 0 where the job runs for none. `run`: its number and attempt, (0, 0) outside of a CI.
-    `read_only`: whether the job belongs to a fork, whose token must not write; None where nobody knows."""
+    """`pull`: the number of the pull request, 0 for a job without one. `run`: its number and attempt, (0, 0) outside of a CI. `read_only`:
+    whether the job belongs to a fork, whose token must not write; None if unknown."""
 
     forge: str
     api: str
@@ -41,7 +41,7 @@ class Job:
 
 
 def job(forge: str, environ: Mapping[str, str], event: Mapping[str, Any]) -> Job:
-    """The job of a forge; what the variables do not say stays empty. `event`: the file of GITHUB_EVENT_PATH."""
+    """The job of a forge; facts without a variable are empty. `event`: the contents of GITHUB_EVENT_PATH."""
     variable, default = APIS[forge]
     api = checked_api(variable, environ.get(variable) or default)
     known = facts(forge, environ, event)
@@ -59,7 +59,7 @@ def job(forge: str, environ: Mapping[str, str], event: Mapping[str, Any]) -> Job
 
 
 def _graphql(api: str, environ: Mapping[str, str]) -> str:
-    """The URL of GraphQL, which must be on the host of the API: the token is sent there."""
+    """The URL of GraphQL, which must have the host of the API, because it receives the token."""
     beside = api.removesuffix("/v3") + "/graphql"
     given = checked_api("GITHUB_GRAPHQL_URL", environ.get("GITHUB_GRAPHQL_URL") or beside)
     if urlsplit(given)[:2] != urlsplit(api)[:2]:

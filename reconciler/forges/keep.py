@@ -1,8 +1,8 @@
-"""Read, write, read back, until the comments are as `upkeep` says.
+"""Read, write and read back until the comments are as `upkeep` requires.
 
 In a turn of its own, one reading after the last write is enough. Without one, another job may have read the comment before this job's write
-and write it afterwards, so it is read a second time, later than such a write can be: what is written is never older than `FRESH` seconds.
-A part that is written in a later run than this job's is left alone.
+and write it afterwards, so it is read a second time, later than such a write can happen: a write never uses data older than `FRESH`
+seconds. A part of a later run than this job's is left unchanged.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from reconciler.report.comment.upkeep import (
 )
 
 ROUNDS: Final = 20
-FRESH: Final = 5.0  # seconds from the beginning of a reading in which its result is written, or twice as long as the reading took
-SETTLED: Final = 8.0  # seconds until the second reading without a turn, plus chance
-UNSEEN: Final = 3  # readings in which a comment that was just created may be missing
+FRESH: Final = 5.0  # seconds from the beginning of a read in which its result is written, or twice as long as the read took
+SETTLED: Final = 8.0  # seconds until the second read without a turn, plus a random delay
+UNSEEN: Final = 3  # reads in which a new comment may be missing
 
 
 @dataclass(frozen=True)
 class UpkeepResult:
-    """How it ended. `writes`: how many. `superseded`, `short`: as in `Upkeep`."""
+    """The result. `writes`: their number. `superseded`, `short`: as in `Upkeep`."""
 
     writes: int
     superseded: tuple[CommentPart, ...]
@@ -44,7 +44,7 @@ class UpkeepResult:
 
 
 def keep(forge: Forge, mine: Sequence[CommentPart], mode: CommentMode, clock: BlockingClock) -> UpkeepResult:
-    """Bring the parts of a job where they belong. Raises `ForgeError`, and `TooLong` of the comment's body."""
+    """Write the parts of a job to their comments. Raises `ForgeError`, and `TooLong` of the comment's body."""
     known = forge.comments()
     due = upkeep(known, numbered(known, mine), mode)
     if not due.steps:
@@ -57,8 +57,8 @@ class _Keeping:
     def __init__(self, forge: Forge, mine: Sequence[CommentPart], mode: CommentMode, clock: BlockingClock, own: Turn) -> None:
         self.forge, self.mine, self.mode, self.clock, self.turn = forge, mine, mode, clock, own
         self.tried = self.writes = 0
-        self.created: dict[int, int] = {}  # a comment of this job that no reading showed yet, and in how many it was missing
-        self.began = self.took = 0.0  # the last reading
+        self.created: dict[int, int] = {}  # a new comment of this job that no read has shown yet, and in how many it was missing
+        self.began = self.took = 0.0  # the last read
 
     def run(self) -> UpkeepResult:
         settled = False
@@ -85,7 +85,7 @@ class _Keeping:
         raise ForgeError(trouble.message if trouble else "other jobs keep writing the comment", id="RC-comment-contended", hint=hint)
 
     def _read(self) -> Sequence[OurComment]:
-        """The comments; those that this job has just created are waited for."""
+        """The comments; waits for those that this job has just created."""
         while True:
             self.began = self.clock.monotonic()
             known = self.forge.comments()

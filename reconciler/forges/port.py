@@ -1,4 +1,4 @@
-"""What a forge must be able to do with the comments of one pull request, and what can go wrong."""
+"""The interface to the comments of one pull request on a forge, and its errors."""
 
 from __future__ import annotations
 
@@ -18,65 +18,65 @@ P = ParamSpec("P")
 
 
 class ForgeError(ReconcilerError):
-    """The forge cannot be reached, or refuses."""
+    """The forge cannot be reached, or refuses the request."""
 
 
 class NotAllowed(ForgeError):
-    """The token must not do it; nothing was done."""
+    """The token is not allowed to do this; nothing was done."""
 
 
 class TryAgain(ForgeError):
-    """A write was not carried out, or nobody knows whether it was: read again, then decide."""
+    """A write was not carried out, or that is unknown: read again, then decide."""
 
 
 @dataclass(frozen=True)
 class Taken:
-    """This job's turn. `id`: of what it has."""
+    """This job's turn. `id`: of its reaction or emoji."""
 
     id: int
 
 
 @dataclass(frozen=True)
 class Busy:
-    """Another job's turn. `seconds`: since when."""
+    """Another job's turn. `seconds`: its age."""
 
     id: int
     seconds: float
 
 
 class Hider(Protocol):
-    """What a forge needs to minimise comments."""
+    """A forge that can minimise comments."""
 
     def hide(self, id: int, *, hidden: bool) -> None:
         """Minimise a comment, or show it again."""
 
 
 class Turns(Protocol):
-    """What a forge needs so that one job at a time writes: something that only one can have."""
+    """A forge on which one job at a time can write: it has an object that only one can have."""
 
     def take(self) -> Taken | Busy | None:
-        """Take a turn; None where the token must not."""
+        """Take a turn; None if the token may not."""
 
     def free(self, id: int) -> None:
         """End a turn."""
 
 
 class Forge(Protocol):
-    """The comments of one pull request that the owner of the token wrote; other comments are not seen."""
+    """The comments of one pull request that the owner of the token wrote; other comments are ignored."""
 
     name: str
     dialect: Dialect
 
     @property
     def hider(self) -> Hider | None:
-        """What minimises its comments; None where nothing can."""
+        """The interface to minimise comments; None if the forge has none."""
 
     @property
     def turns(self) -> Turns | None:
-        """What gives turns; None where nothing can."""
+        """The interface for turns; None if the forge has none."""
 
     def comments(self) -> Sequence[OurComment]:
-        """All of them."""
+        """All of our comments."""
 
     def create(self, body: str) -> int:
         """A new comment; its id."""
@@ -85,11 +85,11 @@ class Forge(Protocol):
         """Replace the text of a comment."""
 
     def delete(self, id: int) -> None:
-        """Delete a comment; one that does not exist is deleted."""
+        """Delete a comment; succeeds if it does not exist."""
 
 
 def understood(method: Callable[P, T]) -> Callable[P, T]:
-    """A method that reads an answer; one without what belongs into it is an error of the forge."""
+    """Wrap a method that reads an answer: an answer without the expected data becomes an error of the forge."""
 
     @wraps(method)
     def reading(*given: P.args, **named: P.kwargs) -> T:
@@ -102,7 +102,7 @@ def understood(method: Callable[P, T]) -> Callable[P, T]:
 
 
 class BlockingClock(Protocol):
-    """Time and chance."""
+    """Time and random numbers."""
 
     def monotonic(self) -> float:
         """Seconds from an arbitrary start."""
@@ -111,14 +111,14 @@ class BlockingClock(Protocol):
         """UTC epoch seconds."""
 
     def sleep(self, seconds: float) -> None:
-        """Come back after `seconds`."""
+        """Return after `seconds`."""
 
     def chance(self) -> float:
         """A number in [0, 1)."""
 
 
 class MachineClock:
-    """Those of the machine."""
+    """The machine's clock."""
 
     def monotonic(self) -> float:
         """Seconds from an arbitrary start."""
@@ -129,7 +129,7 @@ class MachineClock:
         return time.time()
 
     def sleep(self, seconds: float) -> None:
-        """Come back after `seconds`."""
+        """Return after `seconds`."""
         time.sleep(seconds)
 
     def chance(self) -> float:

@@ -1,7 +1,7 @@
 """HTTP with a forge: a read is repeated until there is an answer, a write is sent once.
 
-In: a method, a path and data. Out: a reply, or an error in words that are safe to print. The token is sent to the API's own address only:
-redirects are not followed, and addresses in answers are followed only there.
+In: a method, a path and data. Out: a reply, or an error whose message is safe to print. The token is sent to the host of the API only:
+redirects are not followed, and URLs in answers only on that host.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from reconciler.text.redact import Mask
 ATTEMPTS: Final = 6
 SECONDS: Final = 15.0  # for each step of a request: connecting, sending, the next bytes
 WHOLE_SECONDS: Final = 60.0  # for a whole answer
-PATIENCE: Final = 300.0  # seconds of waiting for limits and troubles, all requests together
-WITHOUT_HEADERS: Final = 60.0  # seconds until a request after a limit that does not say how long it lasts, as GitHub's documentation asks
+PATIENCE: Final = 300.0  # seconds of waiting for limits and errors, all requests together
+WITHOUT_HEADERS: Final = 60.0  # seconds until the next request after a limit of unknown duration, as GitHub's documentation requires
 BODY_MAX: Final = 128 * 2**20  # bytes of an answer
-SAYS_MAX: Final = 200  # characters of the forge's own words in a message
+SAYS_MAX: Final = 200  # characters of the forge's message in ours
 OK: Final = frozenset({200, 201, 204})
 
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer. `data`: from its JSON, None where it has none. `headers`: names in lower case."""
+    """An answer. `data`: from its JSON, None if it has none. `headers`: names in lower case."""
 
     status: int
     data: Any
@@ -41,7 +41,7 @@ class Reply:
 
     @property
     def at(self) -> float | None:
-        """When the forge answered, by its own clock."""
+        """The time of the answer by the forge's clock; None if unknown."""
         return _epoch(self.headers.get("date"))
 
 
@@ -62,7 +62,7 @@ class Talk:
     def read(
         self, method: str, path: str, *, query: Mapping[str, str] | None = None, data: Any = None, accepted: frozenset[int] = OK
     ) -> Reply:
-        """An answer to a request that changes nothing. `path`: also a whole URL, of the same API."""
+        """The answer to a request that changes nothing. `path`: also a whole URL of the same API."""
         trouble = ""
         for attempt in range(ATTEMPTS):
             wait = min(8.0, 2.0**attempt) * (0.5 + self._clock.chance())
@@ -80,7 +80,7 @@ class Talk:
         raise ForgeError(trouble, id="RC-forge-failing")
 
     def write(self, method: str, path: str, *, data: Any = None, accepted: frozenset[int] = OK) -> Reply:
-        """An answer to a request that is sent once. Raises `TryAgain` where it was not carried out, or nobody knows."""
+        """The answer to a request that is sent once. Raises `TryAgain` if it was not carried out, or if that is unknown."""
         try:
             reply = self._send(method, path, None, data)
         except (httpx.HTTPError, OSError) as error:
@@ -134,14 +134,14 @@ class Talk:
         return f"{self.name} answered {reply.status}" + (f": {says}" if says else "")
 
     def says(self, text: str) -> str:
-        """Words of the forge, as far as they are safe to print."""
+        """A message of the forge, made safe to print."""
         shown = terminal(self._mask.text(text))
         return shown if len(shown) <= SAYS_MAX else f"{shown[: SAYS_MAX - 1]}…"
 
     # -- waiting -----------------------------------------------------------------------------------------------------------------------
 
     def _limit(self, reply: Reply) -> float | None:
-        """Seconds until the limit of an answer ends; None where it speaks of no limit."""
+        """Seconds until the limit of an answer ends; None if it reports no limit."""
         spent = reply.headers.get("x-ratelimit-remaining") == "0"
         says = message(reply.data).lower()
         after = reply.headers.get("retry-after")
@@ -157,7 +157,7 @@ class Talk:
         return WITHOUT_HEADERS if moment is None else max(0.0, moment - now) + self._clock.chance()
 
     def _wait(self, seconds: float, trouble: str) -> None:
-        """Wait, within the patience of a run."""
+        """Wait, within the time that a run may wait."""
         if self._waited + seconds > PATIENCE:
             until = datetime.fromtimestamp(self._clock.wall() + min(seconds, 10.0**9), UTC)
             raise ForgeError(trouble, id="RC-forge-failing", hint=f"Try again after {until:%H:%M} UTC.")
@@ -166,7 +166,7 @@ class Talk:
 
 
 def message(data: Any) -> str:
-    """What an answer says in words."""
+    """The message of an answer."""
     if not isinstance(data, dict):
         return ""
     inner = data.get("error")

@@ -1,4 +1,4 @@
-"""One job at a time, where the forge has something that only one can have. A killed job's turn ends after a minute."""
+"""One job at a time, on forges with an object that only one job can have. A killed job's turn ends after a minute."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Final
 from reconciler.dataclass import dataclass
 from reconciler.forges.port import BlockingClock, Busy, Forge, ForgeError, Taken, TryAgain, Turns
 
-EXPIRY: Final = 60.0  # seconds after which a turn is taken away from whoever has it
-MARGIN: Final = 25.0  # seconds before that in which its owner relies on it no longer; more than a request takes
-PATIENCE: Final = 120.0  # seconds of waiting for a turn; after that it is done without one
+EXPIRY: Final = 60.0  # seconds after which another job may take over a turn
+MARGIN: Final = 25.0  # seconds before that in which its owner no longer relies on it; more than a request takes
+PATIENCE: Final = 120.0  # seconds of waiting for a turn; then the job continues without one
 
 
 @dataclass(frozen=True)
 class Turn:
-    """`since`: when it began; None where there is none."""
+    """`since`: when it began; None without a turn."""
 
     clock: BlockingClock
     since: float | None
 
     @property
     def exclusive(self) -> bool:
-        """Whether no other job writes now."""
+        """Whether no other job can write now."""
         return self.since is not None and self.clock.monotonic() - self.since < EXPIRY - MARGIN
 
 
@@ -41,7 +41,7 @@ def turn(forge: Forge, clock: BlockingClock) -> Iterator[Turn]:
 
 
 def _taken(turns: Turns, clock: BlockingClock) -> tuple[Taken, float] | None:
-    """What was taken and when it was asked for."""
+    """The turn, and when it was requested; None if the token may not take one."""
     ends, pause = clock.monotonic() + PATIENCE, 0.3
     while clock.monotonic() < ends:
         asked = clock.monotonic()

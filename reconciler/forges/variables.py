@@ -1,6 +1,6 @@
-"""What the CI of a forge says of its job: the names of its variables, and of the fields of GitHub's event, are only here.
+"""Facts about a CI job: only this module knows the names of the forges' variables and of the fields of GitHub's event.
 
-In: the environment, and the file that it names. Out: `PipelineFacts`. Forbidden: requests, and deciding what follows from a fact.
+In: the environment, and the file that it names. Out: `PipelineFacts`. Forbidden: requests, and decisions based on a fact.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _REF: Final = re.compile(r"refs/pull/(\d+)/")
 
 @dataclass(frozen=True)
 class PipelineFacts:
-    """Texts and numbers; "" and 0 where the CI says nothing.
+    """Texts and numbers; "" and 0 if the CI does not set them.
 
     `event`: why the job runs. `commit`: what is checked out. `head`: the last commit of the pull request; `base`: the commit that it is
     compared with. `ref`: the name of the branch or, without `is_branch`, of the tag. `default`: the default branch. `source` and `target`:
-    the repositories that the pull request comes from and wants to change; `fork`: whether they differ, None where nobody knows. `run`: its
-    number and attempt. `name`: of the job.
+    the repositories of the pull request's branch and of its base; `fork`: whether they differ, None if unknown. `run`: its number and
+    attempt. `name`: of the job.
     """
 
     event: str = ""
@@ -53,7 +53,7 @@ def recognised(environ: Mapping[str, str]) -> str | None:
 
 
 def event(environ: Mapping[str, str]) -> Mapping[str, Any]:
-    """What started a job of GitHub; empty where no file says it. Raises `OSError` or `ValueError`."""
+    """The event that started a job of GitHub; empty without a file. Raises `OSError` or `ValueError`."""
     path = environ.get("GITHUB_EVENT_PATH")
     if not path:
         return {}
@@ -67,7 +67,7 @@ def event(environ: Mapping[str, str]) -> Mapping[str, Any]:
 
 
 def facts(forge: str, environ: Mapping[str, str], started: Mapping[str, Any]) -> PipelineFacts:
-    """What is known of the job. `started`: the event of GitHub."""
+    """The facts about the job. `started`: the event of GitHub."""
     return {"github": _github, "gitlab": _gitlab, "bitbucket": _bitbucket}[forge](environ, started)
 
 

@@ -1,4 +1,4 @@
-"""One file a kind. A new file here is found by itself; see CONTRIBUTING, "Add a kind"."""
+"""One file per kind. A new file here is loaded automatically; see CONTRIBUTING, "Add a kind"."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reconciler.resource import Kind, Kinds, Resource
 
 @cache
 def load() -> Kinds:
-    """Every kind declared in this package. Raises `DeclarationError` where declarations contradict each other."""
+    """Every kind declared in this package. Raises `DeclarationError` if declarations contradict each other."""
     kinds: list[Kind] = []
     for module in pkgutil.iter_modules(__path__):
         if not module.name.startswith("_"):

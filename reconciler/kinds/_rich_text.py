@@ -1,4 +1,4 @@
-"""Rich documents of the service, which the YAML may have as plain text: one paragraph a line."""
+"""Rich documents of the service, which the YAML may contain as plain text: one paragraph per line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _document(text: str) -> dict[str, Any]:
 
 
 def _line(block: Any) -> str | None:
-    """The text of a paragraph without any style; None where it is more than that."""
+    """The text of a paragraph without any style; None for any other block."""
     try:
         (inner,) = block["nodes"]
         (leaf,) = inner["leaves"]
@@ -31,7 +31,7 @@ def _line(block: Any) -> str | None:
 
 
 def _text(document: Any) -> str | None:
-    """The text of a document that is nothing else, without blank lines at its ends; None for any other."""
+    """The text of a document of plain paragraphs, without blank lines at its ends; None for any other."""
     nodes = document.get("nodes") if isinstance(document, Mapping) and document.get("object") == "document" else None
     lines = [_line(block) for block in nodes] if isinstance(nodes, list) else [None]
     text = None if None in lines else "\n".join(str(line) for line in lines).strip("\n")
@@ -49,12 +49,12 @@ def _shown(value: Any) -> Any:
 
 
 def has_content(document: Any) -> bool:
-    """Whether there is anything in a document."""
+    """Whether a document has any content."""
     return isinstance(document, Mapping) and bool(document.get("nodes"))
 
 
 def written_instructions(raw: Mapping[str, Any]) -> Any:
-    """The instructions of an object; None where nobody wrote any, of which the service shows an empty document."""
+    """The instructions of an object; None if nobody wrote any: the service then shows an empty document."""
     document = raw.get("instructions", UNSET)
     return document if document is UNSET or has_content(document) else None
 

@@ -30,7 +30,7 @@ Level = Annotated[
     Literal["admin", "create", "review", "edit", "comment", "read", "guest", "inherit"],
     WireForm(body=_guest_to_null, show=_null_to_guest),
 ]
-"""What members may do with something; `inherit`: as with what contains it."""
+"""What members may do with an object; `inherit`: the same as with its container."""
 
 Language = Literal[
     "en", "fr", "de", "es", "it", "pt", "pt-br", "ru", "ja", "zh", "zh-tw", "yue", "ko", "ar", "hi", "nl", "pl", "tr", "sv", "no",
@@ -39,21 +39,21 @@ Language = Literal[
 """The languages that the service has a code for."""
 
 ROLES = (None, "read", "comment", "edit", "review", "create", "admin")
-"""The roles as requests have them, from the one that may least."""
+"""The roles as requests have them, from the least permitted to the most."""
 
 VISITORS_OWN: Final = f"visitor.claims.{UNSIGNED}"
 """Claims that visitors set themselves: a condition on them keeps nobody out."""
 
 
 def level_of_members(values: Mapping[str, Any]) -> Iterator[Grant]:
-    """What a `defaultLevel` lets members do; nothing where it is inherited, not set or not known."""
+    """What a `defaultLevel` lets members do; nothing if it is inherited, unset or unknown."""
     level = values.get("defaultLevel")
     if level in ROLES[1:]:
         yield Grant(MEMBERS, str(level), conditional=False, through=MEMBERS_THROUGH, of="organization")
 
 
 def visitor_condition(values: Mapping[str, Any]) -> str | None:
-    """The condition that a visitor must meet; None where there is none, or one that anybody can meet."""
+    """The condition that a visitor must meet; None if there is none, or one that anybody can meet."""
     condition = values.get("condition")
     return condition if isinstance(condition, str) and VISITORS_OWN not in condition else None
 
@@ -71,7 +71,7 @@ def _unchanged(value: Any) -> Any:
 
 
 BLANK_IS_NULL = WireForm(body=_blank_to_null, show=_unchanged)
-"""Of a text that `null` clears: the service may show nothing as an empty text."""
+"""For a text that `null` clears: the service may show an absent text as an empty one."""
 
 URI_MAX: Final = 2048
 _URI: Final = r"^[A-Za-z][A-Za-z0-9+.-]*:(?://[^\s/?#\"<>\\^`{|}]+)?[^\s\"<>\\^`{|}]*$"
@@ -96,7 +96,7 @@ def _proxy(value: str) -> str:
 
 
 Uri = Annotated[str, Len(1, URI_MAX), Checked(_uri), JsonSchema({"format": "uri", "examples": ["https://acme.example/x"]})]
-"""An absolute address."""
+"""An absolute URL."""
 
 Proxy = Annotated[str, Len(1, 512), Checked(_proxy), JsonSchema({"pattern": _PROXY, "examples": ["acme.example/docs"]})]
 """A host and at least one segment of a path."""
@@ -119,7 +119,7 @@ def _merge_rules(value: Any) -> Any:
 
 
 def _merge_rules_written(value: Any, name: Callable[[str, str], Any]) -> Any:
-    """The service's own object -> its short form, where it has one."""
+    """The service's own object -> its short form, if it has one."""
     if value in ({"type": "inherit"}, {"type": "none"}):
         return value["type"]
     rules = value.get("rules") if isinstance(value, Mapping) and value.get("type") == "rules" else None
@@ -130,13 +130,13 @@ def _merge_rules_written(value: Any, name: Callable[[str, str], Any]) -> Any:
 
 
 def slug(title: str) -> str:
-    """The path that the service makes from a title; "" where it finds no letter in it."""
+    """The path that the service derives from a title; "" if the title contains no letter."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:90]
 
 
 def path_of_title(raw: Mapping[str, Any]) -> Any:
-    """The path that the service gives what nobody gave one."""
+    """The path that the service gives an object for which nobody chose one."""
     title = raw.get("title")
     return slug(title) if isinstance(title, str) else UNSET
 
@@ -164,7 +164,7 @@ MergeRules = Annotated[
 
 
 def _rules(value: Any) -> list[Any] | None:
-    """The rules that must be kept; None where they are somebody else's (inherited, or of a kind unknown here)."""
+    """The rules that must be met; None if they are defined elsewhere (inherited, or of a kind unknown here)."""
     if value == {"type": "none"}:
         return []
     rules = value.get("rules", []) if isinstance(value, Mapping) and value.get("type") == "rules" else None
@@ -172,7 +172,7 @@ def _rules(value: Any) -> list[Any] | None:
 
 
 def _loosened(before: Any, after: Any) -> bool:
-    """Whether a change request may be merged that could not be before, as far as can be told: a rule is gone, or is not the same."""
+    """Whether change requests may be merged that could not be before, as far as is known: a rule is missing or different."""
     held, kept = _rules(before), _rules(after)
     if kept is None:
         return held is None or bool(held)
@@ -180,11 +180,11 @@ def _loosened(before: Any, after: Any) -> bool:
 
 
 LOOSER = Exposes("merging may require fewer reviews than before", when=_loosened)
-"""Of merge rules."""
+"""For merge rules."""
 
 
 CONDITION = Exposes("more visitors can see it")
-"""Of a condition."""
+"""For conditions."""
 
 
 def _lower(value: Any) -> Any:
@@ -199,4 +199,4 @@ def _email(value: str) -> str:
 
 
 Email = Annotated[str, Checked(_email), WireForm(body=_lower, show=_lower), JsonSchema({"examples": ["ada@acme.example"]})]
-"""An e-mail address; upper and lower case are the same."""
+"""An e-mail address; case-insensitive."""

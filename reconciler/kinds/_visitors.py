@@ -1,4 +1,4 @@
-"""The schema of a site's visitors: which JSON Schemas the service takes."""
+"""The schema of a site's visitors: which JSON Schemas the service accepts."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ EXAMPLE: Final = {
 
 
 Wrong = tuple[str, str]
-"""Where something is wrong, "" for the whole, and what."""
+"""An error in a schema: its location, "" for the whole schema, and what is wrong."""
 
 
 def _object(at: str, schema: Any) -> Iterator[Wrong]:
-    """What is wrong with a schema of several attributes."""
+    """The errors in a schema of several attributes."""
     if not isinstance(schema, Mapping) or schema.get("type") != "object":
         yield at, "expected type: object"
     elif not isinstance(schema.get("properties"), Mapping):

@@ -1,4 +1,4 @@
-"""Adaptive schemas: what a site may know of its visitors; one JSON Schema a site, which cannot be deleted."""
+"""Adaptive schemas: what a site may know about its visitors; one JSON Schema per site, which cannot be deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agent instructions: what an organization tells its agents; one document, which cannot be deleted."""
+"""Agent instructions: what an organization asks of its agents; one document, which cannot be deleted."""
 
 from __future__ import annotations
 

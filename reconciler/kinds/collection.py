@@ -26,7 +26,7 @@ from reconciler.resource import (
 
 
 def _null_to_blank(value: Any) -> Any:
-    """A description is cleared by an empty text: the service has no other way."""
+    """A description is cleared by an empty text: the service accepts nothing else."""
     return "" if value is None else value
 
 

@@ -1,4 +1,4 @@
-"""Groups: sections of a site gathered under one title."""
+"""Groups: sections of a site under one title."""
 
 from __future__ import annotations
 

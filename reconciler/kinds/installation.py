@@ -1,4 +1,4 @@
-"""Installations: integrations that work in an organization; nothing configures or removes one."""
+"""Installations: integrations installed in an organization; no request configures or removes one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reconciler.resource import POST, UNSET, Keyed, Listing, Permission, Resourc
 
 
 def _integration(raw: Mapping[str, Any]) -> Any:
-    """The service shows the name in the URL of the installation alone."""
+    """The name, which the service shows only in the URL of the installation."""
     urls = raw.get("urls")
     match = re.search(r"/integrations/([^/]+)/installations/", str(urls.get("location"))) if isinstance(urls, Mapping) else None
     return match[1] if match is not None else UNSET

@@ -1,4 +1,4 @@
-"""Integrations: programs that an organization publishes under a name, known everywhere by that."""
+"""Integrations: programs that an organization publishes, identified by a name that is unique in the service."""
 
 from __future__ import annotations
 

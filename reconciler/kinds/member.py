@@ -1,4 +1,4 @@
-"""Members: people of an organization; nobody is invited, and nobody removed unless `prune` says so."""
+"""Members: people of an organization; nobody is invited, and members are removed only with `prune`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenAPI specifications: API descriptions that pages are made from, known by their slug."""
+"""OpenAPI specifications: API descriptions from which pages are generated, identified by their slug."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _either(source: DocumentSource) -> DocumentSource:
 
 
 def _source(raw: Mapping[str, Any]) -> Any:
-    """`sourceURL` is read where `source.url` was written; of a document that was sent as text nothing is shown."""
+    """The source as written: the service shows `source.url` as `sourceURL`, and nothing of a document that was sent as text."""
     return {"url": raw["sourceURL"]} if "sourceURL" in raw else UNSET
 
 
@@ -72,7 +72,7 @@ class OpenApi(
     api = Verbs(
         create=PUT("/orgs/{organization}/openapi/{slug}", upsert=True),
         update=PATCH("/orgs/{organization}/openapi/{slug}"),
-        refresh=PUT("/orgs/{organization}/openapi/{slug}"),  # starts processing again even with the same URL: only on change
+        refresh=PUT("/orgs/{organization}/openapi/{slug}"),  # restarts processing even with the same URL: only on change
         delete=DELETE("/orgs/{organization}/openapi/{slug}"),
     )
 

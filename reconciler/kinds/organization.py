@@ -37,7 +37,7 @@ def _default_content(value: Any) -> Any:
 
 
 def _seen_content(raw: Mapping[str, Any]) -> Any:
-    """Of the site that members land on only what is written: the service may show more of it."""
+    """The site that members see first, without the other keys that the service may show."""
     content = raw.get("defaultContent", UNSET)
     if isinstance(content, Mapping) and content.get("type") == "site" and "site" in content:
         return {"type": "site", "site": content["site"]}

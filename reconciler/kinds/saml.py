@@ -28,7 +28,7 @@ from reconciler.resource import (
 
 
 def _team(raw: Mapping[str, Any]) -> Any:
-    """The service shows the whole team where an id was written."""
+    """The id of the team, which the service shows as a whole object."""
     team = raw.get("defaultTeam", UNSET)
     return team.get("id", UNSET) if isinstance(team, Mapping) else team
 

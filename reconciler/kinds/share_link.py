@@ -1,4 +1,4 @@
-"""Share links: secret addresses of a site that is not public."""
+"""Share links: secret URLs of a site that is not public."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reconciler.resource.audience import LINK_HOLDERS
 
 
 def _holders(values: Mapping[str, Any]) -> Iterator[Grant]:
-    """Whoever has the link, while it works."""
+    """Everybody who has the link, while it is active."""
     if values.get("active") is True:
         yield Grant(LINK_HOLDERS, own=True)
 
@@ -39,7 +39,7 @@ class ShareLink(
     permission=Permission("createContent", of="organization"),
     audience=Audience(gates=("active",), grants=_holders, opens="site", unread=LINK_HOLDERS),
 ):
-    """A secret URL of a site. The secret itself is never shown or kept."""
+    """A secret URL of a site. The secret itself is never shown or stored."""
 
     reads = (Listing("/orgs/{organization}/sites/{site}/share-links"),)
     api = Verbs(

@@ -40,7 +40,7 @@ class AdaptiveContent(TypedDict):
 
 
 def _proxy(raw: Mapping[str, Any]) -> Any:
-    """The service shows `{origin, target}` for the string it was given; the origin is that string."""
+    """The proxy as written: the service shows it as `{origin, target}`, and the origin is that string."""
     proxy = raw.get("proxy", UNSET)
     return proxy.get("origin", UNSET) if isinstance(proxy, Mapping) else proxy
 
@@ -49,13 +49,13 @@ _READERS = {"public": ANYONE, "unlisted": ANYONE_WITH_THE_URL, "visitor-auth": V
 
 
 def _unconditional(values: Mapping[str, Any]) -> bool:
-    """Whether conditions hide nothing: its content does not adapt to the visitor."""
+    """Whether conditions hide nothing, because the site's content does not adapt to the visitor."""
     adaptive = values.get("adaptiveContent")
     return not (isinstance(adaptive, Mapping) and adaptive.get("enabled") is True)
 
 
 def _readers(values: Mapping[str, Any]) -> Iterator[Grant]:
-    """Those whom its visibility admits once it is published, and agents; holders of share links come through these."""
+    """The readers that its visibility admits once it is published, and agents; see `_admits` for share links."""
     who = _READERS.get(str(values.get("visibility")))
     if values.get("published") is True and who is not None:
         yield Grant(who, conditional=not _unconditional(values))
@@ -64,12 +64,12 @@ def _readers(values: Mapping[str, Any]) -> Iterator[Grant]:
 
 
 def _admits(values: Mapping[str, Any]) -> bool:
-    """Whether a share link opens it."""
+    """Whether a share link gives access to it."""
     return values.get("published") is True and values.get("visibility") != "visitor-auth"
 
 
 def _closed(values: Mapping[str, Any]) -> dict[str, str]:
-    """Why it admits nobody."""
+    """Why it admits nobody, by class of readers."""
     people = {} if values.get("published") is True else {ANYONE: "is not published"}
     return people if values.get("agentsContext") == "included" else {**people, AGENTS: "excludes agents (agentsContext)"}
 

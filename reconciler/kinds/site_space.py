@@ -1,4 +1,4 @@
-"""Site spaces: a space's place in a site; the variants of a section, or the whole of a site without sections."""
+"""Site spaces: spaces in a site; the variants of a section, or the whole of a site without sections."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from reconciler.resource import (
 
 
 def _space(raw: Mapping[str, Any]) -> Any:
-    """The service shows the whole space where an id was written."""
+    """The id of the space, which the service shows as a whole object."""
     space = raw.get("space")
     return space.get("id", UNSET) if isinstance(space, Mapping) else UNSET
 

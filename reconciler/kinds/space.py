@@ -1,4 +1,4 @@
-"""Spaces: where pages live; made as copies of another space, deleted softly, restored within seven days."""
+"""Spaces: containers of pages; created as copies of another space; can be restored for seven days after a delete."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _READERS = {"public": ANYONE, "unlisted": ANYONE_WITH_THE_URL, "visitor-auth": V
 
 
 def _readers(values: Mapping[str, Any]) -> Iterator[Grant]:
-    """Members by its level, everybody where it is a template, and those whom its own visibility admits."""
+    """Members by its level, everybody if it is a template, and the readers that its own visibility admits."""
     yield from level_of_members(values)
     template = values.get("template") is True
     who = ANYONE if template else _READERS.get(str(values.get("visibility")))

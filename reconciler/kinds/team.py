@@ -1,4 +1,4 @@
-"""Teams: groups of members, whose membership goes only with creation."""
+"""Teams: groups of members, whose members are set only at creation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Team(
 
     reads = (Listing("/orgs/{organization}/teams"), One("/orgs/{organization}/teams/{id}"))
     api = Verbs(
-        create=PUT("/orgs/{organization}/teams", marker="title"),  # PUT, not POST; each call makes another team
+        create=PUT("/orgs/{organization}/teams", marker="title"),  # PUT, not POST; each call creates another team
         update=PATCH("/orgs/{organization}/teams/{id}"),
         delete=DELETE("/orgs/{organization}/teams/{id}"),
     )

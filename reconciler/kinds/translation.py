@@ -1,4 +1,4 @@
-"""Translations: spaces that the service fills with what another one says, in another language."""
+"""Translations: spaces that the service fills with another space's content in another language."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Translation(
     permission=Permission("edit"),
     create_permission=Permission("createContent", of="organization"),
 ):
-    """A translation of a space. The service creates the space with the result at the first run, and writes it again at each other one."""
+    """A translation of a space. The service creates the space on the first run, and rewrites its contents on every later run."""
 
     reads = (Listing("/orgs/{organization}/translations"), One("/orgs/{organization}/translations/{id}"))
     api = Verbs(

@@ -1,7 +1,7 @@
-"""Lint: what is allowed in a project and probably a mistake. One small function for each rule; it passes over the resources once. Pure.
+"""Lint: find what is allowed in a project and probably a mistake. One small function for each rule, which reads the resources once. Pure.
 
-In: the project as loaded, today's date, the state if there is one. Out: findings, and corrected texts. No rule knows a kind: what it looks
-at is declared (`choice`, `derived`, `key`, `expires`, `whom`, `differs`, `missed`).
+In: the project as loaded, today's date, the state if there is one. Out: findings, and corrected texts. No rule knows a kind: the fields it
+checks are declared (`choice`, `derived`, `key`, `expires`, `whom`, `differs`, `missed`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rules about containers of which readers see one part first. Pure."""
+"""Rules about containers whose readers see one part first. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _choices(facts: LintFacts, kind: str) -> list[Field]:
 
 
 def nothing_to_show(facts: LintFacts) -> Iterator[Finding]:
-    """A new container without any part, or one whose list is written and empty. Of an existing one the parts may be unmanaged."""
+    """A new container without any part, or one with a declared empty list. The parts of an existing one may be unmanaged."""
     for declared in facts.resources:
         fields = _choices(facts, declared.kind)
         if not fields or any(facts.parts[declared.address, field.name] for field in fields):

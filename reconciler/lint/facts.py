@@ -1,4 +1,4 @@
-"""What the rules look at: a project as loaded, with what several rules need counted once. Pure."""
+"""The input of the rules: a project as loaded, with counts that several rules need. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reconciler.resource import Field, Kinds
 
 @dataclass(frozen=True)
 class LintFacts:
-    """`unused`: what is declared and has no effect, by name, and where. `state`: None where there is none, or none was asked for.
+    """`unused`: declarations without effect, by name, and where. `state`: None if there is none, or none was requested.
     `variables`: the names that the project declares."""
 
     kinds: Kinds
@@ -29,12 +29,12 @@ class LintFacts:
 
     @cached_property
     def resources(self) -> tuple[Declared, ...]:
-        """Everything that is declared, containers before what they contain."""
+        """All declared resources, containers before their contents."""
         return tuple(declared for declared in self.desired.resources.values() if not declared.implied)
 
     @cached_property
     def parts(self) -> Counter[tuple[Address, str]]:
-        """How many resources each choice is among: by the resource that chooses and its field."""
+        """The number of resources that each choice selects among: by the resource that chooses and its field."""
         return Counter((chooser, field.name) for declared in self.resources for chooser, field in self._choices(declared))
 
     def _choices(self, declared: Declared) -> Iterator[tuple[Address, Field]]:
@@ -44,7 +44,7 @@ class LintFacts:
                 yield chosen[0].address, chosen[1]
 
     def _around(self, declared: Declared) -> Iterator[tuple[str, Declared]]:
-        """What a resource is declared in, the nearest first, each with its kind."""
+        """The containers of a declared resource, the nearest first, each with its kind."""
         at = declared.parent
         while at is not None and at in self.desired.resources:
             outer = self.desired.resources[at]
@@ -66,7 +66,7 @@ def finding(rule: str, message: str, about: Declared, *, remedy: str, field: str
 
 
 def level(kinds: Kinds, declared: Declared) -> tuple[str, Address | None, Any]:
-    """Where siblings must differ: the kind, the fixed container, and the node that contains them if they cannot leave it."""
+    """The scope in which siblings must differ: the kind, the fixed container, and the node that contains them if they cannot leave it."""
     inside = kinds[declared.kind].inside
     node = declared.values.get(inside.name) if inside is not None and inside.on_change == "replace" else None
     return declared.kind, declared.address.container, node

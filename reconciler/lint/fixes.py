@@ -1,7 +1,7 @@
-"""Corrections that need no decision, made in the text of the files: comments, order and quotes of the rest stay. Pure.
+"""Corrections that need no decision, applied to the text of the files: comments, order and other quotes are unchanged. Pure.
 
-In: the files' texts and findings. Out: the texts that change, and what could not be corrected. A map or list that would be left empty is
-removed with its key, as nothing may stand behind a key.
+In: the files' texts and findings. Out: the changed texts, and what could not be corrected. A map or list that would become empty is removed
+with its key, because a key without a value is not allowed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Fixed:
-    """`texts`: of the files that change. `done`: the findings that are gone then. `left`: those that cannot be corrected, and why."""
+    """`texts`: of the changed files. `done`: the corrected findings. `left`: those that cannot be corrected, and why."""
 
     texts: Mapping[str, str]
     done: tuple[Finding, ...]
@@ -30,7 +30,7 @@ class Fixed:
 
 
 def fixed(texts: Mapping[str, str], findings: Iterable[Finding]) -> Fixed:
-    """Correct what has a fix; all of a finding, or nothing of it."""
+    """Apply the fixes of all findings; a finding is corrected completely or not at all."""
     now, done = dict(texts), []
     left: dict[Finding, str] = {}
     waiting = [finding for finding in findings if finding.fix is not None]
@@ -41,7 +41,7 @@ def fixed(texts: Mapping[str, str], findings: Iterable[Finding]) -> Fixed:
         except (KeyError, ValueError):
             left[finding] = "the line was not found"
     order = sorted(paths, key=lambda finding: max(_rank(path) for _, path in paths[finding]), reverse=True)
-    for finding in order:  # from the end of each list, so that the numbers of the items before stay
+    for finding in order:  # from the end of each list, so that the numbers of earlier items stay valid
         made = dict(now)
         try:
             for file, path in paths[finding]:
@@ -55,7 +55,7 @@ def fixed(texts: Mapping[str, str], findings: Iterable[Finding]) -> Fixed:
 
 
 def with_edits(texts: Mapping[str, str], findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings, each fix with the edits of text that it consists of: applied alone, they give what `fixed` gives for that finding."""
+    """The findings, each fix with its edits of text: applied alone, they give the result of `fixed` for that finding."""
     return tuple(finding if finding.fix is None else _with_edits(texts, finding, finding.fix) for finding in findings)
 
 
@@ -65,7 +65,7 @@ def _with_edits(texts: Mapping[str, str], finding: Finding, fix: Fix) -> Finding
 
 
 def _edit(name: str, before: str, after: str) -> Edit:
-    """The one edit that makes a text of another; a removal begins at the beginning of a line where it can."""
+    """The edit that turns one text into another; a removal starts at the beginning of a line if possible."""
     begin = _alike(before, after)
     while before[begin - 1 : begin] == "\r":  # a line break is not split
         begin -= 1
@@ -77,7 +77,7 @@ def _edit(name: str, before: str, after: str) -> Edit:
 
 
 def _alike(one: str, other: str) -> int:
-    """How many characters two texts have in common at their beginning."""
+    """The length of the common beginning of two texts."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -86,7 +86,7 @@ def _alike(one: str, other: str) -> int:
 
 
 def _source(name: str, text: str, at: int) -> Source:
-    """The line and the column of a place in a text, from 1."""
+    """The line and column of an offset in a text, from 1."""
     return Source(name, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
 
 
@@ -95,7 +95,7 @@ def _rank(path: Path) -> tuple[tuple[int, int, str], ...]:
 
 
 def _path(text: str, place: Source) -> Path:
-    """The keys and numbers that lead to the innermost entry or item that begins at a place, or that the place is inside of."""
+    """The keys and numbers of the innermost entry or item that begins at a position or contains it."""
     at = index(text, place.line, place.column)
     node, path = parse(text).root, []
     found: list[str | int] | None = None
@@ -116,7 +116,7 @@ def _path(text: str, place: Source) -> Path:
 
 
 def _without(text: str, path: Path) -> str:
-    """The text without an entry or an item, and without what is left empty by that."""
+    """The text without an entry or item, and without the maps and lists that this would leave empty."""
     tree = parse(text)
     steps = _steps(tree.root, path)
     while len(steps) > 1 and len(steps[-1].holder.children) == 1:

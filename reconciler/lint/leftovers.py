@@ -1,4 +1,4 @@
-"""Rules about lines that have no effect, or had it: unused variables and defaults, renames that were carried out. Pure."""
+"""Rules about lines that have no effect, or no longer: unused variables and defaults, completed renames. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REMOVE = "remove the line"
 
 
 def unused_variable(facts: LintFacts) -> Iterator[Finding]:
-    """A variable that nothing uses; not one that a text should use, which is a finding of its own."""
+    """A variable that nothing uses; except one that a text seems to use, which is a separate finding."""
     meant = {f"vars.{part.name}" for _, _, part in lookalikes(facts) if part.root == "vars"} if facts.unused else frozenset()
     for unused in _unused(facts, "unused-variable", "vars.", "no expression uses it"):
         if unused.address not in meant:
@@ -56,7 +56,7 @@ def _renamed(facts: LintFacts, rule: str, old: Address, new: Address, source: So
 
 
 def _done(facts: LintFacts) -> frozenset[tuple[Address, Address]]:
-    """The renames of the YAML, former address and today's, that the state has carried out."""
+    """The renames of the YAML, former and present address, that the state has carried out."""
     state = facts.state
     lines = [(old, declared.address) for declared in facts.resources for old in declared.previously]
     lines += [(move.old, move.new) for move in facts.desired.moved]

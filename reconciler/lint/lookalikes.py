@@ -1,7 +1,7 @@
-"""Texts that look like expressions and are none: `${vars.brand}`, `{{ vars.brand }}`. Pure.
+"""Texts that look like expressions without being one: `${vars.brand}`, `{{ vars.brand }}`. Pure.
 
-Only what would be one here, so that a page about templates has no finding: a variable that is declared, `each` in what `forEach` makes,
-`env.name` where there are environments, `secrets` in a sensitive field. A text of several lines is prose or a program.
+Only names that exist are reported, so that a page about templates has no finding: a declared variable, `each` in resources of `forEach`,
+`env.name` in projects with environments, `secrets` in a sensitive field. A text of several lines is prose or a program.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Lookalike(NamedTuple):
 
 
 def lookalikes(facts: LintFacts) -> Iterator[tuple[Declared, str, Lookalike]]:
-    """What looks like an expression, with the resource and its field."""
+    """Texts that look like expressions, with the resource and its field."""
     for declared in facts.resources:
         fields = facts.kinds[declared.kind].fields
         for name, value in declared.values.items():
@@ -50,7 +50,7 @@ def _lines(value: Any) -> Iterator[str]:
 
 
 def _would_be(facts: LintFacts, declared: Declared, field: Field, part: Lookalike) -> bool:
-    """Whether an expression could say that here."""
+    """Whether an expression would be valid in this field."""
     match part.root:
         case "vars":
             return part.name in facts.variables
@@ -63,7 +63,7 @@ def _would_be(facts: LintFacts, declared: Declared, field: Field, part: Lookalik
 
 
 def not_evaluated(facts: LintFacts) -> Iterator[Finding]:
-    """A text that looks like an expression; one of a `forEach` once, whatever it makes."""
+    """A text that looks like an expression; a text of a `forEach` is reported once."""
     reported: set[tuple[Source, str]] = set()
     for declared, name, part in lookalikes(facts):
         place = (declared.positions.get(name, declared.source), part.text)

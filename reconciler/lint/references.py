@@ -1,4 +1,4 @@
-"""Rules about what nothing refers to: a space that no site shows, a member who is in no team. Pure."""
+"""Rules about resources without references to them: a space that no site shows, a member who is in no team. Pure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from reconciler.resource import Missed
 
 
 def missed(facts: LintFacts) -> Iterator[Finding]:
-    """What `missed` of a declaration asks for.
+    """Report the resources that `missed` of a declaration describes.
 
-    Only where a container has anything that could refer: an organization without sites publishes nothing, so none of its spaces is on a
-    site. What others are copies of is a template and need not be shown.
+    Only if the container has a resource that could refer: an organization without sites publishes nothing, so its spaces are on no site.
+    The source of copies is a template and need not be shown.
     """
     words = {
         (name, field.name): field.missed for name, kind in facts.kinds.items() for field in kind.fields.values() if field.missed is not None

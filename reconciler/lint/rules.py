@@ -24,7 +24,7 @@ _NOWHERE: Final = Source("", 0, 0)
 
 
 def findings(facts: LintFacts) -> tuple[Finding, ...]:
-    """What the rules find, without what the project accepts, by place."""
+    """The findings of all rules, without the accepted ones, by position."""
     accepted = _Accepted(facts.ignores)
     left = [finding for rule in RUN for finding in rule(facts) if not accepted.has(finding)]
     left += accepted.unused(facts)
@@ -37,7 +37,7 @@ def in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 class _Accepted:
-    """The entries of `lint.ignore`, and which of them matched anything."""
+    """The entries of `lint.ignore`, and which of them matched a finding."""
 
     def __init__(self, ignores: Iterable[Ignore]) -> None:
         self.by_cause: Mapping[str, list[tuple[Ignore, Glob | None]]] = {cause_of_rule(rule): [] for rule in RULES}
@@ -55,7 +55,7 @@ class _Accepted:
         return accepted
 
     def unused(self, facts: LintFacts) -> Iterator[Finding]:
-        """A finding for each entry that matched nothing, of the rules that could be run."""
+        """A finding for each entry that matched nothing, if its rules could be run."""
         for rule in RULES:
             entries = self.by_cause[cause_of_rule(rule)]
             if RULES[rule].of_state and facts.state is None:
@@ -73,5 +73,5 @@ class _Accepted:
                         yield unused
 
     def _elsewhere(self, facts: LintFacts, glob: Glob | None) -> bool:
-        """Whether a pattern matches what this environment removes, and others have."""
+        """Whether a pattern matches resources that this environment removes and others have."""
         return glob is not None and any(glob.matches(address) for address in facts.desired.excluded)

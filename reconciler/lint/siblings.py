@@ -1,4 +1,4 @@
-"""Rules about siblings that are too much alike. Pure."""
+"""Rules about siblings that are too similar. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reconciler.resource import Field, FieldRole, Kind
 
 
 def duplicate_title(facts: LintFacts) -> Iterator[Finding]:
-    """The natural key of a sibling: people see two that look the same, and an object that exists cannot be told from the other one."""
+    """The natural key of a sibling: people see two that look the same, and an existing object cannot be matched to one of them."""
     first: dict[tuple[Any, ...], Declared] = {}
     names = {name: _titles(kind) for name, kind in facts.kinds.items()}
     for declared in facts.resources:
@@ -30,7 +30,7 @@ def duplicate_title(facts: LintFacts) -> Iterator[Finding]:
 
 
 def _titles(kind: Kind) -> list[str]:
-    """The texts by which an object is recognized, and people recognize it too."""
+    """The texts that identify an object for the program and for people."""
     return [
         field.name
         for field in kind.keys
@@ -39,7 +39,7 @@ def _titles(kind: Kind) -> list[str]:
 
 
 def suffixed_path(facts: LintFacts) -> Iterator[Finding]:
-    """A derived value that a sibling has already: the service would add a number to it."""
+    """A derived value that a sibling already has: the service would add a number to it."""
     derived = {name: _derived(kind) for name, kind in facts.kinds.items()}
     groups: dict[tuple[Any, ...], list[tuple[Declared, Field]]] = defaultdict(list)
     for declared in facts.resources:
@@ -66,7 +66,7 @@ def _derived(kind: Kind) -> list[Field]:
 
 
 def _plain(facts: LintFacts, declared: Declared, field: Field) -> str:
-    """What the service derives, as far as the files say what from; "" where they do not."""
+    """The value that the service derives, if the files contain its source; "" otherwise."""
     derived = field.derived
     assert derived is not None
     source: Declared | None = declared

@@ -20,7 +20,7 @@ _PLAIN: Final = (
     "site some temp temporary test testing the to token tmp unnamed untitled url user users view viewer viewers with x xx xxx y z"
 )
 _NOTHING: Final = frozenset(_PLAIN.split())
-"""Words that say nothing about who somebody is."""
+"""Words that do not say who a link is for."""
 
 
 def certificate_expires(facts: LintFacts) -> Iterator[Finding]:
@@ -40,7 +40,7 @@ def certificate_expires(facts: LintFacts) -> Iterator[Finding]:
 
 
 def vague_name(facts: LintFacts) -> Iterator[Finding]:
-    """A name that should say who something is for, and consists of words that say nothing."""
+    """A name that should say who a link is for, and contains only words that do not."""
     fields = {name: [field.name for field in kind.fields.values() if field.whom] for name, kind in facts.kinds.items()}
     for declared in facts.resources:
         for name in fields[declared.kind]:
@@ -51,7 +51,7 @@ def vague_name(facts: LintFacts) -> Iterator[Finding]:
 
 
 def same_as_source(facts: LintFacts) -> Iterator[Finding]:
-    """A value that equals the one from which its declaration says it should differ."""
+    """A value that equals one from which it should differ according to its declaration."""
     fields = {name: [field for field in kind.fields.values() if field.differs] for name, kind in facts.kinds.items()}
     for declared in facts.resources:
         for field in fields[declared.kind]:

@@ -17,7 +17,7 @@ from reconciler.resource import UNSET, Kinds
 
 OWN_WORK: Final = 0.0012  # seconds that this program computes for a request, however fast the service is
 WINDOWS: Final = (1.0, 10.0, 60.0, 900.0, 3600.0, 86400.0)  # seconds for which services count requests
-ROUNDING: Final = 1.5  # seconds; resets are told in whole ones
+ROUNDING: Final = 1.5  # seconds; resets are reported in whole seconds
 
 
 def forecast(

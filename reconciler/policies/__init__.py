@@ -1,6 +1,6 @@
-"""Policies evaluated: which rules of the project a plan, or its configuration, violates. Pure; the day comes as an argument.
+"""Evaluate policies: which rules of the project a plan, or its configuration, violates. Pure; the day is an argument.
 
-- `scene`: what the expressions can ask about, of a configuration; `planned`: of a plan; `examples`: of the examples of `policy test`
+- `scene`: the facts of a configuration that expressions can use; `planned`: those of a plan; `examples`: those of `policy test`
 - `judge`: every policy over a scene; each expression is compiled once, and nothing runs outside this process
 - `functions`: what expressions call
 - `cases`: the file of `policy test`

@@ -1,6 +1,6 @@
 """The file of `policy test`: examples, each with resources and the violations that are expected. Pure.
 
-In: the nodes of the file. Out: what each example gives. Exceptions are no part of it: an example is about what a policy means.
+In: the nodes of the file. Out: the differences of each example. Exceptions do not apply: an example checks the meaning of a policy.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Case:
 
 
 def differences(policies: Policies, case: Case) -> list[str]:
-    """What an example gives that it does not expect, and what it expects in vain; a sentence each."""
+    """Unexpected and missing violations of an example; a sentence each."""
     contents: dict[tuple[Address, str], list[Values]] = defaultdict(list)
     for subject in case.subjects:
         if subject.address.container is not None and subject.after is not None:
@@ -209,7 +209,7 @@ class CasesReader:
 
 
 def _actions(before: Values | None, after: Values | None) -> tuple[str, ...]:
-    """What happens to a resource, by what is before and after."""
+    """The actions on a resource, from its values before and after."""
     if before is None:
         return (Action.CREATE.value,)
     if after is None:

@@ -1,4 +1,4 @@
-"""What the expressions of policies call. Pure; the day is an argument."""
+"""The functions of policy expressions. Pure; the day is an argument."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reconciler.text.days import until
 
 
 def functions(scene: Scene, today: date, subject: Callable[[], Subject]) -> Mapping[str, Any]:
-    """The functions by name. `subject`: the resource that is asked about."""
+    """The functions by name. `subject`: the present resource."""
     return {
         "json": JSON,
         "range": RANGE,

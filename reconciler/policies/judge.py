@@ -1,6 +1,6 @@
-"""Every policy over a scene: the violations, the exceptions that were made, and what could not be decided. Pure.
+"""Every policy over a scene: the violations, the exceptions used, and the undecided policies. Pure.
 
-An expression is compiled once, and evaluated in this process: what it may read and make is bounded for all of them together.
+An expression is compiled once, and evaluated in this process: a limit on its work is shared by all of them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from reconciler.policies.functions import functions
 from reconciler.policies.scene import Partial, Scene, Subject
 
 SORT: Final = "policy"
-WORK_LEAST: Final = WORK_MAX  # that all of them may read and make together
-WORK_EACH: Final = 500  # and for each resource and policy, where these are many
+WORK_LEAST: Final = WORK_MAX  # that all of them may read and create together
+WORK_EACH: Final = 500  # and for each resource and policy, if there are many
 UNKNOWN: Final = "(not known)"
 REMEDY: Final = (
     "change the resource, or add an exception (exceptions: [{policy: ID, address: ADDRESS, until: YYYY-MM-DD, reason: …}]), "
@@ -35,8 +35,8 @@ EXPIRED: Final = "remove the exception, or give it a later until"
 
 @dataclass(frozen=True)
 class Judgement:
-    """`notes`: the exceptions that were made. `undecided`: the policies that ask for what is not known here, all of it or for some
-    resources. `evaluations`: how often an expression was evaluated."""
+    """`notes`: the exceptions used. `undecided`: the policies that need unknown facts, for all or some resources. `evaluations`: how often
+    an expression was evaluated."""
 
     violations: tuple[Violation, ...] = ()
     notes: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Judgement:
 
 
 def judge(policies: Policies, scene: Scene, *, environment: str | None, today: date) -> Judgement:
-    """What the policies say of a scene. `today`: the day by which exceptions expire."""
+    """Evaluate the policies on a scene. `today`: the day on which exceptions are checked for expiry."""
     if not policies:
         return Judgement()
     token = WORK.set(Usage(max(WORK_LEAST, WORK_EACH * len(scene.subjects) * len(policies.rules))))
@@ -56,7 +56,7 @@ def judge(policies: Policies, scene: Scene, *, environment: str | None, today: d
 
 
 def asks_the_plan(policy: Policy) -> bool:
-    """Whether only a plan can tell."""
+    """Whether only a plan can decide the policy."""
     return bool(policy.when) or policy.whole or bool(uses(policy.test).names & OF_THE_PLAN)
 
 
@@ -76,7 +76,7 @@ class _Judge:
 
     @property
     def _subject(self) -> Subject:
-        assert self.subject is not None  # only a policy about resources can name what asks for one
+        assert self.subject is not None  # only policies about resources can name what requires one
         return self.subject
 
     @property
@@ -108,7 +108,7 @@ class _Judge:
         return Judgement((*violations, *expired), tuple(map(_note, made, made.values())), tuple(undecided), self.evaluations)
 
     def _violations(self, policy: Policy) -> Iterator[Violation | None]:
-        """One for each resource that violates a policy; None for each of which it cannot be told."""
+        """One for each resource that violates a policy; None for each resource for which that is undecided."""
         run = compiled(policy.test).over(self.context)
         for subject in [None] if policy.whole else self._subjects(policy):
             self._look_at(subject)
@@ -125,7 +125,7 @@ class _Judge:
                 yield self._violation(policy, subject, wrong)
 
     def _subjects(self, policy: Policy) -> Sequence[Subject]:
-        """The resources that a policy is about, in the order of the scene."""
+        """The resources that a policy checks, in the order of the scene."""
         wanted = frozenset(policy.when)
         single = next(iter(policy.kinds)) if len(policy.kinds) == 1 and not policy.globs else None
         every = self.scene.subjects if single is None else self.scene.of_kind(single)
@@ -158,7 +158,7 @@ class _Judge:
         return "".join(part if isinstance(part, str) else self._part(part) for part in holes(policy.message))
 
     def _part(self, hole: Hole) -> str:
-        """The value of an expression in a message; a message is never lost because one of its values is not known."""
+        """The value of an expression in a message; an unknown value does not suppress the message."""
         try:
             return text_of(compiled(hole.source)(self.context))
         except ExpressionError:

@@ -1,4 +1,4 @@
-"""A plan with the policies that it violates, and what a configuration alone violates. Pure; the day is an argument."""
+"""Add policy violations to a plan, and evaluate policies on a configuration alone. Pure; the day is an argument."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reconciler.policies.planned import of_plan
 from reconciler.policies.scene import of_configuration
 from reconciler.resource import Kinds
 
-OF_THE_SERVICE: Final = frozenset({"actor", "inside"})  # names of what the files do not tell
+OF_THE_SERVICE: Final = frozenset({"actor", "inside"})  # names that the files do not determine
 FILES_SAY: Final = "as far as the files say"
 
 
@@ -26,17 +26,17 @@ def with_violations(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan, 
 
 
 def as_far_as_files_say(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan, *, today: date) -> Plan:
-    """The same for a plan that was made without the service: what only the service can decide is a warning."""
+    """The same for a plan that was created without the service: violations that only the service can decide are warnings."""
     judged = with_violations(kinds, desired, actual, plan, today=today) if desired.policies else plan
     asking = {policy.id for policy in desired.policies.rules if uses(policy.test).names & OF_THE_SERVICE}
 
     def unknown(violation: Violation) -> bool:
-        """Whether the resource, or for a policy on the plan any, has a value that nobody knows."""
+        """Whether the resource, or for a policy on the plan any resource, has an unknown value."""
         declared = desired.resources.get(violation.address) if violation.address is not None else None
         resources = [declared] if declared is not None else desired.resources.values()
         return any(is_unknown(str(value)) for resource in resources for value in resource.values.values())
 
-    # What an access test has against the plan without a way that the files show is what they cannot decide.
+    # Access tests that fail without a path visible in the files are undecided.
     violations = [
         replace(violation, level=Severity.WARNING, message=f"{violation.message} ({FILES_SAY})") if unsure else violation
         for violation in judged.violations
@@ -46,7 +46,7 @@ def as_far_as_files_say(kinds: Kinds, desired: Desired, actual: Actual, plan: Pl
 
 
 def by_configuration(kinds: Kinds, desired: Desired, *, today: date) -> tuple[tuple[Violation, ...], str]:
-    """What the configuration violates, and lines on the exceptions and on the policies that only a plan can decide."""
+    """The violations of the configuration, and lines on the exceptions and on the policies that only a plan can decide."""
     judgement = judge(desired.policies, of_configuration(kinds, desired), environment=desired.environment, today=today)
     names = ", ".join(f"{policy.id} ({policy.source.file}:{policy.source.line})" for policy in judgement.undecided)
     lines = [f"{note}\n" for note in judgement.notes]

@@ -1,7 +1,8 @@
-"""The scene of a plan: what is before, what it leads to, and what the token may do. Pure.
+"""The scene of a plan: the values before and after it, and the permissions of the token. Pure.
 
-What is after is what the service would show if every request of the plan went through, and what the YAML says where it shows nothing. What
-the plan does not reach (blocked, or left for a second run) is as it is before; what it would have created is no part of the scene.
+The values after are those that the service would show if every request of the plan succeeded, and those of the YAML for fields that it does
+not show. Resources that the plan does not reach (blocked, or left for a second run) keep their values; those not created by it are not in
+the scene.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from reconciler.resource import Kind, Kinds
 
 
 def of_plan(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan) -> Scene:
-    """The resources that the plan is about, with those that it deletes or stops managing."""
+    """The resources of the plan, with those that it deletes or stops managing."""
     return _Maker(kinds, desired, actual, plan).scene()
 
 
@@ -51,12 +52,12 @@ class _Maker:
 
     @cached_property
     def replaced(self) -> dict[Address, str]:
-        """The objects that are deleted to be created again."""
+        """The objects that are deleted to be recreated."""
         return {step.address: step.target for step in self.plan.steps if step.verb == "delete" and isinstance(step.target, str)}
 
     @cached_property
     def simulation(self) -> Simulation | None:
-        """The service after the plan; None where the plan sends nothing."""
+        """The service after the plan; None if the plan sends nothing."""
         if not self.plan.steps:
             return None
         simulation = Simulation(self.kinds, self.actual, ids=self.ids, places=self.plan.places)
@@ -99,7 +100,7 @@ class _Maker:
         return Subject(change.address, kind.name, actions, before, None, self._actor(change.address, observed), change.address.container)
 
     def _actor(self, address: Address, observed: Observed | None) -> Mapping[str, Any]:
-        """The permissions that the service shows on the object, or on the nearest thing around it that shows some."""
+        """The permissions that the service shows on the object, or on the nearest container that shows some."""
         at: Address | None = address
         while at is not None:
             permissions = observed.raw.get("permissions") if observed is not None else None
@@ -110,7 +111,7 @@ class _Maker:
             observed = self.actual.find(self.kinds.of(at).name, id) if at is not None and id is not None else None
         return {}
 
-    # -- what is inside ------------------------------------------------------------------------------------------------------------
+    # -- contents ------------------------------------------------------------------------------------------------------------------
 
     def _inside(self, container: Address, name: str) -> Sequence[Values]:
         kind = self.kinds[name]

@@ -1,4 +1,4 @@
-"""What the expressions of policies can ask about: the resources, what happens to them, and what is beside and inside them. Pure."""
+"""The facts that policy expressions can use: the resources, the actions on them, their siblings and contents. Pure."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ NOTHING: Final = Names()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:
-    """One resource. `before`, `after`: its fields, None where it does not exist then. `actor`: what the token may do with it. `parent`:
-    what it is declared in."""
+    """One resource. `before`, `after`: its fields, None where it does not exist then. `actor`: the token's permissions on it. `parent`: its
+    container."""
 
     address: Address
     kind: str
@@ -46,7 +46,8 @@ def _unknown(container: Address, kind: str) -> Sequence[Values]:
 
 
 class Scene:
-    """All that policies are evaluated on. `planned`: whether it comes from a plan, so that `when`, `before` and the like mean something."""
+    """The facts that policies are evaluated on. `planned`: whether they come from a plan, so that `when`, `before` and the like have a
+    meaning."""
 
     def __init__(self, subjects: Iterable[Subject], *, planned: bool = True, inside: Inside = _unknown) -> None:
         self.subjects = tuple(subjects)
@@ -64,7 +65,7 @@ class Scene:
         return self._kinds.get(kind, ())
 
     def count(self, action: str, kind: str | None = None) -> int:
-        """To how many resources an action happens."""
+        """The number of resources with an action."""
         if kind is not None:
             return self._counts[(action, kind)]
         return sum(number for (name, _), number in self._counts.items() if name == action)
@@ -79,7 +80,7 @@ class Scene:
         return self._beside[field][(subject.kind, subject.parent, _key(subject.after[field]))] - 1
 
     def inside(self, subject: Subject, kind: str, *about: Any) -> int:
-        """How many objects of a kind are in a resource; those with a value of a field where both are given."""
+        """The number of objects of a kind in a resource; only those with a value of a field if both are given."""
         if not about:
             return len(self._inside(subject.address, kind))
         name, value = about
@@ -94,7 +95,7 @@ def _key(value: Any) -> str:
 
 
 class Partial(Mapping[str, Any]):
-    """The fields of which the YAML says something. `touched`: somebody asked for one of which it says nothing."""
+    """The fields that the YAML sets. `touched`: an expression read a field that it does not set."""
 
     def __init__(self, values: Values, silent: Iterable[str]) -> None:
         self.values_, self.silent, self.touched = values, frozenset(silent), False
@@ -116,7 +117,7 @@ class Partial(Mapping[str, Any]):
 
 
 def of_configuration(kinds: Kinds, desired: Desired) -> Scene:
-    """The resources as they are declared; what is not written is not known."""
+    """The resources as declared; fields that are not written are unknown."""
     found = []
     for address, declared in desired.resources.items():
         if not declared.implied:
@@ -134,7 +135,7 @@ def visible(field: Field) -> bool:
 
 
 def written(kind: Kind, declared: Declared) -> dict[str, Any]:
-    """What the YAML says of a resource, in the form in which plans show it."""
+    """The fields of a resource in the YAML, in the form in which plans show them."""
     fields = kind.fields
     return {
         name: shown(fields[name], request(fields[name], value, {}), NOTHING, declared.address)
@@ -144,7 +145,7 @@ def written(kind: Kind, declared: Declared) -> dict[str, Any]:
 
 
 def observed_values(kind: Kind, observed: Observed, names: Names, address: Address) -> dict[str, Any]:
-    """What the service says of an object, in the form in which plans show it."""
+    """The fields of an object of the service, in the form in which plans show them."""
     fields = kind.fields
     return {
         name: shown(fields[name], value, names, address)
@@ -154,7 +155,7 @@ def observed_values(kind: Kind, observed: Observed, names: Names, address: Addre
 
 
 def shown(field: Field, value: Any, names: Names, address: Address) -> Any:
-    """A request's value as people read it; the order of what has none is that of the alphabet."""
+    """A request's value as people read it; unordered values are sorted alphabetically."""
     if value is None or (isinstance(value, bool) and field.travels is None):
         return value if field.travels is None else field.shown(value)
     made = named(field.shown(value), names, address)

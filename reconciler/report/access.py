@@ -26,7 +26,7 @@ LEVELS: Final = {Severity.ERROR: "violation", Severity.WARNING: "warning"}
 
 
 def access_text(review: Review, *, width: int = UNLIMITED) -> str:
-    """A row for each object, and a line that sums up. `width`: of the last column's end."""
+    """A row for each object, and a summary. `width`: the last column ends there."""
     titles = ("object", "can be read by") if not review.steps else ("object", "can be read now by", "after the plan by")
     rows: list[tuple[str, ...]] = [titles]
     for row in review.rows:
@@ -46,7 +46,7 @@ def names(lines: Sequence[ReaderLine] | None) -> str:
 
 
 def reader_text(line: ReaderLine) -> str:
-    """One reader with the level, where it is more than reading, and with what is not certain."""
+    """One reader, with the level if it is more than reading, and with what is uncertain."""
     level = f" ({line.level})" if line.level not in ("", READ) else ""
     return f"{line.reader}{level}" if not line.doubt else f"perhaps {line.reader}{level}: {line.doubt}"
 

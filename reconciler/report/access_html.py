@@ -1,7 +1,7 @@
-"""The access review as one HTML file: nothing is fetched, nothing runs; it follows the reader's light or dark, and prints.
+"""The access review as one HTML file: no requests, no scripts; follows the reader's light or dark mode, and prints.
 
-Rows that are not on the screen are not laid out (`content-visibility`), so ten thousand objects open at once. Whatever comes from the
-service or the YAML passes `_text`.
+Rows that are not on the screen are not laid out (`content-visibility`), so ten thousand objects open at once. All texts of the service and
+the YAML pass `_text`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from reconciler.report.words import count
 from reconciler.resource.audience import ANYONE, LINK_HOLDERS, MEMBERS, VISITORS
 from reconciler.text import escape
 
-OPEN: Final = 300  # rows of a kind; where there are more, its part is closed at first
+OPEN: Final = 300  # rows of a kind; sections with more are closed at first
 CSS: Final = """
 :root { color-scheme: light dark; --back: #fff; --fore: #1c2024; --dim: #6b7280; --edge: #e2e5e9; --soft: #f6f7f9;
   --wide: #c62a2f; --some: #9a6700; --inside: #1a7f4b; --nobody: #6b7280; --changed: #8e4ec6; }
@@ -47,7 +47,7 @@ summary { background: var(--soft); padding: .5rem .85rem; font-weight: 600; curs
 @media print { body { max-width: none; padding: 0; } .row { content-visibility: visible; } }
 """  # noqa: E501  one line a rule
 
-RANKS: Final = (ANYONE, VISITORS, "claims", LINK_HOLDERS, "link", "agent", MEMBERS, "role")  # from the widest readers
+RANKS: Final = (ANYONE, VISITORS, "claims", LINK_HOLDERS, "link", "agent", MEMBERS, "role")  # widest readers first
 STYLES: Final = (("anyone", "wide"), ("signed-in", "some"), ("whoever", "some"), ("agent", "some"), ("claims", "some"), ("link", "some"))
 
 
@@ -76,7 +76,7 @@ def access_html(review: Review, *, created_at: datetime) -> str:
 
 
 def _changes(review: Review) -> Iterator[str]:
-    """The objects that have other readers after the plan."""
+    """The objects whose readers the plan changes."""
     changed = [row for row in review.rows if row.changed]
     if changed:
         yield f"<h2>Changed by the plan</h2>\n<details open><summary>{_text(count(len(changed), 'object'))}</summary>"

@@ -1,4 +1,4 @@
-"""One change of a plan as lines: its address and source, then what happens to it, then its fields."""
+"""One change of a plan as lines: its address and source, then its actions, then its fields."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reconciler.report.words import STYLES, SYMBOLS
 from reconciler.resource import UNSET
 
 ALONE = (Action.RESTORE, Action.TRANSFER, Action.REPLACE, Action.DELETE, Action.FORGET, Action.ADOPT, Action.CREATE)
-"""Actions that have a line of their own; updates and moves are told by their fields and places."""
+"""Actions with a line of their own; updates and moves are shown by their fields and locations."""
 
 MARKS = {Cause.YOURS: None, Cause.DRIFT: "drift", Cause.BOTH: "changed here and there"}
 
@@ -52,7 +52,7 @@ def _reason(change: Change, zone: tzinfo | None) -> str:
 
 
 def _what(change: Change, action: Action, zone: tzinfo | None) -> str:
-    """The object and the reason behind an action's word."""
+    """The object and the reason after an action's word."""
     reason = _reason(change, zone)
     thing = " ".join(part for part in (bare(change.id) if change.id else None, f'"{change.title}"' if change.title else None) if part)
     if action is Action.ADOPT:
@@ -65,7 +65,7 @@ def _what(change: Change, action: Action, zone: tzinfo | None) -> str:
 
 
 def _fields(change: Change) -> list[Delta]:
-    """The fields that are shown as such; the container of what moves is told as its place."""
+    """The fields that are shown as such; the container of a moved object is shown as its location."""
     return [delta for delta in change.fields if not _is_container(change, delta)]
 
 
@@ -123,7 +123,7 @@ def _parent(parent: Address | None) -> str:
 
 
 def _was(before: Address | None, after: Address | None) -> str:
-    return "again" if before == after else f"was {_neighbour(before)}"  # its neighbour moves too, or nothing shows where it stands
+    return "again" if before == after else f"was {_neighbour(before)}"  # its neighbour moves too, or nothing shows its position
 
 
 def _neighbour(previous: Address | None) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Level(StrEnum):
-    """How bad it is; `SKIPPED`: it could not be looked at."""
+    """The severity of a check; `SKIPPED`: it could not be run."""
 
     OK = "ok"
     SKIPPED = "skipped"
@@ -26,8 +26,8 @@ class Level(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One thing looked at. `check`: a word; `text`: what is so; `remedy`: what to do, "" where there is nothing to do. `id`: of the
-    cause of a problem or a warning."""
+    """The result of one check. `check`: its name; `text`: the finding; `remedy`: what to do, "" if nothing. `id`: of the cause of a problem
+    or a warning."""
 
     check: str
     level: Level

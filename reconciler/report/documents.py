@@ -48,7 +48,7 @@ SECOND_RUN: Final = "reconciler apply, once more when this run is done"
 
 
 def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None = None) -> plan_types.PlanDocument:
-    """The plan; what waits for a second run stands among the blocked, with that as its remedy."""
+    """The document of a plan; steps that need a second run are among the blocked ones, with the second run as their remedy."""
     waiting = tuple(
         Blocked(address, f"in a second run: {reason}", SECOND_RUN, id="RC-second-run") for address, reason in plan.deferred.items()
     )
@@ -105,7 +105,7 @@ def _blocked(resource: Blocked) -> plan_types.BlockedData:
 
 
 def outcome_document(outcome: Outcome) -> run_types.OutcomeDocument:
-    """What an apply did, and what of a saved plan it did not do."""
+    """The document of an apply: what it did, and which parts of a saved plan it did not do."""
     held = outcome.withheld
     refused: list[t.ReasonData] = [{"address": at, "reason": why} for at, why in sorted(held.refused.items())] if held else []
     return {
@@ -125,7 +125,7 @@ def outcome_document(outcome: Outcome) -> run_types.OutcomeDocument:
 
 
 def results_document(outcome: Outcome) -> run_types.ResultsData:
-    """How many requests ended how, a line for each step of the plan, and what the reading afterwards found."""
+    """How many requests ended in which way, a line for each step of the plan, and the result of the final reading."""
     return {
         "summary": {
             "done": outcome.count(StepStatus.DONE),
@@ -159,7 +159,7 @@ def _edited(edit: Edited) -> run_types.EditedData:
 
 
 def drift_document(drift: Drift) -> drift_types.DriftDocument:
-    """What changed outside; `whole`: everything there is to read was read, so that the coverage is of everything."""
+    """The document of drift; `whole`: everything was read, so that the coverage is complete."""
     unread: list[t.UnknownData] = [
         {"kind": item.kind, "reason": f"{item.address}: {item.reason}", "id": UNREAD} for item in (*drift.unread, *drift.undecided)
     ]
@@ -224,7 +224,7 @@ def unknown_data(unknown: Iterable[Unknown]) -> list[t.UnknownData]:
 
 
 def path_text(path: tuple[str | Address, ...]) -> str:
-    """The path of a request as it is sent; the id of what is not born yet stands as `{address}`."""
+    """The path of a request as it is sent; the id of an object that does not exist yet is written as `{address}`."""
     return "/v1/" + "/".join(map(_segment, path))
 
 

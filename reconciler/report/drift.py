@@ -1,4 +1,4 @@
-"""Drift as people read it: what changed outside, what is gone, what nobody manages, and a last line that sums up."""
+"""Drift as people read it: objects changed or deleted outside Reconciler, unmanaged objects, and a summary."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ COVERAGE: Final = "Coverage"
 
 
 def drift_text(drift: Drift, *, width: int = WIDTH, full: bool = False, zone: tzinfo | None = UTC) -> tuple[Span, ...]:
-    """The whole report. `full`: unmanaged objects are listed however many they are."""
+    """The whole report. `full`: all unmanaged objects are listed."""
     page = ReportPage(width)
     write(page, drift, full=full, zone=zone)
     return (*environment_header(drift.environment), *page.spans)
 
 
 def write(page: ReportPage, drift: Drift, *, full: bool, zone: tzinfo | None = UTC) -> None:
-    """Put the report on a page of any kind."""
+    """Write the report to a page of any kind."""
     for resource, within in gathered(drift.resources):
         _write(page, resource, within, full, zone)
     warnings.violations(page, drift.violations, full=full, remedies=True)
@@ -61,7 +61,7 @@ def write(page: ReportPage, drift: Drift, *, full: bool, zone: tzinfo | None = U
 
 
 def gathered(resources: Sequence[Drifted]) -> Iterator[tuple[Drifted, list[Address]]]:
-    """Each object with the addresses that went with it: what stood in something that is gone too has no entry of its own."""
+    """Each object with the addresses deleted with it: an object whose container was deleted too has no entry of its own."""
     gone = {resource.address for resource in resources if resource.status is DriftWord.DELETED}
     within: dict[Address, list[Address]] = defaultdict(list)
     for address in gone:
@@ -110,7 +110,7 @@ def values(delta: Delta) -> list[tuple[str, str]]:
 
 
 def remark(delta: Delta) -> str:
-    """What there is to know of a field beside its values; often nothing."""
+    """A note on a field besides its values; often empty."""
     remarks = []
     if delta.cause is Cause.BOTH:
         remarks.append("the YAML changed too" if delta.sensitive else f"the YAML changed too: {shown(delta.after)}")

@@ -1,6 +1,6 @@
-"""A report as entries instead of lines: what the pages of markdown and HTML are made from. The words are those of the text reports.
+"""A report as entries instead of lines: the source of the markdown and HTML pages. The words are those of the text reports.
 
-In: a plan, an outcome or drift. Out: `Sheet`; its texts are as they came, each format has its own encoder.
+In: a plan, an outcome or drift. Out: `Sheet`; its texts are unescaped, each format has its own encoder.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reconciler.report.words import STYLES, TOLD
 
 @dataclass(frozen=True)
 class ReportLine:
-    """One line of an entry. `id`: of its cause, "" where it has none."""
+    """One line of an entry. `id`: of its cause, "" if it has none."""
 
     style: Style
     symbol: str
@@ -34,7 +34,7 @@ class ReportLine:
 
 @dataclass
 class ReportEntry:
-    """What is said of one address; `where` is its place in the files, or a remark."""
+    """The entry of one address; `where` is its position in the files, or a note."""
 
     title: str
     where: str = ""
@@ -42,7 +42,7 @@ class ReportEntry:
 
     @property
     def destructive(self) -> bool:
-        """Whether it tells of something that goes."""
+        """Whether it reports a deletion or another destructive change."""
         return any(line.style is Style.DELETE for line in self.lines)
 
 
@@ -75,7 +75,7 @@ class Sheet:
 
 
 class _Recorder(ReportPage):
-    """A page that keeps entries."""
+    """A page that records entries."""
 
     def __init__(self, zone: tzinfo | None = UTC) -> None:
         super().__init__(100, zone=zone)
@@ -98,7 +98,7 @@ class _Recorder(ReportPage):
 
 
 def plan_sheet(plan: Plan, *, full: bool = False, zone: tzinfo | None = UTC) -> Sheet:
-    """A plan as entries. `full`: alike changes are not folded. `zone`: of the moments it tells."""
+    """A plan as entries. `full`: equal changes are not folded. `zone`: of its times."""
     page = _Recorder(zone=zone)
     plans.write(page, plan, full=full)
     counts = Counter(action for change in plan.changes for action in change.actions)
@@ -126,7 +126,7 @@ def outcome_sheet(outcome: Outcome) -> Sheet:
 
 
 def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC) -> Sheet:
-    """Drift as entries. `full`: unmanaged objects are listed however many they are."""
+    """Drift as entries. `full`: all unmanaged objects are listed."""
     page = _Recorder()
     drifts.write(page, drift, full=full, zone=zone)
     page.entries = [entry for entry in page.entries if entry.title != drifts.COVERAGE]

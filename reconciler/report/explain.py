@@ -1,4 +1,4 @@
-"""What the declarations say of a kind or of one word of it, for people. In: the kinds. Out: spans."""
+"""The declaration of a kind or of one of its keys, for people. In: the kinds. Out: spans."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from reconciler.report.types import in_words, target
 from reconciler.resource import RESERVED, Field, FieldRole, Kind, Kinds
 from reconciler.text.suggest import a
 
-COLUMN: Final = 20  # where values begin
+COLUMN: Final = 20  # the column of values
 WITHOUT: Final = "it is not managed and keeps its value"
 
 Row = tuple[str, str]
 
 
 def words(kinds: Kinds, kind: Kind) -> tuple[str, ...]:
-    """Every word that can be explained of a kind: its fields, its flags, what stands in it, and the reserved ones."""
+    """Every key of a kind that can be explained: its fields, its flags, its sections, and the reserved ones."""
     return tuple(dict.fromkeys([*_fields(kind), *_described(kinds, kind)]))
 
 
@@ -33,7 +33,7 @@ def explain_kinds(kinds: Kinds, *, width: int) -> list[Span]:
 
 
 def explain_kind(kinds: Kinds, kind: Kind, *, width: int) -> list[Span]:
-    """One kind: where it stands, how it is found, what it holds, an example."""
+    """One kind: its location, its identity, its contents, an example."""
     page = _page(kind.name, kind.doc, width)
     _rows(page, _facts(kinds, kind))
     page.blank()
@@ -52,7 +52,7 @@ def explain_kind(kinds: Kinds, kind: Kind, *, width: int) -> list[Span]:
 
 
 def explain_word(kinds: Kinds, kind: Kind, word: str, *, width: int) -> list[Span]:
-    """One word of a kind. Raises `KeyError` for what is not among its `words`."""
+    """One key of a kind. Raises `KeyError` if it is not among its `words`."""
     field = _fields(kind).get(word)
     if field is not None:
         page = _page(f"{kind.name}.{word}", field.doc, width)
@@ -91,23 +91,23 @@ def _example(page: ReportPage, text: str) -> None:
         page.add(Style.PLAIN, f"  {line}\n")
 
 
-# -- what there is ------------------------------------------------------------------------------------------------------------------
+# -- keys ---------------------------------------------------------------------------------------------------------------------------
 
 
 def _fields(kind: Kind) -> dict[str, Field]:
-    """The fields that are written, the one that is the key included."""
+    """The fields that users write, including the one that is the key."""
     return {field.name: field for field in kind.fields.values() if field.written}
 
 
 @lru_cache(maxsize=2)
 def _definitions(kinds: Kinds) -> dict[str, Any]:
-    """What the schema of files defines."""
+    """The definitions in the schema of files."""
     definitions: dict[str, Any] = schema(kinds)["$defs"]
     return definitions
 
 
 def _described(kinds: Kinds, kind: Kind) -> dict[str, str]:
-    """Every word that may stand in the YAML of a kind, as its schema describes it."""
+    """Every key that the YAML of a kind may contain, with its description in the schema."""
     definitions = _definitions(kinds)
     made = definitions[kind.name]
     if kind.place.value_is is not None:
@@ -219,7 +219,7 @@ def _change(kind: Kind, field: Field) -> str:
     }[field.on_change]
 
 
-# -- other words --------------------------------------------------------------------------------------------------------------------
+# -- other keys -------------------------------------------------------------------------------------------------------------------------
 
 
 def _of_word(kinds: Kinds, kind: Kind, word: str) -> Iterator[Row]:
@@ -242,7 +242,7 @@ def _of_word(kinds: Kinds, kind: Kind, word: str) -> Iterator[Row]:
 
 
 def _instance(kinds: Kinds, kind: Kind, word: str) -> Any:
-    """A value to show a word with; None where the examples of other kinds show it."""
+    """A value for the example of a key; None if the examples of other kinds show it."""
     if word in kinds.flags(kind.name):
         return True
     shown = {"id": f"id-of-my-{kind.name}", "key": "another-key", "previously": ["old-key"], "protect": False, "adopt": "never"}

@@ -1,4 +1,4 @@
-"""What `explain` says of the cause of an error, a blocked resource or a warning. Pure.
+"""The page that `explain` shows for the cause of an error, a blocked resource or a warning. Pure.
 
 In: a page of the documentation. Out: spans.
 """

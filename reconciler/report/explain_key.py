@@ -1,5 +1,5 @@
-"""What a key at the top of the project file, or of the file of an environment, means, for people, as the schema describes it. In: the
-kinds. Out: spans."""
+"""The meaning of a key at the top of the project file or of an environment's file, for people, as its schema describes it. In: the kinds.
+Out: spans."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from reconciler.config.schema import schema
 from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.resource import Kinds
 
-COLUMN = 20  # where values begin
+COLUMN = 20  # the column of values
 ENVIRONMENTS = "environments"
-"""What explains the files of environments; no key of any file."""
+"""The name that explains the files of environments; not a key of any file."""
 
 
 def keys(kinds: Kinds) -> dict[str, dict[str, Any]]:
@@ -45,7 +45,7 @@ def explain_key(kinds: Kinds, name: str, *, width: int) -> list[Span]:
 
 
 def _properties(every: dict[str, Any], value: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The keys of a map, of all its forms where there are several."""
+    """The keys of a map, and of all its forms if there are several."""
     if "$ref" in value:
         value = every[str(value["$ref"]).rpartition("/")[2]]
     alternatives = [*value.get("anyOf", []), *(value[word] for word in ("then", "else") if word in value)]

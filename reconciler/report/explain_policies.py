@@ -1,4 +1,4 @@
-"""What `explain` says of `policies`, `use` and `exceptions`: their keys, what expressions can use, an example. Pure."""
+"""The pages of `explain` for `policies`, `use` and `exceptions`: their keys, what expressions can use, an example. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COLUMN: Final = 30
 
 
 def explain_section(name: str, *, width: int) -> list[Span]:
-    """One of the sections that say what a project must not do."""
+    """One of the sections of policies."""
     page = ReportPage(width)
     page.line(f"{name}: {SECTIONS[name]}", Style.HEAD)
     page.blank()

@@ -1,4 +1,4 @@
-"""Findings about a project: a line each with its place and rule, what to do below it; and the same as plain data. Pure.
+"""Findings about a project: a line each with position and rule, the remedy below it; and the same as plain data. Pure.
 
 In: findings, by place. Out: text, or the document `reconciler.findings/1`.
 """
@@ -32,7 +32,7 @@ def of_violation(violation: Violation) -> Finding:
 
 
 def place(source: Source | None) -> str:
-    """`sites/docs.yaml:12:3`, or the file alone where no line is meant; "" for no place."""
+    """`sites/docs.yaml:12:3`, or only the file if no line is meant; "" without a position."""
     return str(source) if source is not None else ""
 
 
@@ -49,7 +49,7 @@ def findings_text(findings: Sequence[Finding]) -> str:
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """How many there are of each severity."""
+    """The number of findings of each severity."""
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
     warnings = len(findings) - errors
     fixes = sum(finding.fix is not None for finding in findings)

@@ -1,7 +1,7 @@
-"""A report as annotations of GitHub: one workflow command a line, at file and line where it has one. Pure.
+"""A report as annotations of GitHub: one workflow command a line, with its file and line if known. Pure.
 
-Errors: what is blocked, failed or in doubt, and what is wrong in a project. Warnings: what destroys, exposes, breaks an address, drifts or
-could not be read. The last line sums up, as a notice. Below them no text from the service or the YAML begins a command of its own.
+Errors: what is blocked, failed or in doubt, and errors of a project. Warnings: what destroys, exposes, breaks a URL, drifts or could not be
+read. The last line is a summary, as a notice. No text of the service or the YAML can start a command.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from reconciler.text import escape
 
 
 def github(sheet: Sheet, *, folder: str = "") -> str:
-    """The annotations of a plan, an outcome or drift. `folder`: the project's, from the repository's root, "" where it is that."""
+    """The annotations of a plan, an outcome or drift. `folder`: the project's, from the repository's root, "" if it is the root."""
     lines = [_annotation(finding, finding.address, finding.message, folder) for finding in of_sheet(sheet)]
     lines += [_command("notice", sheet.title, note) for note in sheet.notes]
     return "".join([*lines, _command("notice", sheet.title, sheet.summary)])
@@ -43,7 +43,7 @@ def _annotation(finding: Finding, title: str, message: str, folder: str) -> str:
 
 
 def github_violations(violations: Iterable[Violation], *, folder: str = "") -> str:
-    """An annotation for each rule that the configuration violates, where the resource is declared, else where the rule is written."""
+    """An annotation for each rule that the configuration violates, at the declaration of the resource, else at the rule."""
     return "".join(_violation(violation, folder) for violation in violations)
 
 

@@ -1,7 +1,7 @@
 """Resources or steps as a graph, in the languages of mermaid and graphviz. The same input gives the same text.
 
-What contains something is drawn as a frame around it: a site around its sections, a collection around its spaces. Arrows are what is left:
-references between resources, and what a request waits for.
+Containers are drawn as frames: a site around its sections, a collection around its spaces. Arrows are references between resources, or the
+requests that a request waits for.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from reconciler.text import escape
 
 Format = Literal["mermaid", "dot"]
 
-COLOURS: Final = {  # of a style: fill, border
+COLOURS: Final = {  # colours of a style: fill, border
     "create": ("#d7f0df", "#1a7f4b"),
     "update": ("#fdf0cf", "#9a6700"),
     "move": ("#d5eff5", "#0b7285"),
     "delete": ("#fbdcdc", "#c62a2f"),
 }
 NAMES: Final = ("title", "label", "name")
-TITLE_MAX: Final = 40  # characters of a title; a box is no page
+TITLE_MAX: Final = 40  # characters of a title, to keep boxes small
 
 
 @dataclass(frozen=True)
 class GraphNode:
-    """A box, or a frame where other nodes are in it. `label`: its lines. `style`: one of `COLOURS`. `inside`: the frame around it."""
+    """A box, or a frame if it contains other nodes. `label`: its lines. `style`: one of `COLOURS`. `inside`: the frame around it."""
 
     label: tuple[str, ...]
     style: str = ""
@@ -39,7 +39,7 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class Arrow:
-    """From one node to another; `faint`: a weaker tie, drawn dashed."""
+    """From one node to another; `faint`: a weaker relation, drawn dashed."""
 
     tail: str
     head: str
@@ -62,7 +62,7 @@ class Graph:
 
 
 def resources(desired: Desired) -> Graph:
-    """Every declared resource, framed by what contains it; a dashed arrow to what it refers to."""
+    """Every declared resource, in the frames of its containers; a dashed arrow to each resource that it refers to."""
     nodes = {
         str(address): GraphNode(_label(address, declared.values), inside=_around(desired, address))
         for address, declared in desired.resources.items()
@@ -78,9 +78,9 @@ def resources(desired: Desired) -> Graph:
 
 
 def steps(plan: Plan, desired: Desired) -> Graph:
-    """Every request of a plan in the colour of what it does, framed by what contains its resource.
+    """Every request of a plan in the colour of its action, in the frames of its resource's containers.
 
-    An arrow leads to what it needs, a dashed one to what it only comes after.
+    An arrow leads to a required request, a dashed one to a request that only comes before.
     """
     frames: dict[str, GraphNode] = {}
     around = {step.address: _frames(desired, step.address, frames) for step in plan.steps}
@@ -96,7 +96,7 @@ def steps(plan: Plan, desired: Desired) -> Graph:
 
 
 def _around(desired: Desired, address: Address) -> str | None:
-    """The resource that is drawn around an address: what contains it, but for a root, which would be around everything."""
+    """The resource drawn as the frame of an address: its container, except a root, which would frame everything."""
     declared = desired.resources.get(address)
     around = (declared.parent if declared is not None else None) or address.container
     return str(around) if around is not None and around.container is not None else None
@@ -117,7 +117,7 @@ def _frames(desired: Desired, address: Address, frames: dict[str, GraphNode]) ->
 
 
 def _label(address: Address, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The title where there is one, and what the address ends with: what is before that is the frame."""
+    """The title, if any, and the last part of the address; the frame shows the part before."""
     title = next((value for name in NAMES if isinstance(value := values.get(name), str) and value), None)
     last = address.key if address.container is None or address.is_singleton else f"{address.kind} {address.key}"
     if title is None or title == address.key:
@@ -126,7 +126,7 @@ def _label(address: Address, values: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _style(step: Step) -> str:
-    """The colour of what a request does; whatever is no action of its own changes fields."""
+    """The colour of a request's action; requests without one of their own update fields."""
     action = next((action for action in Action if action.value == step.verb), Action.UPDATE)
     return STYLES[action].value
 

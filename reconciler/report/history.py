@@ -1,6 +1,6 @@
 """Runs and what they did, as text and as data: `history` and `show`. Pure; no value of a sensitive field is in them.
 
-`names` holds the addresses by id, so that people read addresses where the service has ids.
+`names`: the addresses by id, so that people read addresses instead of ids.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from reconciler.resource import UNSET, Field, Kind, Kinds
 if TYPE_CHECKING:
     from reconciler.report.schemas import runs as run_types
 
-ID_SHOWN: Final = 8  # characters of a run's id, as git shows them; more where two begin alike
+ID_SHOWN: Final = 8  # characters of a run's id, as git shows them; more if two have the same beginning
 NOTHING: Final = "no request"
 HEADER: Final = ("run", "started", "who", "command", "ended", "what it did")
 
@@ -37,7 +37,7 @@ def history_document(runs: Sequence[RecordedRun]) -> run_types.HistoryDocument:
 def run_document(
     run: RecordedRun, entries: Sequence[JournalEntry], turns: Sequence[StateChange], kinds: Kinds, names: Names
 ) -> run_types.RunDocument:
-    """One run with everything it sent, and what it changed of the state without a request."""
+    """One run with all its requests, and its changes of the state without a request."""
     steps = [_step(entry, kinds, names) for entry in entries]
     state = [turn_document(turn) for turn in turns]
     return {"format": "reconciler.run/1", **_run(run), "state": state, "steps": steps}  # type: ignore[typeddict-item]  # no environment
@@ -80,13 +80,13 @@ def _step(entry: JournalEntry, kinds: Kinds, names: Names) -> run_types.SentData
 
 
 def _object(entry: JournalEntry) -> str | None:
-    """The id of the object the request was about, or made; None where none is known."""
+    """The id of the object that the request changed or created; None if unknown."""
     id = entry.bound.get(entry.intent.address) or (entry.intent.target if entry.intent.verb != "create" else None)
     return bare(id) if id is not None else None
 
 
 def _fields(entry: JournalEntry, kind: Kind | None, names: Names) -> list[tuple[str, Any, Any]]:
-    """The fields that the request carried, before and after; of a kind this program does not know no value is shown."""
+    """The fields that the request carried, before and after; no values for a kind that this program does not know."""
     before, writes = entry.intent.before.values, entry.intent.writes
     if entry.intent.verb == "delete":
         writes = {}
@@ -105,7 +105,7 @@ def _fields(entry: JournalEntry, kind: Kind | None, names: Names) -> list[tuple[
 
 
 def history_text(runs: Sequence[RecordedRun], *, width: int, zone: tzinfo | None = UTC) -> str:
-    """A table with a row for each run: its id and time, who ran what, how it ended and what it did."""
+    """A table with a row for each run: its id and time, who ran what, its end and its actions."""
     length = shortest(runs)
     rows = [(run.id[:length], clock_time(run.started, zone), run.who, run.command, _ending(run), did(run)) for run in runs]
     return table([HEADER, *rows], width=width)
@@ -121,7 +121,7 @@ def run_text(
     width: int,
     zone: tzinfo | None = UTC,
 ) -> tuple[Span, ...]:
-    """One run, then what it changed of the state, then address by address what was sent."""
+    """One run, its changes of the state, then its requests by address."""
     page = ReportPage(width)
     page.head(run.id, clock_time(run.started, zone))
     page.field(Style.PLAIN, " ", run.command, f"{did(run)}; {_ending(run)}", run.who)
@@ -141,7 +141,7 @@ def run_text(
 
 
 def shortest(runs: Sequence[RecordedRun]) -> int:
-    """How many characters tell the ids of these runs apart, at least as many as are usual."""
+    """How many characters distinguish the ids of these runs, at least the usual number."""
     length = ID_SHOWN
     while length < max((len(run.id) for run in runs), default=0) and len({run.id[:length] for run in runs}) < len(runs):
         length += 1

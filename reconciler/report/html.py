@@ -1,6 +1,6 @@
-"""A report as one HTML file: nothing is fetched, nothing runs; it follows the reader's light or dark, and prints.
+"""A report as one HTML file: no requests, no scripts; follows the reader's light or dark mode, and prints.
 
-Whatever comes from the service or the YAML passes `_text`.
+All texts of the service and the YAML pass `_text`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ STYLES: Final = ("create", "update", "move", "delete", "drift", "blocked", "dim"
 
 
 def html(sheet: Sheet, *, created_at: datetime) -> str:
-    """The whole file; what destroys comes first. `created_at`: shown in its own time zone."""
+    """The whole file; destructive changes come first. `created_at`: shown in its own time zone."""
     title = _text(sheet.title)
     last = [entry for entry in sheet.entries if entry.destructive]
     rest = [entry for entry in sheet.entries if not entry.destructive]

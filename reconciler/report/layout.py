@@ -1,7 +1,7 @@
 """Lines of a report: columns, wrapping and styles.
 
-In: texts as they came. Out: spans, each with a style that the command line may turn into a colour; joined they are the plain text. Every
-text passes the terminal's encoder here, and nothing is ever cut: what does not fit goes on below.
+In: unescaped texts. Out: spans, each with a style that the command line may turn into a colour; joined they are the plain text. Every text
+passes the terminal's encoder here, and nothing is truncated: long texts continue on the next line.
 
 Own code, so that a report is the same text with and without a terminal.
 """
@@ -18,13 +18,13 @@ from typing import Final, NamedTuple
 from reconciler.dataclass import dataclass
 from reconciler.text import escape
 
-VALUE: Final = 16  # the column where values begin
-NOTE: Final = 54  # the column where remarks in parentheses begin, where there is room
-WIDTH_MIN: Final = 40  # columns; below that a line holds next to nothing beside its indentation
+VALUE: Final = 16  # the column of values
+NOTE: Final = 54  # the column of notes in parentheses, if they fit
+WIDTH_MIN: Final = 40  # columns; a narrower line would hold almost nothing besides its indentation
 
 
 class Style(StrEnum):
-    """What a span is; the command line chooses the colour."""
+    """The meaning of a span; the command line chooses the colour."""
 
     PLAIN = "plain"
     HEAD = "head"
@@ -45,7 +45,7 @@ class Span(NamedTuple):
 
 
 def environment_header(environment: str | None) -> tuple[Span, ...]:
-    """The first line of a report on an environment; nothing where a project has none."""
+    """The first line of a report on an environment; nothing for a project without environments."""
     return () if environment is None else (Span(Style.HEAD, f"Environment: {escape.terminal(environment)}\n"), Span(Style.PLAIN, "\n"))
 
 
@@ -55,7 +55,7 @@ def plain(spans: Iterable[Span]) -> str:
 
 
 def cells(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """The number of terminal columns of a text."""
     return len(text) if text.isascii() else sum(map(_cells, text))
 
 
@@ -85,7 +85,7 @@ def wrapped(text: str, first: int, other: int) -> Iterator[str]:
 
 
 def _fitting(word: str, room: int) -> str:
-    """The beginning of a word that fits, up to an escaped line break where it holds one; at least one character."""
+    """The part of a word that fits, up to the end of an escaped line break if it contains one; at least one character."""
     used = 0
     for index, character in enumerate(word):
         used += cells(character)
@@ -97,7 +97,7 @@ def _fitting(word: str, room: int) -> str:
 
 @dataclass
 class ReportPage:
-    """Collects the spans of one report of a given width. `zone`: of the moments it tells; None for that of this machine."""
+    """Collects the spans of one report of a given width. `zone`: the time zone of its times; None for that of this machine."""
 
     width: int
     source: int = 41
@@ -117,7 +117,7 @@ class ReportPage:
             self.add(Style.PLAIN, "\n")
 
     def head(self, title: str, right: str = "", style: Style = Style.DIM) -> None:
-        """An address on the left, where it stands on the right, or below where it does not fit."""
+        """An address on the left and its position on the right, or below if it does not fit."""
         left = escape.terminal(title)
         lines = list(wrapped(left, self.width, self.width))
         self.add(Style.HEAD, "\n".join(lines))
@@ -134,7 +134,7 @@ class ReportPage:
     def field(
         self, style: Style, symbol: str, name: str, value: str, note: str = "", *, column: int = VALUE, mark: Style | None = None
     ) -> None:
-        """`  ~ title       Guide -> Guides      (note)`: a symbol, a name, a value from `column` on, a remark beside or below it."""
+        """`  ~ title       Guide -> Guides      (note)`: a symbol, a name, a value from `column` on, a note beside or below it."""
         begin = escape.terminal(f"  {symbol} {name}")
         if not value and not note:
             self.add(style, begin + "\n")
@@ -151,10 +151,10 @@ class ReportPage:
         self.add(Style.PLAIN, "\n")
 
     def cause(self, id: str) -> None:
-        """Name the cause of the line before, for a report that lists causes; this one does not."""
+        """Name the cause of the line before, for reports that list causes; this one ignores it."""
 
     def _note(self, note: str, at: int, column: int, style: Style, *, alone: bool) -> None:
-        """A remark behind what ends at `at`, or below it where there is no room."""
+        """A note after column `at`, or below if it does not fit."""
         below = f"\n{' ' * column}"
         if alone:
             self.add(style, below.join(wrapped(note, self.width - at, self.width - column)))

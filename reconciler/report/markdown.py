@@ -1,7 +1,7 @@
-"""A report as markdown for a comment on a pull request: never longer than the limit, and what destroys is never left out.
+"""A report as markdown for a comment on a pull request: never longer than the limit, and never without the destructive changes.
 
-Whatever comes from the service or the YAML stands in one fenced block, whose fence is longer than any run of backticks in it: nothing
-there is markup, a mention or a link. The hidden first line says which report it is, so that a comment can be updated in place.
+All texts of the service and the YAML are in one fenced block, whose fence is longer than any run of backticks in it, so that none of them
+is markup, a mention or a link. The hidden first line identifies the report, so that a comment can be updated in place.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ NOTES_MAX: Final = 2_000  # characters of sentences below the block
 
 
 def markdown(sheet: Sheet, *, limit: int = LIMIT) -> str:
-    """The report; what destroys comes first, and what does not fit is counted instead."""
+    """The report; destructive changes come first, and entries that do not fit are counted instead."""
     head = f"{marker(sheet)}\n### {_prose(sheet.title)}\n\n**{_prose(sheet.summary)}**\n"
     notes = _notes(sheet)
     covered = _coverage(sheet)
-    room = limit - len(head) - len(notes) - len(covered) - 300  # the fences, and the sentence on what is left out
+    room = limit - len(head) - len(notes) - len(covered) - 300  # the fences, and the sentence about omitted entries
     last = [entry for entry in sheet.entries if entry.destructive]
     kept = _fitting(last, room)
     room -= sum(map(len, kept)) + len(kept)
@@ -50,7 +50,7 @@ def marker(sheet: Sheet) -> str:
 
 
 def _fitting(entries: Sequence[ReportEntry], room: int) -> list[str]:
-    """All of them: whole, else their addresses, else how many there are of each kind of line."""
+    """All entries: complete, else their addresses, else the number of each kind of line."""
     whole = [entry_text(entry) for entry in entries]
     if sum(map(len, whole)) + len(whole) <= room:
         return whole
@@ -62,7 +62,7 @@ def _fitting(entries: Sequence[ReportEntry], room: int) -> list[str]:
 
 
 def entry_text(entry: ReportEntry) -> str:
-    """An entry as lines of a `diff` block, none of which begins like anything but a line of an entry."""
+    """An entry as lines of a `diff` block, which cannot look like other lines of it."""
     where = f"  {escape.terminal(entry.where)}" if entry.where else ""
     return "\n".join([f"@@ {escape.terminal(entry.title)} @@{where}", *map(_line, entry.lines)])
 
@@ -101,9 +101,9 @@ def _coverage(sheet: Sheet) -> str:
 
 
 def _prose(text: str) -> str:
-    """A sentence in which nothing is markup, a mention, a reference or a link.
+    """A sentence without markup, mentions, references or links.
 
-    GitHub and GitLab look for mentions and references in the text that was made, so that an entity alone hides none from them.
+    GitHub and GitLab look for mentions and references in the rendered text, so that an entity alone hides none of them.
     """
     made = re.sub(r"([\\`*_\[\]<>#!|~@&]|:(?=//)|\.(?<=www\.))", lambda match: f"&#{ord(match[0])};", escape.terminal(text))
     return _NAMES.sub(r"\g<0>&#8203;", made)

@@ -9,7 +9,7 @@ from reconciler.resource import UNSET
 
 
 def difference_lines(name: str, before: Any, after: Any) -> list[tuple[str, str]]:
-    """Names and texts: `mergeRules.rules.0.users.0` and `usr_ada -> usr_bob`; the field itself where it has no parts."""
+    """Names and texts: `mergeRules.rules.0.users.0` and `usr_ada -> usr_bob`; the field itself if it has no parts."""
     if before is UNSET or after is UNSET or not (_nested(before) and _nested(after)):
         return [(name, f"{shown(before)} -> {shown(after)}")]
     from reconciler.plan.drafts.diff import explain
@@ -19,7 +19,7 @@ def difference_lines(name: str, before: Any, after: Any) -> list[tuple[str, str]
 
 
 def _nested(value: Any) -> bool:
-    """Whether a value has parts that differ by themselves; a list of plain values is read as a whole."""
+    """Whether a value has parts that differ separately; a list of plain values is compared as a whole."""
     plain = data(value)
     return isinstance(plain, dict) or (isinstance(plain, list) and any(isinstance(part, dict | list) for part in plain))
 

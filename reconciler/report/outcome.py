@@ -1,4 +1,4 @@
-"""What an apply did, as people read it: only what did not go well, step by step, and a last line."""
+"""The result of an apply for people: what went wrong, step by step, and a summary."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _UNDONE: Final = (
 
 @dataclass(frozen=True)
 class Onward:
-    """What to expect of the next run: where all is done, and what to do where it is not."""
+    """The text about the next run: if everything is done, and if not."""
 
     done: str = "The plan is now empty."
     again: str = "apply again"
 
 
 def outcome_text(outcome: Outcome, *, width: int = WIDTH, onward: Onward = Onward()) -> tuple[Span, ...]:
-    """The report; nothing but its last line where all went well."""
+    """The report; only its last line if everything succeeded."""
     page = ReportPage(width)
     write(page, outcome, onward)
     return tuple(page.spans)
 
 
 def write(page: ReportPage, outcome: Outcome, onward: Onward = Onward()) -> None:
-    """Put the report on a page of any kind."""
+    """Write the report to a page of any kind."""
     troubled = [result for result in outcome.results if result.status is not StepStatus.DONE]
     for address, group in groupby(troubled, key=lambda result: str(result.step.address)):
         page.head(address)
@@ -62,7 +62,7 @@ def write(page: ReportPage, outcome: Outcome, onward: Onward = Onward()) -> None
 
 
 def withheld(page: ReportPage, outcome: Outcome) -> None:
-    """Put on a page what a saved plan did not bring about."""
+    """Write to a page which parts of a saved plan were not done."""
     if outcome.withheld is None:
         return
     for address, reason in sorted(outcome.withheld.refused.items()):
@@ -109,7 +109,7 @@ def _capital(text: str) -> str:
 
 
 def _onward(outcome: Outcome, onward: Onward, whole: bool) -> str:
-    """What to expect of the next run."""
+    """The text about the next run."""
     plan = outcome.plan
     others = len({edit.address for edit in outcome.edited})
     edited = f" Somebody else changed {count(others, 'resource')} during the run: plan again." if others else ""

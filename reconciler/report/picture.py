@@ -1,4 +1,4 @@
-"""Summary pictures as inline SVG: how much of what, and how much of each kind is managed. Colours are classes of the page."""
+"""Summary pictures as inline SVG: the share of each action, and the managed share of each kind. Colours are classes of the page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEAST: Final = 6  # a part is never narrower
 
 
 def bar(parts: Sequence[PicturePart]) -> str:
-    """One bar, a part for each word, and what each is below it; the numbers are in the text too."""
+    """One bar with a part for each word, and a legend below it; the text contains the numbers too."""
     total = sum(part.number for part in parts)
     spare = WIDTH - LEAST * len(parts)
     x, at, top, shapes, words = 0.0, 0.0, 54, [], []
@@ -36,7 +36,7 @@ def bar(parts: Sequence[PicturePart]) -> str:
 
 
 def coverage(shares: Mapping[str, Share]) -> str:
-    """A row for each kind: its name, how much of it is managed, and the numbers."""
+    """A row for each kind: its name, its managed share, and the numbers."""
     left, right = 130, 190
     room = WIDTH - left - right
     rows = []

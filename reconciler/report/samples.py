@@ -1,4 +1,4 @@
-"""A small piece of YAML that shows where a kind or one of its fields stands. Made from the declarations; valid by the schema."""
+"""Example YAML that shows the location of a kind or of one of its fields. Generated from the declarations; valid by the schema."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEXT: Final = "some text"
 
 
 def sample(kinds: Kinds, kind: Kind, word: str | None = None, value: Any = None) -> str:
-    """The YAML of one resource within its containers: what it must say, and `word`, a field unless a `value` is given for it."""
+    """The YAML of one resource in its containers: its required keys, and `word`, a field unless a `value` is given for it."""
     body: dict[str, Any] = {"id": f"id-of-my-{kind.name}"} if kind.needs_id else {}
     for field in kind.fields.values():
         if field.written and field.name != kind.place.key_is and (field.required or field.name == word):
@@ -33,7 +33,7 @@ def _text(document: dict[str, Any]) -> str:
 
 
 def _around(kinds: Kinds, kind: Kind, body: dict[str, Any]) -> dict[str, Any]:
-    """The containers, from the root inwards, around what stands inside a resource."""
+    """The containers, from the root inwards, around the body of a resource."""
     host = next(iter(kind.place.hosts(kind.within)), None)
     document = {kind.place.section_in(host): kind.place.write(_key(kind), body)}
     return document if host is None else _around(kinds, kinds[host], document)
@@ -53,7 +53,7 @@ def _value(kinds: Kinds, kind: Kind, field: Field) -> Any:
 
 
 def _of_schema(schema: dict[str, Any], types: dict[str, Any], text: str) -> Any:
-    """A value that the schema allows. `text`: what stands for a text in it."""
+    """A value that the schema allows. `text`: the example of a text."""
     if "examples" in schema:
         return schema["examples"][0]
     if "$ref" in schema:

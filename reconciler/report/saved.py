@@ -1,7 +1,7 @@
-"""A plan as `plan --out` saves it: its document, what it was made from and with, and a digest for whatever a step relies on. Pure.
+"""A plan as `plan --out` saves it: its document, its inputs, and a digest for whatever a step relies on. Pure.
 
-No secret is in it. Values that are no secret stand in the changes; of what is sent, and of what was seen, only digests stand there. Where
-the state has a key they are keyed, so that nobody can find a secret by trying; where there is no state yet secrets are left out of them.
+It contains no secret. The changes contain the values that are not secret; requests and reads are stored as digests only. If the state has a
+key the digests are keyed, so that nobody can find a secret by trying; without a state yet, secrets are left out of them.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 NAMES: Final = {"format", "project", "environment", "createdAt", "address", "kind", "actions", "cause", "verb", "method"}
 SHOWN: Final = frozenset(NAMES | {"flag", "of", "parent", "previous", "sort", "rule", "level"})
-"""Members that hold names of ours: never a secret, even where a secret happens to be spelled like one."""
+"""Keys whose values are our own names: never a secret, even if a secret has the same text."""
 
 Mask = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
 class Made:
-    """What a plan was made from and with.
+    """The inputs of a plan.
 
-    `version`: of this program. `service`: whose ids are meant. `configuration`: a digest in memory. `lineage`: "" where there was no
-    state. `options`: of the command line.
+    `version`: of this program. `service`: the service of the ids. `configuration`: a digest in memory. `lineage`: "" without a state.
+    `options`: of the command line.
     """
 
     version: str
@@ -48,13 +48,13 @@ class Made:
 
 @dataclass(frozen=True)
 class Digests:
-    """Digests of values. `key`: the state's, None where there is none; then texts that `mask` hides are left out."""
+    """Digests of values. `key`: the state's, None if it has none; texts that `mask` hides are then left out."""
 
     key: bytes | None
     mask: Mask
 
     def of(self, value: Any) -> str:
-        """The same for the same value, whatever the order of its keys."""
+        """The digest of a value, independent of the order of its keys."""
         plain = value if self.key is not None else self.mask(json.loads(canonical(value)))
         text = canonical(plain).encode()
         if self.key is not None:
@@ -62,7 +62,7 @@ class Digests:
         return "sha256:" + hashlib.sha256(text).hexdigest()
 
     def request(self, kind: Kind, step: Step) -> str:
-        """Of everything that a request does."""
+        """The digest of everything that a request does."""
         secret = {name for name, field in kind.fields.items() if field.sensitive and self.key is None}
         wires = {kind.fields[name].wire for name in secret}
         writes = {name: value for name, value in step.writes.items() if name not in secret}
@@ -78,7 +78,7 @@ class Digests:
         return cast("ConsentData", texts)
 
     def seen(self, kinds: Kinds, actual: Actual, change: Change) -> str | None:
-        """Of what was read of the object of a change, sensitive fields left out; None where there is none yet."""
+        """The digest of the object of a change as it was read, without sensitive fields; None if it does not exist yet."""
         observed = actual.find(change.kind, change.id) if change.id is not None else None
         if observed is None:
             return None
@@ -92,7 +92,7 @@ def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime
     configuration = digests.of(made.configuration) if digests.key is not None else None
     masked: PlanData = _masked(plan_document(plan, created_at=created_at), digests.mask)
     document: SavedPlanDocument = {
-        **masked,  # type: ignore[typeddict-item]  # what is absent is not in the plan either
+        **masked,  # type: ignore[typeddict-item]  # absent keys are absent in the plan too
         "madeBy": made.version,
         "service": made.service,
         "options": made.options,
@@ -110,7 +110,7 @@ def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime
 
 
 def _own(plan: Plan) -> list[Consent]:
-    """The consents that belong to a line of the plan, or to what it creates: no other address of the file depends on them."""
+    """The consents that belong to a line of the plan, or to an object that it creates: no other address of the file depends on them."""
     shown = {consent for exposure in plan.exposures for consent in exposure.consents}
     creates = [step for step in plan.steps if step.verb == "create"]
     created = {str(address) for step in creates for address in (step.address, *(child for _, _, child in step.brings))}
@@ -118,17 +118,17 @@ def _own(plan: Plan) -> list[Consent]:
 
 
 def digest_of(document: Mapping[str, Any]) -> str:
-    """The digest under which a saved plan is remembered; layout and order of keys do not matter."""
+    """The digest that identifies a saved plan; independent of layout and order of keys."""
     return hashlib.sha256(canonical(document).encode()).hexdigest()
 
 
 def canonical(value: Any) -> str:
-    """The same text for the same value, whatever the order of its keys."""
+    """The JSON text of a value, independent of the order of its keys."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), default=_encoded)
 
 
 def _encoded(value: Any) -> Any:
-    """What JSON has no form for; a reference is never mistaken for a text."""
+    """Values that JSON cannot represent; a reference is never mistaken for a text."""
     match value:
         case Address():
             return {"address": str(value)}
@@ -147,7 +147,7 @@ def _encoded(value: Any) -> Any:
 
 
 def _masked(value: Any, mask: Mask) -> Any:
-    """The document with what must not be seen masked; the names in it stay."""
+    """The document with its secrets masked; its names are unchanged."""
     match value:
         case dict():
             return {key: part if key in SHOWN else _masked(part, mask) for key, part in value.items()}

@@ -1,4 +1,4 @@
-"""What changed of the state without a request, as text and as data. Pure."""
+"""Changes of the state without a request, as text and as data. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def turn_document(turn: StateChange) -> TurnData:
-    """One change. `from` is null where it is no rename."""
+    """The data of one change. `from` is null unless it is a rename."""
     return {
         "what": turn.what.value,
         "address": str(turn.address),

@@ -1,4 +1,4 @@
-"""Rows in columns, with nothing cut. Pure."""
+"""Rows in columns, nothing truncated. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reconciler.text.escape import terminal
 from reconciler.text.printable import UNLIMITED
 
 GAP: Final = "  "
-LAST_MIN: Final = 20  # columns; where the last column has less room it is not wrapped
+LAST_MIN: Final = 20  # columns; a narrower last column is not wrapped
 
 
 def table(rows: Sequence[Sequence[str]], *, width: int = UNLIMITED) -> str:

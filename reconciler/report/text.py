@@ -1,4 +1,4 @@
-"""A plan as people read it: every change with its reason and its place in the files, what cannot be done, and a last line that sums up."""
+"""A plan as people read it: every change with its reason and its position in the files, what cannot be done, and a summary."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from reconciler.report import warnings
 from reconciler.report.layout import ReportPage, Span, Style, cells, environment_header
 from reconciler.report.words import DESTRUCTIVE, STYLES, SYMBOLS, TOLD, count, listed
 
-FOLD: Final = 10  # alike changes; more of them become one line
+FOLD: Final = 10  # equal changes; more of them become one line
 NAMED: Final = 3  # of the folded ones are named
-WIDTH: Final = 100  # columns where nothing is known of the reader's screen
+WIDTH: Final = 100  # columns if the width of the reader's screen is unknown
 DOUBT: Final = "a request of an earlier run is in doubt; reconciler apply finds out what happened to it"
 SOURCE_MAX: Final = 60  # the farthest column where sources begin
 
@@ -23,14 +23,14 @@ T = TypeVar("T")
 
 
 def plan_text(plan: Plan, *, width: int = WIDTH, full: bool = False, zone: tzinfo | None = UTC) -> tuple[Span, ...]:
-    """The whole report. `full`: alike changes are not folded. `zone`: of the moments it tells."""
+    """The whole report. `full`: equal changes are not folded. `zone`: of its times."""
     page = ReportPage(width, source=_source_column(plan, width), zone=zone)
     write(page, plan, full=full)
     return (*environment_header(plan.environment), *page.spans)
 
 
 def write(page: ReportPage, plan: Plan, *, full: bool) -> None:
-    """Put the report on a page of any kind."""
+    """Write the report to a page of any kind."""
     calm = [change for change in plan.changes if not DESTRUCTIVE & set(change.actions)]
     for group in _groups(calm, full):
         if len(group) > 1:
@@ -72,7 +72,7 @@ def summary(plan: Plan) -> str:
 
 
 def blocked(plan: Plan) -> str:
-    """`1 blocked`, or `69 blocked by 6 causes`; "" where nothing is."""
+    """`1 blocked`, or `69 blocked by 6 causes`; "" if nothing is."""
     causes = sum(resource.cause is None for resource in plan.blocked)
     if not plan.blocked:
         return ""
@@ -81,13 +81,13 @@ def blocked(plan: Plan) -> str:
 
 
 def violations(plan: Plan) -> list[str]:
-    """`2 violations`, `1 warning`; as many as there are."""
+    """`2 violations`, `1 warning`; one item per severity."""
     numbers = [(sum(violation.level is level for violation in plan.violations), word) for level, (_, word) in warnings.VIOLATES.items()]
     return [count(number, word) for number, word in numbers if number]
 
 
 def outside(plan: Plan) -> str:
-    """What is pending that the run leaves alone: `3 changes outside the selection are pending`; "" where nothing is."""
+    """The pending changes that the run does not make: `3 changes outside the selection are pending`; "" if there are none."""
     if not plan.outside:
         return ""
     return f"{count(plan.outside, 'change')} outside the selection {'is' if plan.outside == 1 else 'are'} pending"
@@ -103,7 +103,7 @@ def _source_column(plan: Plan, width: int) -> int:
 
 
 def _groups(changes: Sequence[Change], full: bool) -> list[list[Change]]:
-    """The changes in their order; more than FOLD alike ones as one group where the first of them stands."""
+    """The changes in their order; more than FOLD equal ones as one group at the position of the first."""
     alike: dict[object, list[Change]] = {}
     for change in changes:
         alike.setdefault(change.address if full else _likeness(change), []).append(change)
@@ -115,7 +115,7 @@ def _groups(changes: Sequence[Change], full: bool) -> list[list[Change]]:
 
 
 def _likeness(change: Change) -> object:
-    """Creates of one kind are alike; other changes only where the same fields change for the same cause."""
+    """The key of equal changes: creates of one kind are equal; other changes only if the same fields change for the same cause."""
     fields = () if Action.CREATE in change.actions else tuple((delta.name, delta.cause, delta.note) for delta in change.fields)
     return (change.kind, change.actions, fields)
 
@@ -155,7 +155,7 @@ def _cannot(page: ReportPage, plan: Plan, full: bool) -> None:
 
 
 def _blocked(page: ReportPage, blocked: Sequence[Blocked], full: bool) -> None:
-    """Each cause, with the addresses that wait for it; what waits has no lines of its own."""
+    """Each cause, with the addresses that wait for it; these have no lines of their own."""
     own = {resource.address for resource in blocked if resource.cause is None}
     causes = [resource for resource in blocked if resource.cause not in own]
     waiting: dict[Address, list[str]] = {}
@@ -176,7 +176,7 @@ def _blocked(page: ReportPage, blocked: Sequence[Blocked], full: bool) -> None:
 
 
 def _alike(pairs: Iterable[tuple[Address, T]], full: bool) -> list[tuple[list[Address], T]]:
-    """The addresses by what is said of them, in the order of the first; together only where they are more than FOLD."""
+    """The addresses by message, in the order of the first; grouped only if they are more than FOLD."""
     groups: dict[T, list[Address]] = {}
     for address, line in pairs:
         groups.setdefault(line, []).append(address)
@@ -195,6 +195,6 @@ def _named(page: ReportPage, addresses: Sequence[Address], source: Source | None
 
 
 def _destructive(changes: Sequence[Change]) -> list[Change]:
-    """What destroys comes last and is never folded: replacements, then deletes."""
+    """The destructive changes, which come last and are never folded: replacements, then deletes."""
     destructive = [change for change in changes if DESTRUCTIVE & set(change.actions)]
     return sorted(destructive, key=lambda change: Action.DELETE in change.actions)

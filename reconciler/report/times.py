@@ -1,4 +1,4 @@
-"""Moments as a person reads them, in the time zone of whoever reads. JSON documents keep UTC. The zone is an argument."""
+"""Times for people, in the reader's time zone. JSON documents keep UTC. The zone is an argument."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def clock_time(moment: datetime, zone: tzinfo | None) -> str:
 
 
 def minute(moment: datetime, zone: tzinfo | None) -> str:
-    """`29 Nov 2026, 22:10 CET`: for what lies days ahead."""
+    """`29 Nov 2026, 22:10 CET`: for times days ahead."""
     local = moment.astimezone(zone)
     return f"{local.day} {local:%b %Y, %H:%M} {local.tzname()}"
 
 
 def clock_time_of(text: str, zone: tzinfo | None) -> str:
-    """The same of a moment in ISO 8601; any other text as it is."""
+    """The same for a time in ISO 8601; any other text unchanged."""
     try:
         return clock_time(datetime.fromisoformat(text), zone)
     except (ValueError, OverflowError):

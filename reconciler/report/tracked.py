@@ -1,4 +1,4 @@
-"""What the state tracks, as data: the documents of `state list` and `state show`. Pure."""
+"""The objects that the state tracks, as data: the documents of `state list` and `state show`. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TrackedObject(Protocol):
 
 
 def bindings_document(lineage: str, serial: int, objects: Iterable[TrackedObject]) -> state_types.StateListDocument:
-    """Every tracked object, as they are given."""
+    """Every tracked object, in the given order."""
     bindings: list[state_types.TrackedData] = [
         {
             "address": tracked.address,
@@ -43,7 +43,7 @@ def bindings_document(lineage: str, serial: int, objects: Iterable[TrackedObject
 
 
 def binding_document(binding: Binding, fields: Mapping[str, tuple[Any, Any]]) -> state_types.StateShowDocument:
-    """One tracked object. `fields`: what was sent and what was seen after it, by field; sensitive values are hidden already."""
+    """One tracked object. `fields`: the values sent and read back, by field; sensitive values are hidden already."""
     from reconciler.report.values import data
 
     listed: list[state_types.TrackedFieldData] = [

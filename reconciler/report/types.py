@@ -1,4 +1,4 @@
-"""What may be written for a field, in words, from its type alone."""
+"""The values that a field accepts, in words, from its type alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reconciler.text.suggest import a
 
 
 def in_words(hint: Any, *, quote: str = "") -> str:
-    """`text, 1 to 50 characters`, `true, false`, `a list: a space`; `quote` stands around what is written literally."""
+    """`text, 1 to 50 characters`, `true, false`, `a list: a space`; `quote` surrounds literal values."""
 
     def literal(text: object) -> str:
         return f"{quote}{text}{quote}"
@@ -48,7 +48,7 @@ def in_words(hint: Any, *, quote: str = "") -> str:
 
 
 def _length(extra: Any) -> str:
-    """How long a text is; "" where it may have any length."""
+    """The length of a text; "" if any length is allowed."""
     if isinstance(extra, annotated_types.Len):
         return _length(Len(extra.min_length, extra.max_length))
     if not isinstance(extra, Len):
@@ -57,7 +57,7 @@ def _length(extra: Any) -> str:
 
 
 def _of_schema(schema: Mapping[str, Any], quote: str) -> str:
-    """What a type says of itself where Python has no name for it."""
+    """The description of a type in its schema, if Python has no name for it."""
     if "description" in schema:
         return str(schema["description"]).rstrip(".")
     if "anyOf" in schema:
@@ -68,7 +68,7 @@ def _of_schema(schema: Mapping[str, Any], quote: str) -> str:
 
 
 def target(hint: Any) -> str | None:
-    """The kind that references inside a type name; None where it holds none."""
+    """The kind that references inside a type name; None if it contains none."""
     if get_origin(hint) is Annotated:
         return next((extra.kind for extra in get_args(hint)[1:] if isinstance(extra, To)), None) or target(get_args(hint)[0])
     return next((address for part in get_args(hint) if (address := target(part)) is not None), None)

@@ -1,4 +1,4 @@
-"""What an undo did, as data: the document `reconciler.undo/1`."""
+"""The result of an undo as data: the document `reconciler.undo/1`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def undo_document(
     run: RecordedRun, outcome: Outcome, turns: Iterable[StateChange], cannot: Iterable[Cannot], lines: Iterable[YamlLine]
 ) -> UndoDocument:
-    """`run`: the one that was undone. `turns`: what changed of the state. `cannot`: what stays as that run left it.
+    """`run`: the run that was undone. `turns`: the changes of the state. `cannot`: changes of that run that remain.
 
-    `lines`: what the YAML still declares as that run left it.
+    `lines`: lines of the YAML that still declare them.
     """
     return {
         "format": "reconciler.undo/1",

@@ -15,12 +15,12 @@ from reconciler.resource import UNSET, Foreign
 from reconciler.text.certificate import FINGERPRINT, certificate
 
 HIDDEN: Final = "(sensitive)"
-LONG: Final = 1_000  # characters; of a longer text only its length and a digest are shown
+LONG: Final = 1_000  # characters; of longer texts only the length and a digest are shown
 _OTHER: Final = re.compile(r"(null|true|false|-?[0-9][0-9.eE+-]*)?|.* -> .*|\s.*|.*\s|[\"'\[{(].*", re.DOTALL)
 
 
 def data(value: Any) -> Any:
-    """What JSON has for a value; UNSET becomes null."""
+    """The JSON form of a value; UNSET becomes null."""
     match value:
         case _ if value is UNSET:
             return None
@@ -47,7 +47,7 @@ def data(value: Any) -> Any:
 
 
 def shown(value: Any) -> str:
-    """A value on one line: text bare where it cannot be mistaken for anything else, everything else as YAML would flow it."""
+    """A value on one line: text without quotes if it is unambiguous, everything else as YAML flow style."""
     if value is UNSET:
         return "(not known)"
     value = data(value)

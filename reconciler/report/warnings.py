@@ -1,4 +1,4 @@
-"""What a reader must know before agreeing to a plan: exposures, broken URLs, requests that the token is not allowed, violated rules."""
+"""Warnings to read before confirming a plan: exposures, broken URLs, requests that the token is not allowed, violated rules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reconciler.resource import UNSET
 from reconciler.text.durations import duration
 
 NAMED: Final = 3  # addresses of a folded group
-FOLD: Final = 10  # alike lines; more of them become one
+FOLD: Final = 10  # equal lines; more of them become one
 WHOLE: Final = "the whole plan"
 VIOLATES: Final = {Severity.ERROR: (Style.BLOCKED, "violation"), Severity.WARNING: (Style.UPDATE, "warning")}
 HIDDEN_URL: Final = "its secret URL"
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def write(page: ReportPage, plan: Plan, *, full: bool) -> None:
-    """Append them all; nothing where there are none."""
+    """Write all warnings; nothing if there are none."""
     for group in _alike(
         plan.exposures, lambda warning: (warning.kind, warning.field, repr(warning.before), repr(warning.after), warning.says), full
     ):
@@ -59,7 +59,7 @@ def write(page: ReportPage, plan: Plan, *, full: bool) -> None:
 
 
 def violations(page: ReportPage, violated: Iterable[Violation], *, full: bool, remedies: bool = False) -> None:
-    """The violated rules, those that refuse the run last. `remedies`: with the way past each."""
+    """The violated rules, those that refuse the run last. `remedies`: with the remedy of each."""
     ordered = sorted(violated, key=lambda violation: violation.level is Severity.ERROR)
     for group in _alike(ordered, lambda violation: (violation.level, violation.name, violation.message), full):
         first = group[0]
@@ -79,14 +79,14 @@ def violations(page: ReportPage, violated: Iterable[Violation], *, full: bool, r
 
 
 def _exposure_text(exposure: Exposure) -> str:
-    """`published false -> true: its readers can read it`; only the last part where no field of the object does it."""
+    """`published false -> true: its readers can read it`; only the last part if no field of the object causes it."""
     if not exposure.field:
         return exposure.says if exposure.readers else f"{'deleted' if exposure.source is None else 'created'}: {exposure.says}"
     return f"{_change(exposure)}: {exposure.says}"
 
 
 def _details(exposure: Exposure) -> Iterable[str]:
-    """Who the readers are, what else they can read, and how they come to it."""
+    """Who the readers are, what else they can read, and how they get access."""
     if exposure.readers and exposure.field:
         yield f"readers: {', '.join(exposure.readers)}"
     if exposure.reaches:

@@ -1,4 +1,4 @@
-"""The words and symbols of reports: one for each action, and how numbers of things are said."""
+"""The words and symbols of reports: one for each action, and numbers with their nouns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STYLES: Final = {
 TOLD: Final = (
     Action.CREATE, Action.UPDATE, Action.MOVE, Action.TRANSFER, Action.RESTORE, Action.ADOPT, Action.FORGET, Action.REPLACE, Action.DELETE,
 )  # fmt: skip
-"""The order in which actions are summed up: what destroys comes last."""
+"""The order of actions in summaries: destructive ones last."""
 
 DESTRUCTIVE: Final = frozenset({Action.REPLACE, Action.DELETE})
 
@@ -51,7 +51,7 @@ CAUSES: Final = {
     StepStatus.STALE: "RC-changed-since-plan",
     StepStatus.SKIPPED: "RC-skipped",
 }
-"""The cause of a step that ended so, where the step names none itself."""
+"""The cause of a step with this status, if the step names none itself."""
 
 
 def count(number: int, singular: str, plural: str | None = None) -> str:

@@ -1,4 +1,4 @@
-"""What a kind declares (`words`), what that compiles to (`kind`), and all kinds together (`registry`)."""
+"""What a kind declares (`words`), what a declaration compiles to (`kind`), and all kinds together (`registry`)."""
 
 from reconciler.resource.audience import Audience, Grant
 from reconciler.resource.dangers import Exposes, Needed, Permission, ProcessingField, PublishedField

@@ -1,4 +1,4 @@
-"""The words that say who can read an object: which readers its own fields admit, and from what it takes the readers of others. Frozen data.
+"""How a kind declares who can read an object: which readers its own fields admit, and from which objects it inherits readers. Frozen data.
 
 The model behind them is in `docs/decisions/0007-audiences.md`; `plan/audience.py` evaluates it.
 """
@@ -11,11 +11,11 @@ from typing import Any, Final, NamedTuple
 from reconciler.dataclass import dataclass
 
 LEVELS: Final = ("read", "comment", "edit", "review", "create", "admin")
-"""What a reader may do with an object, from the least; each level includes those before it."""
+"""What a reader may do with an object, from the least to the most; each level includes those before it."""
 
 GUEST: Final = "guest"
 ROLES: Final = (GUEST, *LEVELS)
-"""The roles of members, from the one that may least."""
+"""The roles of members, from the least permitted to the most."""
 
 ANYONE: Final = "anyone"
 ANYONE_WITH_THE_URL: Final = "anyone with the URL"
@@ -30,17 +30,17 @@ INCLUDES: Final[Mapping[str, frozenset[str]]] = {
     ANYONE_WITH_THE_URL: frozenset({VISITORS, LINK_HOLDERS}),
     MEMBERS: frozenset({MEMBERS_THROUGH}),
 }
-"""The readers that a class of readers includes besides itself."""
+"""The classes of readers that a class includes besides itself."""
 
 
 @dataclass(frozen=True)
 class Grant:
     """Readers that the fields of an object admit by themselves.
 
-    `who`: one of the classes above. `level`: one of LEVELS. `conditional`: whether the conditions of what they read there narrow them.
-    `own`: each object with such a grant has readers of its own, as each share link has. `through`: what these readers are to the objects
-    that this one contains, "" where they are the same. `of`: the kind of the container whose people they are, which are others in another
-    container; "" where they are the same everywhere.
+    `who`: one of the classes above. `level`: one of LEVELS. `conditional`: whether the conditions of the objects they read narrow them.
+    `own`: each object with such a grant has its own readers, as each share link has. `through`: the class of these readers for the objects
+    that this one contains, "" if it is the same. `of`: the kind of the container whose people they are, so that they differ by container;
+    "" if they are the same everywhere.
     """
 
     who: str
@@ -52,19 +52,19 @@ class Grant:
 
 
 Values = Mapping[str, Any]
-"""The fields of an object in the request form; UNSET where nothing is known."""
+"""The fields of an object in the request form; UNSET if unknown."""
 
 
 class Audience(NamedTuple):
     """Who can read the objects of a kind.
 
     `gates`: the fields that `grants`, `condition` and `admits` look at. `grants`: the readers that those fields admit. `condition`: the
-    condition that a visitor must meet, None where every visitor may. `inherits`: fields that name what the object is part of; whoever reads
-    the first of these that is set reads the object. `shows`: fields that name an object; whoever reads this one reads that.
-    `opens`: the kind of the container that whoever reads this object can read too, if the container's `admits` says so. `unread`: the
-    class of readers that such an object may admit where it could not be read. `unconditional`: whether no condition narrows those who come
-    through what `opens` this object, wherever they go in it. `closed`: why its fields admit nobody of a class, as the end of a sentence
-    that begins with the object; `ANYONE` stands for all who are not agents.
+    condition that a visitor must meet, None where every visitor may. `inherits`: fields that name the object that this one is part of;
+    readers of the first of these that is set can read this object. `shows`: fields that name an object; readers of this one can read that
+    one. `opens`: the kind of the container that readers of this object can read too, if the container's `admits` says so. `unread`: the
+    class of readers that an object may admit if the object could not be read. `unconditional`: whether readers who come through an object
+    that `opens` this one meet no conditions anywhere in it. `closed`: why its fields admit nobody of a class, as the end of a sentence that
+    begins with the object; `ANYONE` means all readers who are not agents.
     """
 
     gates: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class Audience(NamedTuple):
     closed: Callable[[Values], Mapping[str, str]] | None = None
 
     def admitting(self, values: Values, who: str) -> list[str]:
-        """The fields without whose values nobody of a class of readers would be admitted by the object itself."""
+        """The fields without whose values the object itself would admit nobody of a class of readers."""
         grants = self.grants
         if grants is None or all(grant.who != who for grant in grants(values)):
             return []
@@ -88,7 +88,7 @@ class Audience(NamedTuple):
 
     @classmethod
     def by(cls, field: str, readers: Mapping[str, Grant], otherwise: Grant | None = None) -> Audience:
-        """Those whom the value of one field admits, by value. `otherwise`: whom every other value admits."""
+        """The readers that the value of one field admits, by value. `otherwise`: the readers that every other value admits."""
 
         def grants(values: Values) -> Iterator[Grant]:
             grant = readers.get(str(values.get(field)), otherwise)

@@ -1,8 +1,8 @@
-"""The conditions on visitors, as far as they can be decided: equality with a value, and whether a claim is set. Pure.
+"""Evaluate conditions on visitors as far as they can be decided: equality with a value, and whether a claim is set. Pure.
 
-In: a condition as the service has it, and the claims of a visitor. Out: whether it holds, None where that cannot be decided. Of the
-expressions that the service evaluates only these are decided: `visitor.claims.NAME`, `visitor.claims.NAME == VALUE`, and
-`visitor.claims.NAME in [VALUE, …]`. Of others in the same condition nothing is known, but what `&&` and `||` make of them may be decided.
+In: a condition as the service has it, and the claims of a visitor. Out: whether it holds, None if that cannot be decided. Of the
+expressions that the service evaluates, only these are supported: `visitor.claims.NAME`, `visitor.claims.NAME == VALUE`, and
+`visitor.claims.NAME in [VALUE, …]`. Other expressions have an unknown value; `&&` and `||` of unknown values may still be decided.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-UNSIGNED: Final = "unsigned"  # of the claims: what visitors set themselves
+UNSIGNED: Final = "unsigned"  # among the claims: values that visitors set themselves
 DEPTH_MAX: Final = 50
 _TOKEN: Final = re.compile(
     r"""\s*(?:(?P<text>"[^"\\]*"|'[^'\\]*')|(?P<number>-?\d+(?:\.\d+)?)(?![\w.])|(?P<name>[A-Za-z_$][\w$]*)|(?P<sign>[=!]==?|[<>]=?|&&|\|\||[().,!\[\]]))""",
@@ -25,7 +25,7 @@ _MISSING: Final = object()
 
 
 def holds(condition: str, claims: Mapping[str, Any]) -> bool | None:
-    """Whether a condition holds for a signed-in visitor with exactly these claims; None where it cannot be decided."""
+    """Whether a condition holds for a signed-in visitor with exactly these claims; None if it cannot be decided."""
     tokens = _tokens(condition)
     if tokens is None:
         return None
@@ -38,7 +38,7 @@ def holds(condition: str, claims: Mapping[str, Any]) -> bool | None:
 
 
 def names(condition: str) -> Iterator[str]:
-    """The names of the signed claims that a condition looks at, as far as they are written out."""
+    """The names of the signed claims that a condition reads, as far as they are written out."""
     for match in _CLAIM.finditer(condition):
         name = next(part for part in match.groups() if part is not None)
         if name != UNSIGNED:
@@ -51,7 +51,7 @@ class _Unknown(Exception):
 
 @lru_cache(maxsize=4096)
 def _tokens(condition: str) -> tuple[tuple[str, str], ...] | None:
-    """The words and signs of a condition; None where one of them is not understood."""
+    """The words and signs of a condition; None if one of them is not supported."""
     result, at, end = [], 0, len(condition.rstrip())
     while at < end:
         token = _TOKEN.match(condition, at)
@@ -131,7 +131,7 @@ class _Reader:
         return self.tokens[self.at - 1][1] if self._sign("==", "===", *_OTHERS) else None
 
     def _operand(self) -> tuple[Any, bool]:
-        """A value, and whether it is that of a claim."""
+        """A value, and whether it is the value of a claim."""
         if self._sign("["):
             entries: list[Any] = []
             while not self._sign("]"):
@@ -144,7 +144,7 @@ class _Reader:
         return self._value(), False
 
     def _claim(self) -> Any:
-        """The value of `visitor.claims.NAME.…`; _MISSING where the visitor has no such claim, None where it is not known."""
+        """The value of `visitor.claims.NAME.…`; _MISSING if the visitor has no such claim, None if it is unknown."""
         self._next("name")
         self._need(".")
         if self._next("name") != ("name", "claims"):
@@ -178,12 +178,12 @@ class _Reader:
 
 
 def any_of(parts: Sequence[bool | None]) -> bool | None:
-    """Whether one of several things holds."""
+    """Whether any part holds; None if that cannot be decided."""
     return True if True in parts else None if None in parts else False
 
 
 def _equal(value: Any, other: Any) -> bool | None:
-    """Whether a claim has a value; what is of another type may still be equal for the service."""
+    """Whether a claim has a value; None for values of different types, which the service may still treat as equal."""
     if value is None or other is None:
         return None
     if value is _MISSING:

@@ -1,5 +1,5 @@
-"""The words that say what a change endangers: what it opens, which published URLs it breaks, which permission it requires; and where an
-object shows that the service has not finished with it. Frozen data."""
+"""How a kind declares the risks of a change: what it opens, which published URLs it breaks, which permission it requires; and where an
+object shows that the service is still processing it. Frozen data."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ AddressPart = Literal["", "segment", "whole"]
 
 
 class Exposes(NamedTuple):
-    """Which changes of a field open something or take a protection away; all values in the request's form.
+    """Which changes of a field give more access or remove a protection; all values in the request's form.
 
-    `says`: what is then so, as the end of a sentence. `order`: the values from closed to open; one that is not listed, or not known,
-    counts as closed. `when`: instead of `order`, whether a change from one value to another opens something; pure. `added`: the value is
-    a list, and whatever is added to it opens something. Of a field that the kind's `audience` looks at, the audiences before and after the
+    `says`: the consequence, as the end of a sentence. `order`: the values from closed to open; a value that is not listed, or unknown,
+    counts as closed. `when`: instead of `order`, whether a change from one value to another gives more access; pure. `added`: the value is
+    a list, and every item added to it gives more access. For a field that the kind's `audience` reads, the audiences before and after the
     plan decide instead.
     """
 
@@ -24,7 +24,7 @@ class Exposes(NamedTuple):
     added: bool = False
 
     def opened(self, before: Any, after: Any) -> bool:
-        """Whether a change opens something."""
+        """Whether a change gives more access."""
         if self.added:
             return any(value not in (before or ()) for value in after or ())
         if self.when is not None:
@@ -32,7 +32,7 @@ class Exposes(NamedTuple):
         return self._rank(after) > self._rank(before)
 
     def may_open(self, after: Any) -> bool:
-        """Whether a change to this value may open something, whatever the value was."""
+        """Whether a change to this value may give more access, whatever the value was before."""
         return self.added or self.when is not None or after in (self.order[1:] or self.order)
 
     def _rank(self, value: Any) -> int:
@@ -40,9 +40,9 @@ class Exposes(NamedTuple):
 
 
 class PublishedField(NamedTuple):
-    """Where an object says at which published URL it is read: a dotted path.
+    """The field that contains an object's published URL: a dotted path.
 
-    `unless`: (field, value): with that value nobody reads it there, nor what stands within it. `secret`: the address is never shown.
+    `unless`: (field, value): with that value, the object and everything in it is not published. `secret`: the URL is never shown.
     """
 
     at: str
@@ -51,17 +51,17 @@ class PublishedField(NamedTuple):
 
 
 class Permission(NamedTuple):
-    """The flag among an object's `permissions` that a request wants. `of`: the kind of the container that has it; None for the object."""
+    """The flag among an object's `permissions` that a request requires. `of`: the kind of the container that has it; None: the object."""
 
     flag: str
     of: str | None = None
 
 
 class ProcessingField(NamedTuple):
-    """Where an object shows how far the service is with what it makes of it; all are dotted paths of the answer.
+    """Where an object shows whether the service has finished processing it; all are dotted paths of the answer.
 
-    `state`: with one of the values `done`, it has finished. `error`: shows something only where it could not. `changed_at`: when the object
-    changed last; what it copies (`output(copies=…)`) shows its own time there.
+    `state`: with one of the values `done`, processing has finished. `error`: has a value only if processing failed. `changed_at`: when the
+    object last changed; a copy (`output(copies=…)`) has its own time there.
     """
 
     state: str
@@ -71,7 +71,7 @@ class ProcessingField(NamedTuple):
 
 
 class Needed(NamedTuple):
-    """An object of this kind is in use while a field of its fixed container has that value; the last one is always in use."""
+    """An object of this kind is in use while a field of its fixed container has this value; the last one is always in use."""
 
     field: str
     value: Any

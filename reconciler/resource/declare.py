@@ -1,6 +1,6 @@
-"""`Resource`, the base class of every declaration: compiles a class body into a `Kind` and refuses what contradicts itself.
+"""`Resource`, the base class of every declaration: compiles a class body into a `Kind` and refuses contradictions.
 
-Raises `DeclarationError` when the class is made, so that a wrong declaration cannot be imported.
+Raises `DeclarationError` when the class is defined, so that an invalid declaration cannot be imported.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reconciler.resource.verbs import Verb, Verbs, placeholders
 from reconciler.resource.words import FieldRole, FieldWord, Listing, One, Reading
 
 RESERVED = ("id", "key", "previously", "protect", "adopt", "expect", "forEach")
-"""Words that stand on every resource; no field may be called like one."""
+"""Keys that every resource accepts; no field may have one of these names."""
 
 PRUNE_SCOPES = ("owned", "all", "none")
 
@@ -30,17 +30,17 @@ PRUNE_SCOPES = ("owned", "all", "none")
 class Resource:
     """A resource kind: subclass it with a docstring, `reads`, `api` and fields. See CONTRIBUTING, "Add a kind".
 
-    Class words: `kind` the name used everywhere; `place` where it stands in the YAML; `object` the constant the service puts on its
-    objects (default: the kind's name); `replaceable`: a change of a create-only field may delete and create; `protected`: deletes want
+    Class attributes: `kind` the name used everywhere; `place` its location in the YAML; `object` the constant that marks its objects in
+    answers (default: the kind's name); `replaceable`: a change of a create-only field may delete and create; `protected`: deletes require
     consent by default; `prune`: the default scope; `undeclared`: may be referenced without being declared; `local_ids`: two objects in
     different containers may have the same id; `deleted_at` and `restore_days`: the field that marks a deleted object that can still be
-    restored, and for how long; `published`: where an object says its published URL; `loses`: the protection that a delete takes away;
-    `needed`: while it is in use; `work`: where an object shows how far the service is with it;
-    `permission`: what requests for an object require, `create_permission`: what a create requires (default:
-    the same, of a container); `audience`: who can read its objects; `claims`: the claims of visitors that an object declares, with the
-    JSON Schema of each; `seeds`: the list of a sandbox's seed that its objects stand in; `id_is`: the key of the answers that
-    identifies an object (default: `id`); `owner`: where the answers name the fixed container, a dotted path (default: its kind), for
-    readings that show the objects of several; `grants`: what a create lets others do.
+    restored, and for how long; `published`: the field with an object's published URL; `loses`: the protection that a delete removes;
+    `needed`: when an object is in use; `work`: where an object shows whether the service has processed it; `permission`: what requests for
+    an object require, `create_permission`: what a create requires (default: the same, of a container); `audience`: who can read its
+    objects; `claims`: the claims of visitors that an object declares, with the JSON Schema of each; `seeds`: the list of a sandbox's seed
+    that contains its objects; `id_is`: the key of the answers that identifies an object (default: `id`); `owner`: the dotted path at which
+    answers name the fixed container (default: its kind), for requests that list the objects of several; `grants`: what a create lets others
+    do.
     """
 
     kind: ClassVar[Kind]
@@ -114,7 +114,8 @@ _REFERENCES = (FieldRole.INSIDE, FieldRole.MEMBER, FieldRole.CHOICE)
 
 
 def _is_exact(part: Any) -> bool:
-    """Whether its values can come back only as they were sent: booleans, numbers, enumerations, references, and what is made of them."""
+    """Whether the service returns its values exactly as they were sent: booleans, numbers, enumerations, references, and collections of
+    these."""
     if part in (bool, int, float, Literal) or isinstance(part, To):
         return True
     return is_typeddict(part) and all(any(map(_is_exact, _parts(inner))) for inner in get_type_hints(part, include_extras=True).values())
@@ -139,8 +140,8 @@ def _parts(hint: Any) -> Any:
 
 
 def _reader(read: str | Callable[[Mapping[str, Any]], Any], parts: Sequence[Any]) -> Callable[[Mapping[str, Any]], Any]:
-    """How an answer shows the field. Of a value whose keys are all declared (a `TypedDict`) other keys are left out: later versions of the
-    service may add some, and no difference follows from that.
+    """The function that reads the field from an answer. Of a value whose keys are all declared (a `TypedDict`), other keys are ignored:
+    later versions of the service may add some, which is not a difference.
     """
     plain = read if not isinstance(read, str) else _dotted(read)
     declared = frozenset(name for part in parts if is_typeddict(part) for name in get_type_hints(part))
@@ -242,7 +243,7 @@ def check(kind: Kind) -> None:
 
 
 def _check_transfer(kind: Kind, wrong: Callable[[str], DeclarationError]) -> None:
-    """An object that changes its container is found by its id alone, wherever it is."""
+    """Raise `DeclarationError` if an object that changes its container could not be found by its id alone."""
     for field in kind.fields.values():
         if field.role is not FieldRole.WITHIN and "transfer" in field.on:
             raise wrong(f"field {field.name} is not the fixed container, and a transfer sends nothing else")

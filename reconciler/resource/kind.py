@@ -1,4 +1,4 @@
-"""A kind as the engine sees it: what a declaration compiles to. Frozen data and the few pure questions that follow from it alone."""
+"""A kind as the engine sees it: what a declaration compiles to. Frozen data, and pure functions of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reconciler.resource.verbs import LIFECYCLE, Verb
 from reconciler.resource.words import Expires, FieldRole, Listing, Lookup, Missed, OnChange, One, Reading, Sighting
 
 URL: Final = "url"
-"""How `expect` calls the published URL, which no field is."""
+"""The name of the published URL in `expect`; it is not a field."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,17 +71,17 @@ class Field:
 
     @cached_property
     def container(self) -> bool:
-        """Whether the field says what the object stands in."""
+        """Whether the field names the container of the object."""
         return self.role in (FieldRole.INSIDE, FieldRole.MEMBER)
 
     @cached_property
     def written(self) -> bool:
-        """Whether users write it as a key of the resource (containers, choices and first children come from the place in the YAML)."""
+        """Whether users write it as a key of the resource (containers, choices and first children follow from the location in the YAML)."""
         return self.role in (FieldRole.VALUE, FieldRole.SEED, FieldRole.LOCAL)
 
     @cached_property
     def compared(self) -> bool:
-        """Whether a difference of it can be a reason for a change."""
+        """Whether a difference in it can be a reason for a change."""
         return self.role in (FieldRole.VALUE, FieldRole.INSIDE, FieldRole.MEMBER, FieldRole.CHOICE)
 
     def body(self, value: Any) -> Any:
@@ -97,7 +97,7 @@ class Field:
         return self.travels.show(wire) if self.travels is not None and wire is not UNSET else wire
 
     def seen(self, raw: Mapping[str, Any]) -> Any:
-        """What an object as the service shows it says of this field, in the request's form; UNSET where it says nothing."""
+        """The value of this field in an object of the service, in the request's form; UNSET if the object does not show it."""
         if not self.readable:
             return UNSET
         value = self.read(raw)
@@ -106,9 +106,9 @@ class Field:
         return value if value is UNSET else self.body(value)
 
     def remembered(self, value: Any, of: str) -> Any:
-        """A request's value as it is kept of the object with the id `of`: of a secret a digest with the key of the state.
+        """A request's value as the state stores it for the object with the id `of`: a secret as a digest with the key of the state.
 
-        Raises `ValueError` for a secret where there is no key to keep it with; see `Kinds.sealed`.
+        Raises `ValueError` for a secret if there is no key; see `Kinds.sealed`.
         """
         if not self.sensitive or value is UNSET:
             return value
@@ -154,41 +154,42 @@ class Kind:
         return f"Kind({self.name})"
 
     def identity(self, id: str, within: Mapping[str, str]) -> str:
-        """The id that no other object of the kind has: the service's own, or where that is `local_ids`, its container's before it.
+        """The id that no other object of the kind has: the service's own, prefixed with its container's if it is unique only there
+        (`local_ids`).
 
-        `within`: the ids of the containers by kind. `bare` gives the service's own again, for paths and bodies; where `within` lacks
-        the container, so does this. No id of the service holds a `/`.
+        `within`: the ids of the containers by kind. `bare` returns the service's own id again, for paths and bodies; if `within` lacks the
+        container, so does this. No id of the service contains a `/`.
         """
         outer = within.get(self.within or "") if self.local_ids else None
         return f"{outer}/{id}" if outer else id
 
     def own_id(self, raw: Mapping[str, Any]) -> str:
-        """The id that an object of the service has in its container; "" where it shows none.
+        """The id of an object of the service in its container; "" if it shows none.
 
-        What its container has one of has no id: it is called like its kind, `org_acme/agent-instructions` by `identity`.
+        An object without an id, one per container, is identified by its kind's name: `identity` gives `org_acme/agent-instructions`.
         """
         id = self.name if self.one_per else raw.get(self.id_is)
         return id if isinstance(id, str) else ""
 
     def owner_of(self, raw: Mapping[str, Any]) -> str | None:
-        """The id of the fixed container that an object names as its own; None where it names none."""
+        """The id of the fixed container that an object names; None if it names none."""
         value: Any = raw
         for key in (self.owner or self.within or "").split("."):
             value = value.get(key) if isinstance(value, Mapping) else None
         return value if isinstance(value, str) else None
 
     def blank(self, raw: Mapping[str, Any]) -> bool:
-        """Whether an object that its container always shows says nothing: it is as if it did not exist."""
+        """Whether an object that its container always shows has no values, so that it counts as absent."""
         values = (field.seen(raw) for field in self.fields.values() if field.compared)
         return self.one_per and all(value is UNSET or value is None for value in values)
 
     def address(self, container: Address, key: str) -> Address:
-        """The address of an object in its fixed container; what that has one of needs no key."""
+        """The address of an object in its fixed container; a singleton has no key."""
         return container.child(self.name) if self.one_per else container.child(self.name, key)
 
     @cached_property
     def kept(self) -> tuple[tuple[str, Field], ...]:
-        """The fields, by name, of which is kept what an object says."""
+        """The fields, by name, whose values the state stores."""
         gates = self.audience.gates if self.audience is not None else ()
         return tuple(
             (name, field)
@@ -198,17 +199,17 @@ class Kind:
 
     @cached_property
     def results(self) -> tuple[Field, ...]:
-        """The fields that name what the service creates for an object, and writes again and again."""
+        """The fields that name objects that the service creates for an object and updates by itself."""
         return tuple(field for field in self.fields.values() if field.copies is not None)
 
     @cached_property
     def standing(self) -> tuple[Field, ...]:
-        """The fields that say where an object stands."""
+        """The fields that give an object's location."""
         return tuple(field for field in self.fields.values() if field.container)
 
     @cached_property
     def expectable(self) -> tuple[str, ...]:
-        """What the service derives and the YAML may assert: fields, and `url` where everybody may know it."""
+        """The values that the service derives and the YAML may assert: fields, and `url` if it is not secret."""
         derived = tuple(field.name for field in self.fields.values() if field.derived is not None)
         return (*derived, URL) if self.published is not None and not self.published.secret else derived
 
@@ -219,7 +220,7 @@ class Kind:
 
     @cached_property
     def inside(self) -> Field | None:
-        """The field that says which node the object stands in; None where nodes of this kind do not nest."""
+        """The field that names the node that contains the object; None if nodes of this kind do not nest."""
         return next((f for f in self.fields.values() if f.container), None)
 
     @cached_property
@@ -229,17 +230,17 @@ class Kind:
 
     @cached_property
     def carriers(self) -> tuple[Verb, ...]:
-        """The verbs that carry fields of an object that exists, in the order they are tried."""
+        """The verbs that carry fields of an existing object, in the order in which they are tried."""
         return tuple(verb for name, verb in self.api.items() if name not in LIFECYCLE)
 
     @cached_property
     def reshapes(self) -> frozenset[str]:
-        """The kinds that the service rearranges when the first object of this kind comes or the last one leaves."""
+        """The kinds whose objects the service rearranges when the first object of this kind is created or the last one deleted."""
         return frozenset(name for verb in self.api.values() for name in verb.reshapes)
 
     @cached_property
     def transferable(self) -> Field | None:
-        """The field of the container that a transfer changes; None where no object of the kind ever leaves its container."""
+        """The field of the container that a transfer changes; None if objects of the kind never change their container."""
         return next((field for field in self.fields.values() if field.role is FieldRole.WITHIN and "transfer" in field.on), None)
 
     @cached_property
@@ -249,12 +250,12 @@ class Kind:
 
     @cached_property
     def moves_to_end(self) -> bool:
-        """Whether a move puts an object at the end without naming a sibling: it names what the object is in instead."""
+        """Whether a move to the end names the container instead of a sibling."""
         return self.inside is not None and "move" in self.inside.on
 
     @cached_property
     def scarce(self) -> Field | None:
-        """The field with a value of which some must always be left."""
+        """The field with a value that a minimum of objects must always have."""
         return next((f for f in self.fields.values() if f.scarce is not None), None)
 
     @cached_property
@@ -265,26 +266,26 @@ class Kind:
     def first(self) -> Field | None:
         return next((f for f in self.fields.values() if f.role is FieldRole.FIRST), None)
 
-    # -- readings ------------------------------------------------------------------------------------------------------------------
+    # -- requests that read ---------------------------------------------------------------------------------------------------------
 
     @cached_property
     def listings(self) -> tuple[Listing, ...]:
-        """The readings that show many objects, in the order in which they are declared."""
+        """The requests that list objects, in the order in which they are declared."""
         return tuple(reading for reading in self.reads if isinstance(reading, Listing))
 
     @cached_property
     def whole_listings(self) -> tuple[Listing, ...]:
-        """The listings of which each shows all objects of a container."""
+        """The listings that each show all objects of a container."""
         return tuple(listing for listing in self.listings if listing.whole)
 
     @cached_property
     def listed_by(self) -> Field | None:
-        """The key field whose values fill a listing: one that ended shows every object with that value, which none can change."""
+        """The key field whose values fill a listing: a complete listing shows every object with that value, which no request can change."""
         each = {listing.each for listing in self.listings if listing.each is not None}
         return next((field for field in self.keys if field.role is FieldRole.VALUE and field.refers in each), None)
 
     def listed_with(self, values: Mapping[str, Any]) -> tuple[str, str] | None:
-        """The kind and id of the object whose delete takes this one along: no request deletes it, and its list is part of that object."""
+        """The kind and id of the object with which this one is deleted: no request deletes it, and its list is part of that object."""
         field = self.listed_by
         if field is None or "delete" in self.api or not isinstance(id := values.get(field.name), str):
             return None
@@ -292,33 +293,33 @@ class Kind:
 
     @cached_property
     def lister_listing(self) -> Listing | None:
-        """The listing of a member who reaches everything."""
+        """The listing that is requested with the id of a member who can see everything."""
         return next((listing for listing in self.listings if listing.lister), None)
 
     @cached_property
     def by_id(self) -> One | None:
-        """The reading of one object by its own id."""
+        """The request that reads one object by its own id."""
         return next((reading for reading in self.reads if isinstance(reading, One)), None)
 
     @cached_property
     def sightings(self) -> tuple[Sighting, ...]:
-        """The readings of other kinds that show objects of this one."""
+        """The requests of other kinds that show objects of this one."""
         return tuple(reading for reading in self.reads if isinstance(reading, Sighting))
 
     @cached_property
     def findings(self) -> tuple[Lookup, ...]:
-        """The readings that find what contains what shows an object of another kind."""
+        """The requests that find the containers of an object of another kind."""
         return tuple(reading for reading in self.reads if isinstance(reading, Lookup))
 
-    # -- questions -----------------------------------------------------------------------------------------------------------------
+    # -- functions ------------------------------------------------------------------------------------------------------------------
 
     @property
     def needs_id(self) -> bool:
-        """Whether the YAML must name the object by `id`: nothing makes it, and nothing else tells it apart."""
+        """Whether the YAML must name the object by `id`: no request creates it, and it has no other identity."""
         return "create" not in self.api and not self.keys
 
     def remembered(self, values: Mapping[str, Any], of: str) -> dict[str, Any]:
-        """Values by field as they are kept of the object with the id `of`; fields of an older version stay as they are."""
+        """Values by field as the state stores them for the object with the id `of`; fields of an older version stay unchanged."""
         return {name: self.fields[name].remembered(value, of) if name in self.fields else value for name, value in values.items()}
 
     def carried(self, verb: str) -> tuple[Field, ...]:
@@ -326,7 +327,7 @@ class Kind:
         return tuple(f for f in self.fields.values() if verb in f.on)
 
     def url(self, raw: Mapping[str, Any]) -> str | None:
-        """The published URL that an object says it has; None where it says none."""
+        """The published URL of an object; None if it shows none."""
         value: Any = raw
         for key in self.published.at.split(".") if self.published is not None else ():
             value = value.get(key) if isinstance(value, Mapping) else None

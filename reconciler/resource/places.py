@@ -1,6 +1,6 @@
-"""Where the resources of a kind stand in the YAML: a map, an ordered list, or a value of its own. Frozen data that answers questions.
+"""Where resources of a kind are declared in the YAML: in a map, in an ordered list, or as a value of their own. Frozen data.
 
-Nothing outside `resource` asks which class a place is: whoever needs to know more gives every place one more answer.
+Code outside `resource` never tests the class of a place: whatever it needs to know is an attribute that every place has.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from reconciler.dataclass import dataclass
 
 
 class Place:
-    """What every place answers.
+    """The attributes of every place.
 
-    `in_list`: whether resources are items of a list, whose order is content. `tag`: the first word of such an item. `alone`: whether the
-    list contains no other kind. `bare_is`: the field, or the tag, that a bare scalar stands for. `key_is`: the field that the key
-    itself is. `value_is`: the field that the whole value is; the container has one such resource, which has no key.
+    `in_list`: whether resources are items of a list, whose order is content. `tag`: the first key of such an item. `alone`: whether the
+    list contains no other kind. `bare_is`: the field, or the tag, that a bare scalar sets. `key_is`: the field whose value is the key
+    itself. `value_is`: the field that the whole value sets; the container has one such resource, without a key.
     """
 
     in_list = False
@@ -29,24 +29,24 @@ class Place:
 
     @property
     def sections(self) -> tuple[str, ...]:
-        """Every name under which resources of the kind stand."""
+        """Every name of a section that contains resources of the kind."""
         raise NotImplementedError
 
     def section_in(self, host: str | None) -> str:
-        """The name under which they stand in the YAML of a kind, None being the top of a file; "" where they stand in none."""
+        """The name of their section in the YAML of a kind (None: at the top of a file); "" if it has none."""
         raise NotImplementedError
 
     def hosts(self, within: str | None) -> Mapping[str, str]:
-        """The kinds in whose YAML they stand, with the name there. `within`: the kind of the fixed container, None for a root."""
+        """The kinds whose YAML contains such a section, with its name. `within`: the kind of the fixed container, None for a root."""
         raise NotImplementedError
 
     def write(self, key: str, words: Mapping[str, Any]) -> Any:
-        """The YAML below the section's name for one resource with these words."""
+        """The YAML below the section's name for one resource with these keys."""
         raise NotImplementedError
 
 
 class _Named(Place):
-    """A place with one name, in the YAML of the fixed container."""
+    """A place with one section name, in the YAML of the fixed container."""
 
     section: str
 
@@ -65,7 +65,7 @@ class _Named(Place):
 class Keyed(_Named):
     """A map in the container's YAML: `teams: {writers: {…}}`.
 
-    `bare` names the field that a bare scalar stands for (`ada@…: admin`), `key_is` the field that the key itself is.
+    `bare` names the field that a bare scalar sets (`ada@…: admin`), `key_is` the field whose value is the key itself.
     """
 
     section: str
@@ -82,10 +82,10 @@ class Keyed(_Named):
 
 @dataclass(frozen=True)
 class SingleValue(_Named):
-    """A value in the container's YAML, of which there is one: `adaptiveSchema: {…}`. `value_is` names the field that it is."""
+    """A single value in the container's YAML: `adaptiveSchema: {…}`. `value_is` names the field that it sets."""
 
     section: str
-    value_is: str = field()  # without the default that it has in `Place`
+    value_is: str = field()  # without the default of `Place`
 
     def write(self, key: str, words: Mapping[str, Any]) -> Any:
         return words[self.value_is]
@@ -95,12 +95,12 @@ class SingleValue(_Named):
 class ListItem(Place):
     """An item of an ordered list: `content: [{space: guides, …}]`.
 
-    `lists` maps each host kind to the name of its list. `tag` is the item's first word; its value is the key, or, where a field is called
-    like the tag, that field's value (a reference), which is the key too unless `key` says otherwise. `bare` allows `- guides` for
-    `- {<tag>: guides}`. In one list, nodes with `alone` stand only beside nodes of their own kind.
+    `lists` maps each host kind to the name of its list. `tag` is the item's first key; its value is the resource's key, or, if a field has
+    the tag's name, that field's value (a reference), which is the key too unless `key` says otherwise. `bare` allows `- guides` for `-
+    {<tag>: guides}`. A list with nodes that are `alone` contains only nodes of their kind.
     """
 
-    tag: str = field()  # without the default that it has in `Place`
+    tag: str = field()  # without the default of `Place`
     lists: Mapping[str, str] = field()
     bare: bool = False
     alone: bool = False

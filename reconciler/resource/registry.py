@@ -1,4 +1,4 @@
-"""All kinds together: what follows from several declarations at once. Pure; made once from the classes the command line hands in."""
+"""All kinds together: what follows from several declarations. Pure; built once from the classes that the command line passes in."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Outer = TypeVar("Outer")
 
 
 class Kinds(Mapping[str, Kind]):
-    """The kinds by name, containers before what they contain. Raises `DeclarationError` where two declarations contradict each other."""
+    """The kinds by name, containers before their contents. Raises `DeclarationError` if two declarations contradict each other."""
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
         found = sorted(kinds, key=lambda kind: kind.name)
@@ -35,7 +35,7 @@ class Kinds(Mapping[str, Kind]):
             self._check(kind)
 
     def __eq__(self, other: object) -> bool:
-        """Kinds are made once: what is computed from them may be kept for the object itself."""
+        """Kinds are built once: results computed from them may be cached per object."""
         return self is other
 
     def __hash__(self) -> int:
@@ -51,7 +51,7 @@ class Kinds(Mapping[str, Kind]):
         return len(self._kinds)
 
     def values(self) -> ValuesView[Kind]:
-        """The kinds, each after its container; a view of the dictionary itself, because it is asked for once a resource."""
+        """The kinds, each after its container; a view of the dictionary itself, because it is read once per resource."""
         return self._kinds.values()
 
     def items(self) -> ItemsView[str, Kind]:
@@ -108,7 +108,7 @@ class Kinds(Mapping[str, Kind]):
                 raise wrong(f"its moves can name neither all kinds beside it nor all of {', '.join(sorted(narrow))}")
 
     def sealed(self, key: bytes) -> Kinds:
-        """The same kinds, which keep of sensitive fields what that key makes of them; `key`: the state's own."""
+        """The same kinds, storing sensitive fields as digests with that key; `key`: the state's own."""
         if not any(field.sensitive for kind in self.values() for field in kind.fields.values()):
             return self
         return Kinds(
@@ -132,11 +132,11 @@ class Kinds(Mapping[str, Kind]):
         return tuple(kind for kind in self.values() if kind.within is None)
 
     def of(self, address: Address) -> Kind:
-        """The kind an address belongs to. Raises `KeyError` for a kind that is not declared."""
+        """The kind of an address. Raises `KeyError` for a kind that is not declared."""
         return self.roots[0] if address.kind is None else self[address.kind]
 
     def container(self, address: Address, kind: str) -> Address:
-        """The container of that kind around an address (itself included). Raises `KeyError` where there is none."""
+        """The container of that kind around an address (itself included). Raises `KeyError` if there is none."""
         at: Address | None = address
         while at is not None:
             if self.of(at).name == kind:
@@ -145,11 +145,11 @@ class Kinds(Mapping[str, Kind]):
         raise KeyError(f"{address} is not within any {kind}")
 
     def below(self, name: str) -> tuple[Kind, ...]:
-        """The kinds whose fixed container is the named one, in the order of names."""
+        """The kinds whose fixed container is the named one, sorted by name."""
         return tuple(kind for kind in self.values() if kind.within == name)
 
     def sections(self, name: str) -> dict[str, Kind]:
-        """The maps that stand in the YAML of a kind: section name to the kind of its entries."""
+        """The maps in the YAML of a kind: section name to the kind of its entries."""
         return {kind.place.section_in(name): kind for kind in self.below(name) if not kind.place.in_list and not kind.place.value_is}
 
     def singles(self, name: str) -> dict[str, Kind]:
@@ -157,7 +157,7 @@ class Kinds(Mapping[str, Kind]):
         return {kind.place.section_in(name): kind for kind in self.below(name) if kind.place.value_is}
 
     def lists(self, name: str) -> dict[str, tuple[Kind, ...]]:
-        """The ordered lists that stand in the YAML of a kind: list name to the kinds of its nodes."""
+        """The ordered lists in the YAML of a kind: list name to the kinds of its nodes."""
         found: dict[str, list[Kind]] = {}
         for kind in self.values():
             if kind.place.in_list and (section := kind.place.section_in(name)):
@@ -165,7 +165,7 @@ class Kinds(Mapping[str, Kind]):
         return {section: tuple(kinds) for section, kinds in found.items()}
 
     def flags(self, name: str) -> Mapping[str, tuple[tuple[Kind, Field], ...]]:
-        """The flags that stand on a kind's YAML because a parent chooses among its children: flag to the parents' choice fields."""
+        """The flags in a kind's YAML by which a parent chooses among its children: flag to the parents' choice fields."""
         return self._flags.get(name, {})
 
     @cached_property
@@ -180,15 +180,15 @@ class Kinds(Mapping[str, Kind]):
         return found
 
     def chooser(self, name: str, flag: str, outer: Iterable[tuple[str, Outer]]) -> tuple[Outer, Field] | None:
-        """What chooses a child of a kind by a flag, and in which field: the nearest of what it is in whose kind chooses at all.
+        """The parent that a flag of a child makes choose that child, and the choice field: the nearest one whose kind has such a field.
 
-        `outer`: what the child is in, the nearest first, each with its kind. None where nothing chooses.
+        `outer`: what contains the child, the nearest first, each with its kind. None if no parent chooses.
         """
         fields = {parent.name: field for parent, field in self.flags(name).get(flag, ())}
         return next(((candidate, fields[kind]) for kind, candidate in outer if kind in fields), None)
 
     def address(self, scope: Address, kind: str, key: str) -> Address:
-        """The address that a bare key names, seen from inside `scope`: `guides` in a site of acme -> `acme/space/guides`."""
+        """The address that a bare key names inside `scope`: `guides` in a site of acme -> `acme/space/guides`."""
         container = self[kind].within
         if container is None:
             return Address((key,))
@@ -196,6 +196,6 @@ class Kinds(Mapping[str, Kind]):
 
 
 def narrow_kinds(siblings: Iterable[Kind]) -> frozenset[str]:
-    """Of kinds that are siblings, the names of those whose moves cannot name all of them; these can name one another."""
+    """The names of those sibling kinds whose moves cannot name siblings of every kind; these can name one another."""
     ordered = {kind.name: kind for kind in siblings if kind.ordered}
     return frozenset(name for name, kind in ordered.items() if not ordered.keys() <= kind.api["move"].anchors.keys())

@@ -1,4 +1,4 @@
-"""Values of declared fields: absence, references, and how a value travels. Frozen data."""
+"""Values of declared fields: absence, references, and their form in requests. Frozen data."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class Named:
 
 @dataclass(frozen=True)
 class Foreign:
-    """A reference to an object outside the project, by the service's id (`{id: …}` in the YAML), and of which kind it is."""
+    """A reference to an object outside the project, by the service's id (`{id: …}` in the YAML), and its kind."""
 
     id: str
-    kind: str = field(default="", compare=False)  # "": it may belong to anybody
+    kind: str = field(default="", compare=False)  # "": any container
 
 
 def _validated(hint: Any, value: Any) -> Any:
@@ -62,7 +62,7 @@ class To(NamedTuple):
     anywhere: bool = False
 
     def reference(self, value: Any) -> Named | Foreign:
-        """What a written reference names. Raises `ValueError` for what is none."""
+        """What a written reference names. Raises `ValueError` if it is not a reference."""
         if isinstance(value, str):
             return Named(self.kind, value)
         if isinstance(value, Mapping) and set(value) == {"id"} and isinstance(value["id"], str):
@@ -77,7 +77,7 @@ class To(NamedTuple):
             return _validated(Annotated[Any, self], value)  # type: ignore[no-any-return]
 
     def parts(self, values: list[Any]) -> list[Named | Foreign]:
-        """The same for each item of a list. Raises pydantic's `ValidationError`, which says which of them is none."""
+        """The same for each item of a list. Raises pydantic's `ValidationError`, which says which item is not a reference."""
         try:
             return [self.reference(value) for value in values]
         except ValueError:
@@ -100,9 +100,9 @@ class To(NamedTuple):
 
 
 class WireForm(NamedTuple):
-    """How a value travels when it is not sent as it is written: `body` makes the request's form, `show` makes the YAML's again.
+    """How a value is sent if not as written: `body` returns the request's form, `show` the YAML's form.
 
-    Both are total and pure, and `body` leaves a request's form as it is. Stands in `Annotated[...]`, beside the type.
+    Both are total and pure, and `body` returns a request's form unchanged. Used in `Annotated[...]`, beside the type.
     """
 
     body: Callable[[Any], Any]
@@ -110,9 +110,9 @@ class WireForm(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What a value is besides its type: `check` returns it as it is kept, or raises `ValueError` with what is expected. Total and pure.
+    """A check beyond a value's type: `check` returns the value to store, or raises `ValueError` that says what is expected. Total and pure.
 
-    Stands in `Annotated[...]`, beside the type. As pydantic's `AfterValidator`, but nothing has to be imported for it.
+    Used in `Annotated[...]`, beside the type. Like pydantic's `AfterValidator`, without its import.
     """
 
     check: Callable[[Any], Any]
@@ -124,9 +124,9 @@ class Checked(NamedTuple):
 
 
 class Len(NamedTuple):
-    """How long a text is, or how many items a list or map has: at least `least`, at most `most` where that is not None.
+    """How long a text is, or how many items a list or map has: at least `least`, at most `most` unless that is None.
 
-    Stands in `Annotated[...]`, beside the type. As the one of annotated_types, whose import would take longer than that of all kinds.
+    Used in `Annotated[...]`, beside the type. Like `Len` of annotated_types, whose import takes longer than that of all kinds.
     """
 
     least: int
@@ -140,7 +140,7 @@ class Len(NamedTuple):
 
 
 class Matching(NamedTuple):
-    """A text that a regular expression matches, as pydantic understands it. Stands in `Annotated[...]`, beside `str`."""
+    """A text that matches a regular expression in pydantic's dialect. Used in `Annotated[...]`, beside `str`."""
 
     pattern: str
 
@@ -153,7 +153,7 @@ class Matching(NamedTuple):
 class JsonSchema:
     """What the JSON Schema of a value says besides its type: `examples`, `format`; of `Any`, all of it.
 
-    Stands in `Annotated[...]`, beside the type.
+    Used in `Annotated[...]`, beside the type.
     """
 
     words: Mapping[str, Any]
@@ -163,11 +163,11 @@ class JsonSchema:
 
 
 class Derived(NamedTuple):
-    """The service makes the value from another one when it creates the object, and never again: a path from a title.
+    """The service derives the value from another one when it creates the object, and never again: a path from a title.
 
-    `source`: the field that it is made from: `title` of the object itself, or `space.title` of what its field `space` refers to.
-    `form`: the plain value that comes out, "" where only the service can tell; where siblings may not hold the same
-    value (`unique`), the service appends -2, -3, … Total and pure.
+    `source`: the field that it is derived from: `title` of the object itself, or `space.title` of what its field `space` refers to. `form`:
+    the derived value, "" if only the service knows it; if siblings may not have the same value (`unique`), the service appends -2, -3, …
+    Total and pure.
     """
 
     source: str
@@ -175,19 +175,19 @@ class Derived(NamedTuple):
 
     @property
     def reference(self) -> str | None:
-        """The field that refers to the object with the source; None where that is the object itself."""
+        """The field that refers to the object with the source; None if that is the object itself."""
         return self.source.partition(".")[0] if "." in self.source else None
 
     @property
     def field(self) -> str:
-        """The name of the field that it is made from."""
+        """The name of the source field."""
         return self.source.rpartition(".")[2]
 
 
 class Spelled(NamedTuple):
-    """How a request's value is written in the YAML again, where its type does not tell. Stands in `Annotated[...]`, beside the type.
+    """How a request's value is written in the YAML, if that does not follow from its type. Used in `Annotated[...]`, beside the type.
 
-    `write(value, name)`, where `name(kind, id)` is a reference as it is written: a key, or `{id: …}`. Total and pure.
+    `write(value, name)`, where `name(kind, id)` is the written reference: a key, or `{id: …}`. Total and pure.
     """
 
     write: Callable[[Any, Callable[[str, str], Any]], Any]

@@ -16,13 +16,13 @@ Method = Literal["POST", "PUT", "PATCH", "DELETE"]
 class Verb:
     """One request the service understands for a kind.
 
-    `upsert`: sending it twice does no harm although it creates. `copies`: the field that names the object a create copies; the copy's
-    title and place are the service's choice. `marker`: the field of a create that may carry a mark for a name until an update names the
-    object. `fingerprint`: a reading whose titles, slugs and order are the same for a copy and its source. `brings`: kinds of children
-    that the answer shows already made, with the key they stand under. `reshapes`: kinds below the container that the service rearranges
-    when the first object of this kind comes or the last one goes. `anchors`: the kinds of siblings that a move can name, and how it names
-    them, `{id}` being the sibling's id. `whole`: the request replaces the object, so it carries every field, those that nobody manages as
-    the service shows them; the names are of fields that the service never shows, without which it is not sent.
+    `upsert`: it creates, and may be sent twice. `copies`: the field that names the object a create copies; the service chooses the copy's
+    title and location. `marker`: the field of a create that may contain a marker instead of a name until an update names the object.
+    `fingerprint`: a request whose titles, slugs and order are the same for a copy and its source. `brings`: kinds of children that the
+    answer shows as created, with their key in the answer. `reshapes`: kinds below the container that the service rearranges when the first
+    object of this kind is created or the last one deleted. `anchors`: the kinds of siblings that a move can name, and how it names them,
+    `{id}` being the sibling's id. `whole`: the request replaces the object, so it carries every field, unmanaged ones as the service shows
+    them; the names are those of fields that the service never shows, without which it is not sent.
     """
 
     method: Method
@@ -66,8 +66,8 @@ def DELETE(path: str, **words: Any) -> Verb:  # noqa: N802
 class Verbs(dict[str, Verb]):
     """The verbs of a kind by name, in the order in which they are tried to carry changed fields.
 
-    `create`, `delete`, `restore`, `move` and `transfer` mean what they say to the engine; every other verb carries fields of an object that
-    exists. A transfer gives an object, with all it contains, to another container; it comes last at the top of that.
+    `create`, `delete`, `restore`, `move` and `transfer` have their own meaning in the engine; every other verb carries fields of an
+    existing object. A transfer moves an object, with all its contents, to the end of another container's top level.
     """
 
     def __init__(self, **verbs: Verb) -> None:

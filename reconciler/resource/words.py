@@ -1,7 +1,7 @@
-"""The words a kind is declared with: readings and fields; places are in `places`, its requests in `verbs`, values in `values`.
+"""The vocabulary of declarations: requests that read, and fields; places are in `places`, its requests in `verbs`, values in `values`.
 
 A declaration in `reconciler/kinds/` imports these and nothing else of the engine. Each word has one generic rule in the engine; the
-table is in `docs/decisions/0001-kinds-are-declarations.md`. Values here are frozen and hold no behaviour. No I/O, clock or randomness.
+table is in `docs/decisions/0001-kinds-are-declarations.md`. Values here are frozen and have no behaviour. No I/O, clock or randomness.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from reconciler.resource.dangers import AddressPart, Exposes
 from reconciler.resource.values import UNSET, Derived
 from reconciler.resource.verbs import Verb
 
-# -- readings ---------------------------------------------------------------------------------------------------------------------
+# -- requests that read ------------------------------------------------------------------------------------------------------------
 
 
 class Listing(NamedTuple):
-    """All objects of the kind below what fills the path's placeholders; only a listing that ended proves absence.
+    """All objects of the kind below the objects in the path's placeholders; only a complete listing proves absence.
 
-    `each` names a kind whose objects fill a placeholder of that name, one listing an object (spaces: each collection). `ordered`: the
-    answer shows the siblings' order. `item` names the key that holds the object in each item, None where the item is the object.
-    `lister`: a placeholder `{lister}` is filled with the id of a member who reaches everything. `single`: the answer is the only object
-    there can be (`one_per`); a 404, or an answer that shows none of its fields, is a list without items. The declaration says `One`.
+    `each` names a kind whose objects fill a placeholder of that name, one listing per object (spaces: per collection). `ordered`: the
+    answer shows the siblings' order. `item` names the key of the object in each item, None if the item is the object. `lister`: a
+    placeholder `{lister}` is filled with the id of a member who can see everything. `single`: the answer is the only possible object
+    (`one_per`); a 404, or an answer that shows none of its fields, is a list without items. The declaration says `One`.
     """
 
     path: str
@@ -35,7 +35,7 @@ class Listing(NamedTuple):
 
     @property
     def names(self) -> str | None:
-        """The other kind that it names."""
+        """The other kind whose objects it needs; None if none."""
         return self.each
 
     @property
@@ -44,19 +44,19 @@ class Listing(NamedTuple):
         return self.each is None and not self.lister
 
     def object(self, item: Mapping[str, Any]) -> Any:
-        """The object in an item."""
+        """The object in an item of the answer."""
         return item if self.item is None else item.get(self.item)
 
     def id(self, item: Mapping[str, Any]) -> str:
-        """The id of the object in an item, as far as it has one; what tells the items of several pages apart."""
+        """The id of the object in an item, "" if it has none; it distinguishes the items of several pages."""
         return str((self.object(item) or {}).get("id"))
 
 
 class Sighting(NamedTuple):
-    """Objects of the kind that are complete inside objects of another kind; proves presence.
+    """Objects of the kind shown completely inside objects of another kind; proves presence.
 
-    `at`: the key that holds one, or a list of them. `all`: where their container has any object of the other kind, the list of those shows
-    all objects of this kind in that container, in their order: it proves absence, and their own list is not read. Else it never does.
+    `at`: the key of one object, or of a list. `all`: if their container has any object of the other kind, the list of those shows all
+    objects of this kind in that container, in order: it proves absence, and their own list is not read. Otherwise it never does.
     """
 
     kind: str
@@ -65,7 +65,7 @@ class Sighting(NamedTuple):
 
     @property
     def names(self) -> str | None:
-        """The other kind that it names."""
+        """The other kind whose objects it needs."""
         return self.kind
 
 
@@ -76,14 +76,14 @@ class One(NamedTuple):
 
     @property
     def names(self) -> str | None:
-        """The other kind that it names."""
+        """The other kind whose objects it needs; None."""
         return None
 
 
 class Lookup(NamedTuple):
-    """The objects of the kind that contain what shows one object of the kind `by`: a list, narrowed by its id in `query`.
+    """The objects of the kind whose contents show one object of the kind `by`: a list, filtered by its id in `query`.
 
-    Read only where a plan must know who can read that object.
+    Read only if a plan must know who can read that object.
     """
 
     path: str
@@ -92,7 +92,7 @@ class Lookup(NamedTuple):
 
     @property
     def names(self) -> str | None:
-        """The other kind that it names."""
+        """The other kind whose objects it needs."""
         return self.by
 
 
@@ -103,22 +103,22 @@ Reading = Listing | Sighting | One | Lookup
 
 
 class FieldRole(Enum):
-    """What a field is to the engine."""
+    """The role of a field in the engine."""
 
     VALUE = "value"  # an ordinary value
     WITHIN = "within"  # the fixed container
     INSIDE = "inside"  # the container that may change, or that replaces when it changes
     MEMBER = "member"  # membership through other endpoints
-    CHOICE = "choice"  # a default written here and read as a flag on a child
-    FIRST = "first"  # taken from the first child, which the create brings
+    CHOICE = "choice"  # a default declared here and written as a flag on a child
+    FIRST = "first"  # taken from the first child, which the create request creates
     SEED = "seed"  # an argument of a create, sent once, never compared
     OUTPUT = "output"  # server-assigned
-    LOCAL = "local"  # known to the project and its state only
+    LOCAL = "local"  # known only to the project and its state
 
 
 class Missed(NamedTuple):
-    """Of a field that refers to a kind: a declared resource of it that no such field names is reported. `rule`: the id of the lint
-    rule; `says`: what is said of the resource, after its address (`is on no site`)."""
+    """Of a field that refers to a kind: a declared resource of that kind that no such field names is reported. `rule`: the id of the lint
+    rule; `says`: the message, after its address (`is on no site`)."""
 
     kind: str
     rule: str
@@ -201,19 +201,19 @@ def field(
 ) -> Any:
     """An ordinary value; `doc` is one sentence about it for users.
 
-    `on`: the verbs that carry it (default: create and update, where the kind has them). `on_change`: what a change means where no verb
-    can carry it after creation. `wire`: its name in the request (default: its own). `read`: where the answer shows it, a dotted path or a
-    pure function of the object (default: its own name). `clear`: `null` may be written and is sent. `readable=False`: never shown by the
+    `on`: the verbs that carry it (default: create and update, where the kind has them). `on_change`: what a change means if no verb can
+    carry it after creation. `wire`: its name in the request (default: its own). `read`: where the answer shows it, a dotted path or a pure
+    function of the object (default: its own name). `clear`: `null` may be written and is sent. `readable=False`: never shown by the
     service. `lossy`: the service may store it differently from what it was sent. `key`: part of the natural identity. `one_way`: it can
-    be made true and never false again. `unique`: siblings must have different values at any moment. `scarce`: the value of which
-    `guards.minAdmins` objects must always be left. `usual`: what an object has for which nobody chose (request form, or a pure function of
-    the object): `import` leaves it out. `initial`: what the service sets when a create says nothing of the field (request form); unlike
-    `usual` it is a fact about a request and not about taste: a new share link works, which nobody would call a link's usual state, and a
-    copy has the usual language only if its source has. `derived`: what the service makes it from where no request names it.
-    `exposes`: which changes open something. `address`: the value is a segment of the published URL, or the whole of one. `opens`: the
-    values with which everybody reads the object at its published URL. `expires`: what says when the object ends: the value is
-    a `certificate`, or a text with a day behind the word `until`. `whom`: the text says who the object is for. `differs`: the dotted
-    path of a value from which this one should differ. `missed`: what nothing refers to is reported. The last three are for lint.
+    become true and never false again. `unique`: siblings must have different values at any moment. `scarce`: the value that
+    `guards.minAdmins` objects must always have. `usual`: the value of an object for which nobody chose one (request form, or a pure
+    function of the object): `import` omits it. `initial`: the value that the service sets if a create omits the field (request form);
+    unlike `usual` it is a fact about the request: a new share link is active, which is not a link's usual state, and a copy has the usual
+    language only if its source has. `derived`: what the service derives it from if no request names it. `exposes`: which changes give more
+    access. `address`: the value is a segment of the published URL, or the whole of one. `opens`: the values that let everybody read the
+    object at its published URL. `expires`: what gives the end of the object's validity: the value is a `certificate`, or a text with a day
+    after the word `until`. `whom`: the text names who the object is for. `differs`: the dotted path of a value from which this one should
+    differ. `missed`: resources without a reference to them are reported. The last three are for lint.
     """
     return FieldWord(
         on=_verbs(on), on_change=on_change, wire=wire, read=read, required=required, clear=clear, sensitive=sensitive,
@@ -224,15 +224,15 @@ def field(
 
 
 def within(kind: str, *, on: str | tuple[str, ...] = ()) -> Any:
-    """The fixed container: fills its placeholder, and its delete takes this object along.
+    """The fixed container: fills its placeholder; deleting it deletes this object.
 
-    `on`: what names it in its body too; `transfer` gives the object to the container that is named.
+    `on`: the verbs whose body names it too; `transfer` moves the object to the named container.
     """
     return FieldWord(role=FieldRole.WITHIN, to=kind, on=_verbs(on))
 
 
 def one_per(kind: str) -> Any:
-    """The fixed container of an object without an id, of which it has one at most."""
+    """The fixed container of an object without an id, of which it has at most one."""
     return FieldWord(role=FieldRole.WITHIN, to=kind, on=(), one_per=True)
 
 
@@ -246,7 +246,7 @@ def inside(
     key: bool = False,
     read: str | Callable[[Mapping[str, Any]], Any] | None = None,
 ) -> Any:
-    """The node it stands in, which may change; None at the root of the list. `cascade`: that node's delete takes it along."""
+    """The node that contains it, which may change; None at the root of the list. `cascade`: deleting that node deletes it."""
     return FieldWord(role=FieldRole.INSIDE, to=kind, on=_verbs(on), wire=wire, on_change=on_change, cascade=cascade, key=key, read=read)
 
 
@@ -256,29 +256,30 @@ def member_of(kind: str, *, join: Verb, leave: Verb, wire: str) -> Any:
 
 
 def choice(kind: str, *, flag: str, on: str) -> Any:
-    """A default among the children of a kind: in the YAML the flag stands on the child, one a parent; it is written here."""
+    """A default among the children of a kind: in the YAML it is a flag on one child per parent; the value is written to the parent."""
     return FieldWord(role=FieldRole.CHOICE, to=kind, flag=flag, on=_verbs(on))
 
 
 def first(kind: str, child_field: str) -> Any:
-    """Sent on create with the first child's field; that child is then made by this create."""
+    """Sent on create with the first child's field; this create request then creates that child."""
     return FieldWord(role=FieldRole.FIRST, to=kind, child_field=child_field, on=("create",))
 
 
 def seed(doc: str, to: str, *, label: str) -> Any:
-    """An argument of a create, a reference; sent once, never compared, never a reason for a change. `label`: what is done with it."""
+    """An argument of a create, a reference; sent once, never compared, never a reason for a change. `label`: the text that describes its
+    use."""
     return FieldWord(role=FieldRole.SEED, to=to, on=("create",), label=label, doc=doc)
 
 
 def output(to: str | None = None, *, read: str | None = None, copies: str | None = None) -> Any:
     """Server-assigned: shown, never sent, never compared. `read`: where the answer shows it, a dotted path (default: its own name).
 
-    `to`: the kind of the object that the value is the id of. `copies`: the service creates that object for this one, and writes into it
-    what the object in the output `copies` contains: nobody has to manage it, and whoever reads it reads that.
+    `to`: the kind of the object whose id the value is. `copies`: the service creates that object for this one, and copies the contents of
+    the object in the output `copies` into it: it needs no management, and its readers read those contents.
     """
     return FieldWord(role=FieldRole.OUTPUT, on=(), to=to, read=read, copies=copies)
 
 
 def local(doc: str, *, exposes: Exposes | None = None) -> Any:
-    """What only the project says of an object: never sent, kept in the state."""
+    """A value that only the project knows: never sent, stored in the state."""
     return FieldWord(role=FieldRole.LOCAL, on=(), readable=False, exposes=exposes, doc=doc)

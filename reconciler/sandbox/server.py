@@ -53,7 +53,7 @@ def _config(app: Any) -> uvicorn.Config:
 
 
 def serve(db: Path, *, port: int, token: str | None, ready: Callable[[str], None]) -> None:
-    """Serve a file on 127.0.0.1 until interrupted; `ready` is told one line when requests are taken. Port 0 is any free one.
+    """Serve a file on 127.0.0.1 until interrupted; `ready` gets one line when requests are taken. Port 0 is any free one.
 
     Raises `NotASandbox` for a file that is something else, `OSError` for a port that is taken.
     """
@@ -78,7 +78,8 @@ def serve(db: Path, *, port: int, token: str | None, ready: Callable[[str], None
 
 
 class _Embedded(uvicorn.Server):
-    """A server that ends when it is told to, not at the next tenth of a second, and waits only for requests that it is answering."""
+    """A server that ends at once when it is asked to, not at the next tenth of a second, and waits only for requests that it is
+    answering."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)

@@ -1,4 +1,4 @@
-"""The whole file at once, outside /v1: everything it holds as one document, and beginning anew."""
+"""The whole file at once, outside /v1: everything it holds as one document, and beginning again."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Store(File):
         return int(self.connection.execute("select count(*) from objects").fetchone()[0])
 
     def count_in(self, container: str) -> int:
-        """How many objects stand in a container."""
+        """How many objects a container has."""
         return int(self.connection.execute("select count(*) from objects where container = ?", (container,)).fetchone()[0])
 
     def count(self, kind: str, organization: str) -> int:
@@ -180,7 +180,7 @@ class Store(File):
     def place(
         self, kind: str, id: str, container: str, *, before: tuple[str, str] | None = None, after: tuple[str, str] | None = None
     ) -> bool:
-        """Put an object into a container beside an anchor (kind, id), or at its end. False where the anchor does not stand there."""
+        """Put an object into a container beside an anchor (kind, id), or at its end. False where the anchor is in another row."""
         with self.write():
             run = self.connection.execute
             anchor = before or after
@@ -213,6 +213,6 @@ class Store(File):
             self.connection.execute("update objects set position = ? where kind = ? and id = ?", (rank * STEP, *entry))
 
     def placed(self, kind: str, id: str) -> str | None:
-        """The container an object stands in."""
+        """The container of an object."""
         row = self.connection.execute("select container from objects where kind = ? and id = ?", (kind, id)).fetchone()
         return row[0] if row else None

@@ -9,6 +9,6 @@ _UNTIL: Final = re.compile(r"\buntil (\d{4}-\d{2}-\d{2})\b", re.ASCII | re.IGNOR
 
 
 def until(text: str) -> str | None:
-    """The day after the last word `until` in a text; it need not be a day of the calendar."""
+    """The day after the last word `until` in a text; the day may not exist in the calendar."""
     days = _UNTIL.findall(text)
     return days[-1] if days else None

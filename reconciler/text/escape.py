@@ -1,7 +1,8 @@
 """One encoder for each place a text can go: a terminal, a log, JSON, mermaid, dot.
 
-In: any text, from the service or the YAML. Out: text that its reader cannot mistake for anything else. What shows nothing, or changes how
-its neighbours show (control, bidi, escape, zero-width characters, lone surrogates), is shown as `\\x1b`, `\\u202e`, `\\U000e0041`.
+In: any text, from the service or the YAML. Out: text that its reader cannot mistake for anything else. Characters that are invisible or
+change how their neighbours are displayed (control, bidi, escape, zero-width characters, lone surrogates) are written as `\\x1b`,
+`\\u202e`, `\\U000e0041`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def terminal(text: str) -> str:
 
 
 def log(text: str) -> str:
-    """Lines for a log: none of them is a command for the program that runs the steps of a pipeline and reads along."""
+    """Lines for a log, none of which the program that runs the pipeline and parses its log would take as a command."""
     return _OLD.sub("# ", _COMMAND.sub(r"\1 ", text))
 
 
@@ -35,7 +36,7 @@ def _json_name(character: str) -> str:
 
 
 def as_json(value: Any, *, indent: int | None = 2) -> str:
-    """JSON that decodes to the same value; readable letters stay readable. Raises ValueError for what JSON has no number for."""
+    """JSON that decodes to the same value; readable letters stay readable. Raises ValueError for numbers that JSON cannot represent."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
     return _OLD.sub(r"\\u0023", "\n".join(replaced(line, _json_name) for line in text.split("\n")))
 
@@ -55,10 +56,10 @@ def dot(text: str) -> str:
 
 
 def github(text: str) -> str:
-    """The message of a workflow command of GitHub: one line, in which nothing begins a command of its own or another script."""
+    """The message of a GitHub workflow command: one line, which cannot start another command or script."""
     return re.sub(r":(?=:)|#(?=#\w*\[)", r"\g<0> ", terminal(text).replace("%", "%25"))  # GitHub decodes no %3A here
 
 
 def github_property(text: str) -> str:
-    """A property of a workflow command, where `,` and `:` have a meaning too."""
+    """A property of a GitHub workflow command, where `,` and `:` have a meaning too."""
     return terminal(text).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")

@@ -1,4 +1,4 @@
-"""The line that installs what an extra of this package would have installed, into the environment that runs, with or without pip in it."""
+"""The command that installs the packages of an extra into the running environment, with or without pip in it."""
 
 from __future__ import annotations
 

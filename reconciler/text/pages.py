@@ -1,4 +1,4 @@
-"""The page of each cause: what happened, why, and what to do. Read when somebody asks for one; nothing else of a command needs them.
+"""The page of each cause: what happened, why, and what to do. Read only when one is requested.
 
 They are in reconciler/problems, one file for each area with a heading for each id; the documentation has a copy.
 """
@@ -24,7 +24,7 @@ LINK: Final = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
 
 @dataclass(frozen=True)
 class CausePage:
-    """What is known of a cause. `area`: the file that describes it, without its suffix. `markdown`: all of it below its heading."""
+    """The page about a cause. `area`: the file that describes it, without its suffix. `markdown`: everything below its heading."""
 
     id: str
     area: str
@@ -36,12 +36,12 @@ class CausePage:
 
     @property
     def folder(self) -> str:
-        """Where the file is in the documentation."""
+        """The folder of the file in the documentation."""
         return "docs/reference/problems"
 
     @property
     def path(self) -> str:
-        """Where it is in the documentation."""
+        """The path of the page in the documentation."""
         return f"{self.folder}/{self.area}.md#{self.id.lower()}"
 
 
@@ -52,7 +52,7 @@ def pages() -> Mapping[str, CausePage]:
 
 
 def read(area: str, text: str) -> list[CausePage]:
-    """The pages of one file. Raises `ValueError` where a heading is not followed by the four parts of a page."""
+    """The pages of one file. Raises `ValueError` if a heading is not followed by the four parts of a page."""
     parts = _HEADING.split(text)[1:]
     made = []
     for id, body in zip(parts[::2], parts[1::2], strict=True):

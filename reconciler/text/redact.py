@@ -1,7 +1,7 @@
-"""Secrets taken out of texts and data, in every form in which they could be written.
+"""Mask secrets in texts and data, in every form in which they could be written.
 
-In: secrets; what is to be shown or kept. Out: the same with `(hidden)` in their place: plain, in either case, escaped for a terminal, JSON,
-Python, HTML or a URL, in base64 at any offset, and each line of one that has several. Pure.
+In: secrets; the text or data to be shown or stored. Out: the same with `(hidden)` instead of them: plain, in either case, escaped for a
+terminal, JSON, Python, HTML or a URL, in base64 at any offset, and each line of one that has several. Pure.
 
 Own code, because log filters mask a text only as it is written, not where it is escaped, encoded or split.
 """
@@ -24,16 +24,16 @@ from reconciler.text.escape import terminal
 
 MASK: Final = "(hidden)"
 SHORTEST: Final = 3  # characters; masking shorter values would blank out ordinary words
-LINE_MIN: Final = 8  # characters of a line, or bytes of what is in base64, that tell enough to be masked by themselves
+LINE_MIN: Final = 8  # length in characters of a line, or in bytes of base64 content, from which a part is masked by itself
 _FRAME: Final = re.compile(r"-----[A-Z ]+-----")
 _USER: Final = re.compile(r"://([^:/@\s]*)(?::([^\s]*))?@")
 _QUERY: Final = re.compile(r"[?&](?:password|token|key|secret)=([^&#\s]+)", re.IGNORECASE)
-_TEXTLESS: Final = frozenset({type(None), bool, int, float, frozenset, Address})  # a set of texts is never shown
+_TEXTLESS: Final = frozenset({type(None), bool, int, float, frozenset, Address})  # a repr must not show them
 _URL_SAFE: Final = str.maketrans("+/", "-_")
 
 
 class Mask:
-    """What is to be hidden, and the hiding."""
+    """The secrets to hide, and the methods that hide them."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         forms = {form for secret in secrets if len(secret) >= SHORTEST for form in _forms(secret) if len(form) >= SHORTEST}
@@ -41,23 +41,23 @@ class Mask:
         self._any = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if forms else None
 
     def text(self, text: str) -> str:
-        """The text without them; the same object where there is none in it."""
+        """The text with secrets masked; the same object if it contains none."""
         return text if self._any is None else self._any.sub(MASK, text)
 
     def data(self, value: Any) -> Any:
-        """The same data, its texts masked: maps, lists, and frozen values of ours. Addresses, which no secret can reach, stay."""
+        """The same data with its texts masked: maps, lists and frozen values. Addresses are unchanged: they cannot contain secrets."""
         return value if self._any is None else _Masking(self.text).masked(value)
 
 
 class _Masking:
-    """One walk through data: a text is looked at once, however often it occurs."""
+    """One pass through data: a text is checked once, however often it occurs."""
 
     def __init__(self, text: Callable[[str], str]) -> None:
         self._text = text
         self._texts: dict[str, str] = {}
 
     def masked(self, value: Any) -> Any:
-        """The value, its texts masked; the same object where nothing in it is."""
+        """The value with its texts masked; the same object if it contains no secret."""
         shape: Any = type(value)
         if shape in _TEXTLESS:
             return value
@@ -107,7 +107,7 @@ def _names(shape: Any) -> tuple[str, ...]:
 
 
 def of_urls(urls: Iterable[str]) -> Iterator[str]:
-    """The passwords in addresses, as they are written and as they are meant; of one on the web also a user who has none."""
+    """The passwords in URLs, as written and decoded; of a web URL with a user and no password, the user."""
     for url in urls:
         for user, password in _USER.findall(url):
             web = url.lower().startswith("http")
@@ -139,7 +139,7 @@ def _forms(secret: str) -> Iterator[str]:
 
 
 def _base64(raw: bytes) -> Iterator[str]:
-    """The characters that stand for it alone, wherever in the encoded text it begins."""
+    """The base64 characters that depend on these bytes alone, for every offset at which they could begin."""
     if len(raw) < LINE_MIN:
         return
     for shift in range(3):

@@ -1,4 +1,4 @@
-"""Did you mean: the word that was probably meant, from those that would have been right. Pure."""
+"""Did you mean: the valid word that was probably intended. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHOWN_MAX = 12  # words listed where a closed choice is spelled out
 
 
 def closest(word: str, options: Iterable[str]) -> str | None:
-    """The option nearest to the word, None where none is near."""
+    """The option nearest to the word; None if none is similar."""
     candidates = list(islice((option for option in options if option != word), OPTIONS_MAX))
     lowered = {option[:LENGTH_MAX].lower(): option for option in reversed(candidates)}
     wanted = word[:LENGTH_MAX].lower()
@@ -23,7 +23,7 @@ def closest(word: str, options: Iterable[str]) -> str | None:
     from difflib import get_close_matches
 
     matches = get_close_matches(wanted, lowered, n=3, cutoff=0.6)
-    swapped = [option for option in matches if sorted(option) == sorted(wanted)]  # the commonest slip, which the ratio does not favour
+    swapped = [option for option in matches if sorted(option) == sorted(wanted)]  # the commonest typo, which the ratio underrates
     return lowered[(swapped or matches)[0]] if matches else None
 
 

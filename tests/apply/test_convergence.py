@@ -338,7 +338,7 @@ def test_a_site_loses_its_last_section_in_two_runs(acme: Org) -> None:
     applied(acme, tree)
 
 
-def test_a_field_that_is_dropped_is_said_and_stays_as_it_is(acme: Org) -> None:
+def test_a_dropped_field_is_reported_and_unchanged(acme: Org) -> None:
     tree = small()
     del node(tree, "one")["emoji"]
     acme.write(tree)
@@ -360,7 +360,7 @@ def test_a_default_that_is_dropped_is_said_in_the_words_of_the_yaml(acme: Org) -
     applied(acme, tree)
 
 
-def test_the_first_variant_that_a_section_was_created_with_is_no_field_that_is_dropped(acme: Org) -> None:
+def test_the_first_variant_that_a_section_was_created_with_is_not_a_dropped_field(acme: Org) -> None:
     tree = small()
     del node(tree, "guides")["spaces"]
     acme.write(tree)
@@ -379,13 +379,13 @@ def test_protection_lives_in_the_state_and_outlives_its_block(org: Org) -> None:
     assert verbs(outcome) == ["delete acme/space/six"]
 
 
-def test_removed_forget_lets_go_without_a_request(acme: Org) -> None:
+def test_removed_forget_stops_managing_without_a_request(acme: Org) -> None:
     tree = small()
     tree["content"].pop()
     assert applied(acme, tree, removed=[{"address": "acme/space/six", "action": "forget"}]).results == ()
 
 
-def test_a_lost_state_is_no_disaster(acme: Org) -> None:
+def test_a_lost_state_can_be_recovered(acme: Org) -> None:
     for file in acme.root.glob("state.db*"):
         file.unlink()
     plan = acme.plan()

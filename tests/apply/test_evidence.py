@@ -55,7 +55,7 @@ def test_what_is_made_again_in_its_place_may_have_been_there_before() -> None:
     ("made", "counts"),
     [(NOW - timedelta(seconds=61), False), (NOW - timedelta(seconds=60), True), (NOW + timedelta(days=1), True), (None, True), ("?", True)],
 )
-def test_a_copy_is_no_older_than_a_minute_before_its_request(made: Any, counts: bool) -> None:
+def test_a_copy_is_at_most_a_minute_older_than_its_request(made: Any, counts: bool) -> None:
     found = could_be(SPACE, [intent(date=NOW + timedelta(hours=1)), intent(date=NOW), intent(date=None)], [seen("it", made=made)], NOBODY)
     assert ids(found) == ["it"] * counts
 
@@ -64,7 +64,7 @@ def test_where_no_request_has_a_date_a_copy_may_be_of_any_age() -> None:
     assert ids(could_be(SPACE, [intent(date=None)], [seen("it", made=NOW - timedelta(days=9))], NOBODY)) == ["it"]
 
 
-def test_a_copy_is_known_to_none_of_the_requests_bound_to_nothing_and_not_deleted() -> None:
+def test_a_copy_that_matches_no_request_is_not_tracked_and_not_deleted() -> None:
     known = [intent(known=frozenset({"a"})), intent(known=frozenset({"b"}))]
     objects = [seen("a"), seen("b"), seen("c"), seen("d", deleted=NOW), seen("e")]
     assert ids(could_be(SPACE, known, objects, frozenset({("space", "c"), ("team", "e")}))) == ["e"]

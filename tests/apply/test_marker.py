@@ -95,7 +95,7 @@ def titles(org: Org) -> list[str]:
     return sorted(one["title"] for one in org.items(TEAMS))
 
 
-def test_everything_is_named_as_it_shall_be_after_one_apply(org: Marking) -> None:
+def test_everything_has_its_declared_name_after_one_apply(org: Marking) -> None:
     org.write(small())
     outcome = org.apply()
     assert [one.error for one in outcome.results if one.status is not StepStatus.DONE] == []
@@ -154,7 +154,7 @@ def test_what_comes_after_it_was_made_again_is_deleted_by_the_next_run_and_the_p
     settled(org)
 
 
-def test_what_comes_before_it_was_made_again_is_bound_and_named(org: Marking) -> None:
+def test_an_object_that_arrives_before_it_is_recreated_is_tracked_and_named(org: Marking) -> None:
     org.nth = 1
     org.apply()
     store = org.store()

@@ -173,7 +173,7 @@ def test_what_somebody_changes_after_our_write_is_reported_and_never_remembered_
     assert [delta.cause for change in org.plan().changes for delta in change.fields] == [Cause.DRIFT]
 
 
-def test_what_a_delete_takes_along_is_counted_again_however_fresh_the_reading_is(living: Path, tmp_path: Path) -> None:
+def test_the_contents_of_a_delete_are_counted_again_however_fresh_the_reading_is(living: Path, tmp_path: Path) -> None:
     for edit in EDITS[3:]:
         org = copied(living, tmp_path / edit.name, fresh=10.0)
         outcome = org.meddled(readings(org) + 1, edit.act)
@@ -223,7 +223,7 @@ def test_what_cannot_be_read_again_is_not_written(living: Path, tmp_path: Path, 
     assert [one.status for one in outcome.results if str(one.step.address) == other] == [StepStatus.DONE]
 
 
-def test_what_a_delete_takes_along_is_read_again_where_its_turn_comes_late() -> None:
+def test_the_contents_of_a_delete_are_read_again_if_its_turn_comes_late() -> None:
     preconditions, step = object.__new__(Preconditions), cast(Step, SimpleNamespace(id=7, verb="delete", kind="collection"))
     preconditions.kinds = kinds()
     for at, unseen in ((None, True), (100.0, False), (99.0, False), (98.9, True)):

@@ -96,7 +96,7 @@ def test_a_new_object_of_another_natural_key_is_not_ours(fresh: Org) -> None:
     assert notes == ("acme/team/writers: was not created",)
 
 
-def test_an_object_that_is_bound_elsewhere_is_not_ours(made: Org) -> None:
+def test_an_object_tracked_elsewhere_is_not_ours(made: Org) -> None:
     notes, _ = recovered(made, intent(made, address=Address.parse("acme/team/authors")))
     assert notes == ("acme/team/authors: was not created",)
 
@@ -186,7 +186,7 @@ def test_an_update_that_was_done_is_remembered_as_sent(made: Org) -> None:
     assert (binding.sent["title"], binding.seen["title"]) == ("Authors", "Authors")
 
 
-def test_an_update_that_is_not_seen_is_planned_afresh_only_when_it_can_no_longer_come(made: Org) -> None:
+def test_an_update_that_is_not_seen_is_planned_again_only_when_it_can_no_longer_arrive(made: Org) -> None:
     team = made.id("acme/team/writers")
     mine = written(made, "acme/team/writers", "update", f"{LIST}/{team}", writes={"title": "Authors"})
     notes, (wait,) = recovered(made, mine, settle=30)
@@ -221,7 +221,7 @@ def test_a_late_restore_is_seen(made: Org) -> None:
     assert notes == ("acme/space/one: restore was done by an earlier run",)
 
 
-def test_a_late_move_is_waited_out_and_the_order_then_planned_from_what_is_there(made: Org) -> None:
+def test_a_late_move_is_waited_for_and_the_order_then_planned_from_a_new_reading(made: Org) -> None:
     two, four = made.id("acme/space/two"), made.id("acme/space/four")
     body = {"parent": made.id("acme/collection/product"), "position": {"after": {"type": "space", "space": four}}}
     notes = late(made, "acme/space/two", "move", f"/spaces/{two}", "POST", f"/spaces/{two}/move", body)
@@ -229,7 +229,7 @@ def test_a_late_move_is_waited_out_and_the_order_then_planned_from_what_is_there
     assert {step.verb for step in made.plan().steps} == {"move"}
 
 
-def test_an_object_that_stands_in_the_right_collection_may_still_be_moved_in_it(made: Org) -> None:
+def test_an_object_in_the_right_collection_may_still_be_moved_within_it(made: Org) -> None:
     two, product = made.id("acme/space/two"), made.id("acme/collection/product")
     mine = written(made, "acme/space/two", "move", f"/spaces/{two}", writes={"parent": product})
     notes, waits = recovered(made, mine, settle=30)
@@ -328,7 +328,7 @@ def copies(org: Org, count: int) -> list[Intent]:
     ]  # fmt: skip
 
 
-def test_of_three_copies_in_doubt_those_that_are_there_are_bound_and_the_rest_was_not_made(fresh: Org) -> None:
+def test_of_three_copies_in_doubt_the_existing_ones_are_tracked_and_the_rest_was_not_created(fresh: Org) -> None:
     ids = {fresh.call("POST", "/spaces/spc_blank/duplicate")["id"] for _ in range(2)}
     notes, _ = recovered(fresh, *copies(fresh, 3))
     assert [note.split(": ")[1][:8] for note in notes] == ["was crea", "was crea", "was not "]
@@ -351,7 +351,7 @@ def test_more_copies_than_were_asked_for_stop(fresh: Org) -> None:
     assert all("still in doubt" in note and "reconciler adopt" in note for note in notes)
 
 
-def test_copies_of_two_sources_with_the_same_pages_are_told_by_their_titles(fresh: Org) -> None:
+def test_copies_of_two_sources_with_the_same_pages_differ_by_their_titles(fresh: Org) -> None:
     other = fresh.call("POST", "/spaces/spc_blank/duplicate")["id"]
     fresh.call("PATCH", f"/spaces/{other}", {"title": "Blank handbook"})
     made = fresh.call("POST", f"/spaces/{other}/duplicate")["id"]

@@ -127,7 +127,7 @@ def bound(address: Address, id: str, **parts: Any) -> Binding:
 # -- creates
 
 
-def test_what_is_found_is_bound_with_what_it_agrees_to_and_kept_for_the_history() -> None:
+def test_a_matching_object_is_tracked_with_its_equal_fields_and_kept_for_the_history() -> None:
     done = recovered({TEAMS: [team(), team("t2", "Others")]}, intent(writes={"title": "Writers", "nonsense": 1}), settle=30)
     assert done.notes == ("acme/team/writers: was created by an earlier run (t1)",)
     assert (done.waits, done.endings, done.service.seen) == ([], [(1, "recovered")], [TEAMS])
@@ -233,7 +233,7 @@ def bringing() -> Intent:
     return intent(address=SECTION, writes={"title": "Guides"}, lookup=(SECTIONS,), brings={"siteSpaces": str(CHILD)})
 
 
-def test_the_first_child_that_a_create_brought_is_bound_too() -> None:
+def test_the_first_child_that_a_create_brought_is_tracked_too() -> None:
     children = [{"object": "site-space", "id": id, "path": id} for id in ("v1", "v2")]
     (ending,) = recovered({SECTIONS: [section(*children)]}, bringing()).journal.endings
     assert [(one.address, one.id, one.origin, one.sent) for one in ending.bind][1:] == [(CHILD, "v1", Origin.RECOVERED, {})]
@@ -241,7 +241,7 @@ def test_the_first_child_that_a_create_brought_is_bound_too() -> None:
 
 
 @pytest.mark.parametrize("children", [[], [{"object": "checkout", "id": "v1"}], [7]])
-def test_what_a_create_did_not_bring_is_not_bound(children: list[Any]) -> None:
+def test_a_child_that_a_create_did_not_bring_is_not_tracked(children: list[Any]) -> None:
     (ending,) = recovered({SECTIONS: [section(*children)]}, bringing()).journal.endings
     assert [one.address for one in ending.bind] == [SECTION]
     assert list(ending.after) == [SECTION]
@@ -281,7 +281,7 @@ def test_copies_of_one_source_are_interchangeable() -> None:
     assert (done.waits, done.service.seen.count(SPACES)) == ([], 1)
 
 
-def test_as_many_as_are_found_are_bound_and_the_rest_was_not_made() -> None:
+def test_the_copies_that_exist_are_tracked_and_the_rest_was_not_created() -> None:
     done = recovered(spaces(space("c1")), copy(1, "one"), copy(2, "two"))
     assert done.notes == ("acme/space/one: was created by an earlier run (c1)", "acme/space/two: was not created")
     waited = recovered(spaces(space("c1")), copy(1, "one"), copy(2, "two"), settle=30)
@@ -294,7 +294,7 @@ def test_more_copies_than_were_asked_for_are_listed_for_each_and_nothing_waits()
     assert (done.endings, done.waits) == ([], [])
 
 
-def test_a_copy_whose_pages_differ_is_told_and_left() -> None:
+def test_a_copy_whose_pages_differ_is_reported_and_left() -> None:
     done = recovered(spaces(space("c1"), space("c2"), c1=pages("x")), copy(1, "one"), copy(2, "two"))
     assert done.notes[:2] == ("acme/space/one: was created by an earlier run (c2)", "acme/space/two: was not created")
     assert done.notes[2:] == ("c1: new, but not a copy of the source, so considered somebody else's",)
@@ -315,11 +315,11 @@ def test_a_source_that_cannot_be_read_leaves_its_copies_in_doubt_and_holds_their
     assert done.journal.held == [("space", Address.parse("acme"))] * 2
 
 
-def test_copies_without_a_source_are_told_by_being_new_alone() -> None:
+def test_copies_without_a_source_are_recognized_by_being_new_alone() -> None:
     assert recovered(spaces(space("c1"), c1=pages("x")), copy(1, "one", target=None)).endings == [(1, "recovered")]
 
 
-def test_copies_of_two_sources_with_the_same_pages_are_told_by_their_titles() -> None:
+def test_copies_of_two_sources_with_the_same_pages_differ_by_their_titles() -> None:
     done = recovered(spaces(space("c1"), space("c2", "Handbook (copy)")), copy(1, "one"), copy(2, "two", "other"))
     assert done.notes == ("acme/space/one: was created by an earlier run (c1)", "acme/space/two: was created by an earlier run (c2)")
 
@@ -367,19 +367,19 @@ def test_an_update_that_is_there_is_remembered_as_sent_and_seen() -> None:
     assert (ending.status, ending.after) == ("recovered", {WRITERS: {"title": "Authors"}})
 
 
-def test_an_update_of_what_is_bound_no_more_or_to_something_else_binds_nothing() -> None:
+def test_an_update_of_an_untracked_or_retracked_address_tracks_nothing() -> None:
     answers = {f"{TEAMS}/t1": team(title="Authors")}
     assert recovered(answers, update()).journal.endings[0].bind == ()
     assert recovered(answers, update(), old=bound(WRITERS, "t2")).journal.endings[0].bind == ()
 
 
-def test_an_update_that_is_not_there_is_planned_afresh_once_it_can_no_longer_come() -> None:
+def test_an_update_without_effect_is_planned_again_once_it_can_no_longer_arrive() -> None:
     done = recovered({f"{TEAMS}/t1": team()}, update(), settle=30, old=OLD)
     assert (done.notes, done.endings) == (("acme/team/writers: update is planned again",), [(1, "not-sent")])
     assert [seconds for seconds, _ in done.waits] == [50.0]
 
 
-def test_a_delete_of_what_is_gone_was_done() -> None:
+def test_a_delete_of_an_object_that_no_longer_exists_was_done() -> None:
     done = recovered({}, update(verb="delete"), settle=30, old=OLD)
     assert (done.notes, done.waits) == (("acme/team/writers: delete was done by an earlier run",), [])
     (ending,) = done.journal.endings

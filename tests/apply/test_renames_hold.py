@@ -72,7 +72,7 @@ def test_killed_amid_an_exchange_it_is_made_once(tmp_path: Path, nth: int, when:
     assert {one["title"] for one in org.items("/orgs/org_acme/teams")} == {"Writers", "Devs"}
 
 
-def test_a_request_in_doubt_keeps_its_address_until_it_is_known_what_became_of_it(org: Org) -> None:
+def test_a_request_in_doubt_keeps_its_address_until_its_outcome_is_known(org: Org) -> None:
     applied(org, small())
     from reconciler.model import Intent
 

@@ -195,7 +195,7 @@ organizations:
 """
 
 
-def test_an_accepted_value_is_in_the_yaml_and_everything_beside_it_is_as_it_was(org: Org) -> None:
+def test_an_accepted_value_is_in_the_yaml_and_the_rest_is_unchanged(org: Org) -> None:
     applied(org, YAML)  # type: ignore[arg-type]
     org.call("PUT", INSTRUCTIONS, {"instructions": document("Be brief.")})
     more = {"isBeta": {"type": "boolean"}, "isGamma": {"type": "boolean"}}

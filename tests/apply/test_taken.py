@@ -50,7 +50,7 @@ def test_a_reference_that_does_not_come_back_has_failed(org: Meddled) -> None:
     assert "parent" in str(result.error)
 
 
-def test_what_was_made_but_not_as_asked_is_bound_and_failed_and_never_made_twice(org: Meddled) -> None:
+def test_an_object_created_with_other_values_is_tracked_and_failed_and_never_created_twice(org: Meddled) -> None:
     tree = small()
     tree["content"].append({"collection": "new", "title": "New", "content": []})
     node(tree, "other")["content"].append({"collection": "inner", "title": "Inner"})

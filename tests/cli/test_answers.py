@@ -48,7 +48,7 @@ def test_what_the_state_tracks_is_a_document_with_a_format(applied: Cli) -> None
     assert {key: shown[key] for key in listed["bindings"][0]} in listed["bindings"]
 
 
-def test_a_state_that_is_not_there_yet_is_a_document_too(cli: Cli) -> None:
+def test_a_state_that_does_not_exist_yet_is_a_document_too(cli: Cli) -> None:
     cli("init", "p", "--sandbox")
     assert valid(cli.json("state", "list", "p"), "state-list")["bindings"] == []
 

@@ -63,7 +63,7 @@ def test_a_path_is_encoded_as_the_client_wants_it(path: str, place: str, query: 
 
 
 @pytest.mark.parametrize("path", ["", "/", "//x", "/orgs//x", "/orgs/../x", "https://x.example/orgs", "/orgs/./x"])
-def test_what_is_no_path_of_the_service_is_refused(path: str) -> None:
+def test_an_invalid_path_of_the_service_is_refused(path: str) -> None:
     with pytest.raises(UsageError):
         target(path)
 

@@ -57,7 +57,7 @@ def test_the_body_comes_from_a_file(cli: Cli) -> None:
     assert sorted(listed.stdout.split()) == ["c1", "c2"]
 
 
-def test_a_body_that_is_no_json_or_comes_twice_is_refused(cli: Cli) -> None:
+def test_a_body_that_is_not_json_or_is_given_twice_is_refused(cli: Cli) -> None:
     cli.write("broken.json", '{"a": ')
     wrong = cli("api", "POST", "/orgs/org_acme/conversations", "--input", "broken.json", "--sandbox", "x.db")
     assert (wrong.exit_code, "broken.json is not JSON" in wrong.stderr) == (3, True)

@@ -156,7 +156,7 @@ def test_the_part_of_a_failed_job_is_that_of_its_project_also_if_the_files_are_w
         ("[" * 100_000, "nested too deeply"),
     ],
 )
-def test_a_file_that_is_no_document_is_named_and_its_part_says_that_the_job_failed(job: Job, text: str, says: str) -> None:
+def test_a_file_that_is_not_a_document_is_named_and_its_part_says_that_the_job_failed(job: Job, text: str, says: str) -> None:
     file = job.write("plan.json", text)
     done = job(file)
     assert (done.exit_code, job.bodies) == (3, [])

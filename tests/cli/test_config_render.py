@@ -27,7 +27,7 @@ organizations:
 """
 
 
-def test_every_expression_has_its_value_and_stands_beside_it(cli: Cli) -> None:
+def test_every_expression_is_shown_beside_its_value(cli: Cli) -> None:
     cli.write("reconciler.yaml", PROJECT)
     done = cli("config", "render", "--var", "brand=Beta")
     assert done.exit_code == 0
@@ -63,7 +63,7 @@ def test_every_file_of_a_project_is_printed(cli: Cli) -> None:
     assert not any("${{" in line.partition("#")[0] for line in done.stdout.splitlines())
 
 
-def test_a_project_that_is_wrong_is_told_all_its_problems(cli: Cli) -> None:
+def test_an_invalid_project_lists_all_its_problems(cli: Cli) -> None:
     cli.write("reconciler.yaml", PROJECT.replace("vars.brand }} docs", "vars.brnad }} docs"))
     done = cli("config", "render")
     assert done.exit_code == 3

@@ -242,7 +242,7 @@ def test_a_saved_plan_that_was_killed_goes_on_as_what_it_allowed(cli: Cli) -> No
     assert again.exit_code == 0, again.stderr
 
 
-def test_a_saved_plan_allows_only_what_stands_in_it_although_a_killed_run_was_allowed_more(cli: Cli) -> None:
+def test_a_saved_plan_allows_only_its_own_consents_although_a_killed_run_was_allowed_more(cli: Cli) -> None:
     document = closed()
     site(document)["visibility"] = "public"
     write(cli, document)

@@ -118,7 +118,7 @@ def test_a_project_that_was_wrong_names_the_commit_of_each_problem(repository: C
         ("HEAD~7", "A shallow clone lacks older commits: git fetch --unshallow"),
     ],
 )
-def test_what_is_no_commit_is_said_with_what_to_do(repository: Cli, name: str, remedy: str) -> None:
+def test_an_unknown_commit_is_reported_with_a_remedy(repository: Cli, name: str, remedy: str) -> None:
     done = repository("diff", "docs", f"--from={name}")
     assert done.exit_code == 3
     assert f"{name!r} is not a commit of this repository" in done.stderr

@@ -246,7 +246,7 @@ def test_a_state_that_another_run_holds(cli: Cli, served: Embedded) -> None:
     assert bad(checks(cli)[1]) == []
 
 
-def test_a_binding_whose_line_is_gone(cli: Cli, served: Embedded) -> None:
+def test_a_binding_whose_line_was_removed(cli: Cli, served: Embedded) -> None:
     assert cli("apply", "--yes").exit_code == 0
     cli.edit("reconciler.yaml", "    teams:\n      writers: {title: Writers}\n", "")
     code, found = checks(cli)
@@ -262,7 +262,7 @@ def test_a_binding_to_another_object_than_the_yaml_names(cli: Cli, served: Embed
     assert "tracks org_acme, but the YAML says org_beta" in text(found, "reach")
 
 
-def test_state_files_are_as_they_were(cli: Cli, served: Embedded) -> None:
+def test_state_files_are_unchanged(cli: Cli, served: Embedded) -> None:
     assert cli("apply", "--yes").exit_code == 0
     folder = cli.root / ".reconciler"
     before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in Path(folder).iterdir()}

@@ -176,7 +176,7 @@ def test_an_object_is_adopted_by_hand_and_the_plan_keeps_it(docs: Cli) -> None:
     assert docs("adopt", "acme/collection/product", "col_nowhere", "p").exit_code == 4
 
 
-def test_what_is_let_go_of_is_adopted_again(applied: Cli) -> None:
+def test_an_object_that_is_no_longer_managed_is_adopted_again(applied: Cli) -> None:
     before = applied.json("state", "list", "p")["bindings"]
     result = applied("state", "forget", "acme/site/docs", "p")
     let_go = [one for one in before if one["address"].startswith("acme/site/docs")]

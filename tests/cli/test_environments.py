@@ -193,7 +193,7 @@ labs:
 """
 
 
-def test_what_names_something_that_only_this_environment_removes_is_no_mistake(project: Cli) -> None:
+def test_a_name_that_only_this_environment_removes_is_not_an_error(project: Cli) -> None:
     project.edit("reconciler.yaml", "vars:\n  brand", f"{NAMED}vars:\n  brand")
     project.edit("reconciler.yaml", "labs: {title: Labs}\n", LABS)
     project.edit("reconciler.yaml", ", visibility: public, structure", ", structure")

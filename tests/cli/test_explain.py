@@ -85,7 +85,7 @@ def test_it_says_what_follows_from_the_declaration(cli: Cli, word: str, said: st
 @pytest.mark.parametrize(
     ("word", "meant"), [("sit", "site"), ("sites", "site"), ("site.visibilty", "visibility"), ("section.defualt", "default")]
 )
-def test_a_slip_is_told_what_was_probably_meant(cli: Cli, word: str, meant: str) -> None:
+def test_a_typo_suggests_what_was_probably_meant(cli: Cli, word: str, meant: str) -> None:
     told = cli("explain", word)
     assert told.exit_code == 3
     assert f'did you mean "{meant}"?' in told.stderr
@@ -135,7 +135,7 @@ def test_schemas_are_written_into_the_project_for_editors_and_name_what_is_wrong
     assert cli("schema", "catalog", "--write", "--project", "p").exit_code == 3
 
 
-def test_a_schema_that_does_not_exist_is_told_what_there_is(cli: Cli) -> None:
+def test_an_unknown_schema_lists_the_existing_ones(cli: Cli) -> None:
     told = cli("schema", "plans")
     assert told.exit_code == 3
     assert 'did you mean "plan"?' in told.stderr

@@ -100,7 +100,7 @@ def test_permissions_and_links_stay(cli: Cli) -> None:
     assert sorted(one.name for one in cli.root.iterdir() if one.is_file()) == ["real.yaml", "reconciler.yaml"]
 
 
-def test_a_file_that_is_no_yaml_is_shown_with_its_place_and_nothing_is_written(cli: Cli) -> None:
+def test_a_file_that_is_not_yaml_is_shown_with_its_position_and_nothing_is_written(cli: Cli) -> None:
     path = cli.write("reconciler.yaml", ROUGH.replace("project:", "include: [more.yaml]\nproject:"))
     before = path.read_text(encoding="utf-8")
     cli.write("more.yaml", "organization: acme\nmembers: {a@b.example: admin\n")

@@ -129,7 +129,7 @@ def undone(cli: Cli, code: int = 0) -> str:
     return result.stderr
 
 
-def test_what_was_forgotten_is_bound_again_and_let_go_of_again(renamed: Cli) -> None:
+def test_a_forgotten_object_is_tracked_again_and_forgotten_again(renamed: Cli) -> None:
     before = bound(renamed)
     assert renamed("state", "forget", "acme/team/writers", "p").exit_code == 0
     assert turns(renamed) == [("forget", "acme/team/writers")]
@@ -142,7 +142,7 @@ def test_what_was_forgotten_is_bound_again_and_let_go_of_again(renamed: Cli) -> 
     assert "No changes" in renamed("plan", "p").stdout
 
 
-def test_what_was_adopted_by_hand_is_let_go_of(renamed: Cli) -> None:
+def test_an_object_adopted_by_hand_stops_being_managed(renamed: Cli) -> None:
     id = bound(renamed)["acme/team/writers"]
     renamed("state", "forget", "acme/team/writers", "p")
     assert renamed("adopt", "acme/team/writers", id, "p").exit_code == 0

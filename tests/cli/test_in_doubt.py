@@ -39,7 +39,7 @@ def test_an_object_that_is_named_settles_it(doubtful: Cli) -> None:
     assert other in ids(doubtful)
 
 
-def test_what_is_said_to_be_not_done_is_planned_afresh(doubtful: Cli) -> None:
+def test_a_request_declared_as_not_done_is_planned_again(doubtful: Cli) -> None:
     result = doubtful("state", "forget", "acme/team/writers", "p", "--in-doubt")
     assert result.stdout == "acme/team/writers is no longer in doubt.\n"
     blocked = doubtful("plan", "p")

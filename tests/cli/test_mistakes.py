@@ -70,7 +70,7 @@ def test_a_proxy_that_cannot_be_one_is_named_with_its_variable_and_without_its_p
         assert "pass-of-ada" not in result.stderr
 
 
-def test_a_pipe_is_no_sandbox_no_baseline_and_no_place_for_a_plan(made: Cli) -> None:
+def test_a_pipe_is_refused_as_sandbox_baseline_and_output_of_a_plan(made: Cli) -> None:
     pipe = made.root / "pipe"
     os.mkfifo(pipe)
     refused(made("plan", "p", "--sandbox", str(pipe)), "is not a regular file")

@@ -68,7 +68,7 @@ def test_a_file_of_100_mb_is_not_read(docs: Cli) -> None:
     assert (result.exit_code, "100,000,000 bytes" in result.stderr) == (3, True)
 
 
-def test_what_is_no_file_is_a_clear_error(docs: Cli) -> None:
+def test_a_path_that_is_not_a_file_is_a_clear_error(docs: Cli) -> None:
     os.mkfifo(docs.root / "pipe")
     for name in ("pipe", "p", "nowhere.json", "/dev/zero"):
         result = docs("apply", "p", "--plan", name)

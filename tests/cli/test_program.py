@@ -143,7 +143,7 @@ TREE = sorted(set(tree()), key=lambda cls: cls.__name__)
 
 
 @pytest.mark.parametrize("cls", TREE, ids=lambda cls: cls.__name__)
-def test_every_error_has_an_exit_code_and_is_told_calmly(cls: type[ReconcilerError]) -> None:
+def test_every_error_has_an_exit_code_and_a_calm_message(cls: type[ReconcilerError]) -> None:
     error = (
         ConfigError([Problem("a.yaml", 2, 3, "it is wrong", id="RC-wrong-form")])
         if issubclass(cls, ConfigError)
@@ -219,7 +219,7 @@ def reconciler(*words: str, cwd: Path, stdout: int) -> subprocess.CompletedProce
     return subprocess.run([sys.executable, "-m", "reconciler", *words], cwd=cwd, stdout=stdout, stderr=subprocess.PIPE, timeout=60)
 
 
-def test_a_reader_that_left_is_no_error(cli: Cli) -> None:
+def test_a_reader_that_left_is_not_an_error(cli: Cli) -> None:
     cli("init", "p")
     reading, writing = os.pipe()
     os.close(reading)

@@ -98,7 +98,7 @@ def test_without_psycopg_the_error_names_the_extra(on_postgres: Cli, monkeypatch
     assert PASSWORD not in result.stdout + result.stderr
 
 
-def test_a_server_that_is_not_there_is_said_without_the_password(cli: Cli) -> None:
+def test_an_unreachable_server_is_reported_without_the_password(cli: Cli) -> None:
     cli("init", "p", "--sandbox")
     for words in (["plan", "p"], ["apply", "p", "--yes"], ["state", "unlock", "p"], ["state", "pull", "p"], ["doctor", "p"]):
         result = cli(*words, env={"RECONCILER_STATE": f"postgresql+psycopg://u:{PASSWORD}@127.0.0.1:1/d"})
@@ -213,7 +213,7 @@ def test_an_apply_that_takes_longer_than_the_lease_holds_it_to_its_end(applied: 
 
 
 @ON_A_PUSH
-def test_a_second_apply_is_told_who_holds_the_state_and_the_way_past(applied: Cli) -> None:
+def test_a_second_apply_reports_who_holds_the_state_and_the_remedy(applied: Cli) -> None:
     with holding(applied):
         result = applied("apply", "p", "--yes")
         assert result.exit_code == 6

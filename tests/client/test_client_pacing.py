@@ -116,7 +116,7 @@ def drive(limiter: Limiter, seconds: float, workers: int = 16) -> int:
         pytest.param(("sliding", 200, 20.0), 60, id="200 in any 20 s"),
     ],
 )
-def test_where_the_quota_is_told_at_most_2_percent_are_refused_and_95_percent_of_it_are_used(
+def test_with_a_quota_at_most_2_percent_are_refused_and_95_percent_of_it_are_used(
     limiter: tuple[str, int, float], seconds: float, workers: int
 ) -> None:
     service = Limiter(*limiter, skew=0.4)
@@ -130,7 +130,7 @@ def test_where_the_quota_is_told_at_most_2_percent_are_refused_and_95_percent_of
 
 @pytest.mark.parametrize("retry_after", [False, True])
 @pytest.mark.parametrize(("kind", "limit", "period", "seconds"), [("bucket", 50, 1.0, 12), ("fixed", 100, 10.0, 60)])
-def test_where_nothing_is_told_at_most_5_percent_are_refused_after_the_first_wave_and_nothing_fails(
+def test_without_a_quota_at_most_5_percent_are_refused_after_the_first_wave_and_nothing_fails(
     kind: str, limit: int, period: float, seconds: float, retry_after: bool
 ) -> None:
     service = Limiter(kind, limit, period, headers=False, retry_after=retry_after)
@@ -190,7 +190,7 @@ def test_retry_after_is_read_as_seconds_and_as_a_date_and_clamped(value: str, wa
 
 
 @pytest.mark.parametrize("value", ["", "-1", "soon", "1.5", "٣", "9" * 40, "Sun, 17 Mar 2030", "x" * 9999])
-def test_a_retry_after_that_is_nonsense_is_not_there(value: str) -> None:
+def test_an_invalid_retry_after_is_ignored(value: str) -> None:
     assert read_hints({"retry-after": value}, NOW).retry_after is None
 
 
@@ -210,7 +210,7 @@ def test_a_retry_after_date_is_compared_with_the_service_s_clock_and_else_with_o
         {"x-ratelimit-limit": "10", "x-ratelimit-remaining": "1", "x-ratelimit-reset": "1900000000000"},
     ],
 )
-def test_a_quota_is_told_in_full_or_not_at_all(headers: dict[str, str]) -> None:
+def test_a_quota_is_reported_in_full_or_not_at_all(headers: dict[str, str]) -> None:
     assert read_hints(headers, NOW) == Hints()
 
 
@@ -270,7 +270,7 @@ def test_a_write_whose_deadline_ends_before_the_reset_fails_at_once_and_was_not_
     assert clock.slept == []
 
 
-def test_a_long_wait_is_told() -> None:
+def test_a_long_wait_is_reported() -> None:
     notes = Notes()
     answers = iter([httpx.Response(429, headers={"Retry-After": "60"}), httpx.Response(200, json={})])
 
@@ -304,7 +304,7 @@ def may_go(pace: Pace, now: float) -> int:
     return taken
 
 
-def test_what_was_sent_before_the_limit_was_told_is_counted_against_it() -> None:
+def test_requests_sent_before_the_limit_was_known_count_against_it() -> None:
     pace = Pace(None, lambda: 0.0)
     tickets = [pace.take("GET", 0.0) for _ in range(8)]
     pace.answered(tickets[0], 200, Hints(DATE, None, 40, 20, NOW + 90), 0.1)

@@ -82,7 +82,7 @@ def test_the_place_in_the_yaml_gives_container_parent_section_and_index(tour: Pr
     assert one(tour, "acme/site/help/site-space/api").index == 1
 
 
-def test_a_node_that_may_stand_in_another_always_says_where_it_stands(tour: Project) -> None:
+def test_a_node_that_can_be_nested_always_names_its_parent(tour: Project) -> None:
     assert one(tour, "acme/space/blank").values["parent"] is None
     assert one(tour, "acme/site/docs/section/guides").values["sectionGroup"] is None
     assert one(tour, "acme/site/help/site-space/guides").values["section"] is None
@@ -103,7 +103,7 @@ def test_null_clears_where_the_service_can_clear(tour: Project) -> None:
     assert one(tour, "acme/site/docs/section/api").values["condition"] is None
 
 
-def test_what_is_not_written_is_not_there(tour: Project) -> None:
+def test_an_unwritten_field_is_absent(tour: Project) -> None:
     assert set(one(tour, "acme/site/help").values) == {"title", "defaultSiteSpace"}
 
 
@@ -151,7 +151,7 @@ sites:
     assert one(made, "acme/site/docs/section/guides").values["sectionGroup"] == at("acme/site/docs/group/inner")
 
 
-def test_the_first_child_founds_what_it_stands_in(tour: Project, tmp_path: Path) -> None:
+def test_the_first_child_creates_its_container(tour: Project, tmp_path: Path) -> None:
     assert one(tour, "acme/site/docs/section/guides").values["spaceId"] == at("acme/space/guides")
     empty = project(tmp_path, "sites: {docs: {title: Docs, structure: [{section: one, title: One, spaces: []}]}}")
     assert "spaceId" not in one(empty, "acme/site/docs/section/one").values
@@ -179,7 +179,7 @@ def test_a_resource_and_its_values_know_where_they_are_written(tour: Project) ->
 # -- references --------------------------------------------------------------------------------------------------------------------
 
 
-def test_references_are_addresses_wherever_they_stand_in_a_value(tour: Project) -> None:
+def test_references_are_addresses_anywhere_in_a_value(tour: Project) -> None:
     acme = one(tour, "acme").values
     assert acme["defaultContent"] == {"type": "site", "site": at("acme/site/docs")}
     assert acme["mergeRules"]["rules"][0]["users"] == [at("acme/member/ada@acme.example")]
@@ -227,7 +227,7 @@ def test_a_default_is_looked_up_in_each_organization() -> None:
 # -- the run -----------------------------------------------------------------------------------------------------------------------
 
 
-def test_written_names_every_section_that_stands_in_the_yaml(tour: Project, tmp_path: Path) -> None:
+def test_written_names_every_section_of_the_yaml(tour: Project, tmp_path: Path) -> None:
     written = {(str(address), kind) for address, kind in tour.desired.written}
     assert {("acme", "team"), ("acme", "space"), ("acme", "collection"), ("acme/site/docs", "share-link")} <= written
     assert ("acme/site/help", "share-link") not in written
@@ -282,7 +282,7 @@ def test_the_path_of_the_sandbox_begins_at_the_project(tmp_path: Path) -> None:
     assert made.settings.sandbox == tmp_path / ".reconciler/s.db"
 
 
-def test_the_lister_is_the_member_whose_token_it_is(tour: Project, tmp_path: Path) -> None:
+def test_the_lister_is_the_owner_of_the_token(tour: Project, tmp_path: Path) -> None:
     assert tour.desired.lister == at("acme/member/ada@acme.example")
     made = project(tmp_path, "", head=HEAD.replace("organizations", "service: {member: Grace@acme.example}\norganizations"))
     assert made.desired.lister == at("acme/member/grace@acme.example")

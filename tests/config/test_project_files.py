@@ -62,7 +62,7 @@ def test_a_path_that_could_lead_elsewhere_is_refused(root: Path, path: str, why:
     assert reading(root, path) == f'file("{path}") {why}'
 
 
-def test_what_is_no_text_of_the_project_is_refused(root: Path) -> None:
+def test_a_file_that_is_not_a_text_of_the_project_is_refused(root: Path) -> None:
     (root / "out").symlink_to("../outside")
     (root / "folder").symlink_to("..")
     (root / "hidden").symlink_to(".env")

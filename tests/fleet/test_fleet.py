@@ -73,7 +73,7 @@ def test_two_workers_apply_commits_show_drift_and_never_run_a_project_twice_at_o
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])
-def test_a_run_of_a_worker_that_is_gone_is_recovered_by_another(fleet: Running, how: signal.Signals) -> None:
+def test_a_run_of_a_dead_worker_is_recovered_by_another(fleet: Running, how: signal.Signals) -> None:
     fleet.write("a")
     fleet.applied("a")
     fleet.call("sandbox", "faults", "set", "--db", "sandbox.db", "--rule", '{"fault": "latency", "seconds": 1.5}')
@@ -187,7 +187,7 @@ def test_what_cannot_be_read_is_unknown_and_no_secret_is_anywhere(fleet: Running
     assert "tok_ada" not in everything
 
 
-def test_health_is_shown_beside_the_status_and_people_are_told_of_it(fleet: Running) -> None:
+def test_health_is_shown_beside_the_status_and_announced_to_people(fleet: Running) -> None:
     pytest.importorskip("apprise", reason="the extra `fleet` is not installed")
     pytest.importorskip("opentelemetry.sdk", reason="the extra `otel` is not installed")
     from tests.cli.test_traces import collector

@@ -11,7 +11,7 @@ from reconciler.fleet.budget import BudgetReport
 from reconciler.fleet.runs.gate import RunGate, Turnstile
 
 
-def test_many_requests_at_once_are_all_granted_also_where_the_database_is_gone_for_a_moment(tmp_path: Path) -> None:
+def test_many_requests_at_once_are_all_granted_even_if_the_database_is_briefly_unreachable(tmp_path: Path) -> None:
     taken: list[str] = []
     told: dict[str, BudgetReport | None] = {}
     gone = {"take": 2, "report": 1}  # how often the database cannot be reached

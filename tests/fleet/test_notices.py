@@ -79,7 +79,7 @@ def test_unknown_has_to_hold_and_a_run_to_fail_twice_but_an_apply_only_once() ->
     assert acme.then(seen(error="apply ended with 5", failures=1, read=True)) == ["failed"]
 
 
-def test_an_apply_is_no_alarm_and_a_plan_that_waits_is_announced_once_for_each_digest() -> None:
+def test_an_apply_is_not_announced_and_a_waiting_plan_once_for_each_digest() -> None:
     acme = Following()
     assert acme.then(seen(StatusWord.OUT_OF_SYNC, applied=True)) == ["applied"]  # the next run shows whether it is Synced
     assert acme.then(seen()) == []

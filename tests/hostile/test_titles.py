@@ -219,7 +219,7 @@ def test_titles_from_the_service_are_imported_and_the_plan_after_it_is_empty(cli
     assert cli.wrong == []
 
 
-def test_a_terminal_that_watches_an_apply_is_told_nothing_but_its_own(cli: Watched) -> None:
+def test_a_terminal_that_watches_an_apply_shows_only_its_own_messages(cli: Watched) -> None:
     begun(cli)
     code, shown = at_a_terminal(cli, b"n\n", "apply", "p", "--allow-exposure", "**")
     assert code == 1, shown

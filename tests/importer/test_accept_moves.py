@@ -238,7 +238,7 @@ def two(tmp_path: Path) -> Org:
     return org
 
 
-def test_what_stands_in_something_undeclared_is_refused_and_that_is_named(two: Org) -> None:
+def test_a_resource_in_an_undeclared_container_is_refused_and_the_container_named(two: Org) -> None:
     wild = two.call("POST", f"/orgs/{ORGANIZATION}/collections", {"title": "Wild"})["id"]
     two.call("POST", f"/collections/{two.id('acme/collection/b')}/move", {"parent": wild})
     with pytest.raises(Refused) as refused:

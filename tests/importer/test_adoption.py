@@ -29,7 +29,7 @@ def summary(plan: dict[str, Any]) -> dict[str, int]:
     return {name: number for name, number in plan["summary"].items() if number}
 
 
-def test_a_lost_state_is_no_disaster(cli: Cli) -> None:
+def test_a_lost_state_can_be_recovered(cli: Cli) -> None:
     shutil.copytree(ACME, cli.root / "acme")
     assert cli("apply", "acme", "--sandbox", "s.db", "--yes").exit_code == 0
     for file in (cli.root / "acme" / ".reconciler").glob("state.db*"):

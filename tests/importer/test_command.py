@@ -107,7 +107,7 @@ def test_what_could_not_be_read_is_said_at_the_top(tmp_path: Path) -> None:
     assert any("team in org_acme" in one for one in found.missing)
 
 
-def test_what_cannot_be_written_stays_as_it_is_and_says_so(tmp_path: Path) -> None:
+def test_a_value_that_cannot_be_written_is_unchanged_and_reported(tmp_path: Path) -> None:
     site = {"organization": "org_acme", "id": "site_1", "title": "Docs", "visibility": "by-invitation"}
     org = Org(tmp_path, seed={**Org(tmp_path / "plain").seed, "sites": [site]})
     found, plan = imported(org, tmp_path / "new")
@@ -128,7 +128,7 @@ def test_keys_are_short_plain_and_free() -> None:
     assert keys == ["overview", "product-overview", "overview-2", "overview-3", "space-1", "space-2"]
 
 
-def test_whose_token_it_is_can_be_said_and_is_else_told(acme: Cli) -> None:
+def test_the_owner_of_the_token_can_be_declared_and_is_otherwise_reported(acme: Cli) -> None:
     named = ("import", "new", "--org", "org_acme", "--sandbox", "s.db", "--dry-run")
     assert "\n  member: linus@acme.example\n" in acme(*named, "--member", "Linus@ACME.example").stdout
     refused = acme(*named, "--member", "nobody@acme.example")

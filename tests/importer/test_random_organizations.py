@@ -187,7 +187,7 @@ def test_any_organization_is_imported_and_the_plan_after_it_is_empty(seed: dict[
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(st.sampled_from([LIMITS, *SHORT]), st.data())
-def test_what_came_later_is_added_and_every_line_that_stood_there_stays(limits: Limits, data: st.DataObject) -> None:
+def test_later_objects_are_added_and_every_existing_line_stays(limits: Limits, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as root:
         org, folder = Org(Path(root)), Path(root) / "new"
         build(data, org)

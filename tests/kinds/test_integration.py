@@ -211,7 +211,7 @@ def test_drift_is_reported_and_corrected_and_an_undone_run_comes_back(org: Org) 
     assert said(drifted(org)) == []
 
 
-def test_an_integration_that_was_deleted_outside_is_published_and_installed_again(org: Org) -> None:
+def test_an_integration_that_somebody_deleted_is_published_and_installed_again(org: Org) -> None:
     applied(org, published())
     org.call("DELETE", "/integrations/acme-charts")
     assert {line.split(":")[0] for line in described(org.plan())} == {MINE, CHARTS}

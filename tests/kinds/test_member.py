@@ -53,7 +53,7 @@ def test_who_was_added_outside_is_drift_and_an_undo_says_that_it_cannot_take_the
     ]
 
 
-def test_import_writes_it_where_it_is_true(tmp_path: Path) -> None:
+def test_import_writes_a_flag_only_if_it_is_true(tmp_path: Path) -> None:
     org = Org(tmp_path)
     org.call("POST", f"{MEMBER}/sso")
     _, plan = imported(org, tmp_path / "new")

@@ -170,7 +170,7 @@ def test_drift_is_reported_and_corrected_and_an_undone_run_comes_back(org: Org) 
     assert said(drifted(org)) == []
 
 
-def test_one_that_was_deleted_outside_is_created_again_and_a_created_one_is_deleted_by_undo(org: Org) -> None:
+def test_a_deleted_link_is_created_again_and_a_created_one_is_deleted_by_undo(org: Org) -> None:
     applied(org, without(translated()))
     org.write(translated())
     org.apply()

@@ -113,7 +113,7 @@ def test_a_fix_of_sarif_removes_whole_lines_where_it_can(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_fixed_is_gone_and_nothing_else(name: str, tmp_path: Path) -> None:
+def test_fixed_findings_disappear_and_no_others(name: str, tmp_path: Path) -> None:
     before, after = CASES[name]
     made = repaired(tmp_path, HEAD + before)
     assert made.splitlines() == (HEAD + after).splitlines(), "\n".join(difflib.ndiff(made.splitlines(), (HEAD + after).splitlines()))

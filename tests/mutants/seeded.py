@@ -202,7 +202,7 @@ BUGS: Final = (
         "        if final:\n            self._close(intent)\n        return final",
         "        self._close(intent)\n        return True",
         "a write that is not seen may still come",
-        f"{RECOVER}test_an_update_that_is_not_seen_is_planned_afresh_only_when_it_can_no_longer_come",
+        f"{RECOVER}test_an_update_that_is_not_seen_is_planned_again_only_when_it_can_no_longer_arrive",
     ),
     _bug(
         "apply.recover",
@@ -231,14 +231,14 @@ BUGS: Final = (
         "        and (kind.name, observed.id) not in bound\n",
         "",
         "what is bound to another address is not ours",
-        f"{RECOVER}test_an_object_that_is_bound_elsewhere_is_not_ours",
+        f"{RECOVER}test_an_object_tracked_elsewhere_is_not_ours",
     ),
     _bug(
         "apply.evidence",
         'now is None or intent.verb == "move"',
         "now is None",
         "an order is not told by one object",
-        f"{RECOVER}test_an_object_that_stands_in_the_right_collection_may_still_be_moved_in_it",
+        f"{RECOVER}test_an_object_in_the_right_collection_may_still_be_moved_within_it",
     ),
     _bug(
         "apply.evidence",
@@ -252,7 +252,7 @@ BUGS: Final = (
         "return bool(intent.writes) and all(",
         "return bool(intent.writes) or all(",
         "an update was done when its values are there",
-        f"{RECOVER}test_an_update_that_is_not_seen_is_planned_afresh_only_when_it_can_no_longer_come",
+        f"{RECOVER}test_an_update_that_is_not_seen_is_planned_again_only_when_it_can_no_longer_arrive",
     ),
     # -- retry --------------------------------------------------------------------------------------------------------------------------
     _bug(
@@ -331,7 +331,7 @@ BUGS: Final = (
         "                other.quota = quota\n                quota.under_way += 1",
         "                pass",
         "what was sent before the limit was told counts against it",
-        f"{PACING}test_what_was_sent_before_the_limit_was_told_is_counted_against_it",
+        f"{PACING}test_requests_sent_before_the_limit_was_known_count_against_it",
     ),
     # -- applying -----------------------------------------------------------------------------------------------------------------------
     _bug(
@@ -383,7 +383,7 @@ BUGS: Final = (
         "taken = {name: value for name, value in writes.items() if name not in refused}",
         "taken = dict(writes)",
         "what was not taken is not remembered as sent",
-        f"{TAKEN}test_what_was_made_but_not_as_asked_is_bound_and_failed_and_never_made_twice",
+        f"{TAKEN}test_an_object_created_with_other_values_is_tracked_and_failed_and_never_created_twice",
     ),
     _bug(
         "apply.answer",
@@ -391,7 +391,7 @@ BUGS: Final = (
         '        if refused:\n            self.group.settle(IntentEnding(intent.id, "failed", "not taken"))\n'
         '            return StepResult(step, StepStatus.FAILED, "not taken")\n        binding = bound_as(',
         "the id is stored whatever else the answer says",
-        f"{TAKEN}test_what_was_made_but_not_as_asked_is_bound_and_failed_and_never_made_twice",
+        f"{TAKEN}test_an_object_created_with_other_values_is_tracked_and_failed_and_never_created_twice",
     ),
     _bug(
         "apply.preconditions",
@@ -405,7 +405,7 @@ BUGS: Final = (
         "return old and self._takes_contents(step)",
         "return False and self._takes_contents(step)",
         "what a delete takes along is counted again",
-        f"{MEDDLING}test_what_a_delete_takes_along_is_counted_again_however_fresh_the_reading_is",
+        f"{MEDDLING}test_the_contents_of_a_delete_are_counted_again_however_fresh_the_reading_is",
     ),
     _bug(
         "apply.preconditions",
@@ -477,7 +477,7 @@ BUGS: Final = (
         "waiting = {node: len(edges.all) for node, edges in nodes.items()}",
         "waiting = {node: len(edges.needs) for node, edges in nodes.items()}",
         "nothing stands before what it comes after",
-        f"{GRAPH}test_every_node_stands_behind_what_it_waits_for",
+        f"{GRAPH}test_every_node_comes_after_those_that_it_waits_for",
     ),
     # -- what is gone ---------------------------------------------------------------------------------------------------------------------
     _bug(
@@ -506,14 +506,14 @@ BUGS: Final = (
         "if witness is not None and not await self._answers(*witness):",
         "if witness is None and not others:",
         "an absence needs another object that answers",
-        f"{GONE}test_where_nothing_else_that_is_bound_answers_by_its_id_it_is_unknown",
+        f"{GONE}test_without_another_tracked_object_that_answers_by_id_it_is_unknown",
     ),
     _bug(
         "observe.missing",
         "PAUSE: Final = 1.0",
         "PAUSE: Final = 0.0",
         "two listings that must agree are a second apart",
-        f"{GONE}test_a_kind_without_a_reading_by_id_is_gone_when_two_listings_a_second_apart_lack_it",
+        f"{GONE}test_an_object_without_a_read_by_id_is_absent_if_two_listings_a_second_apart_lack_it",
     ),
     # -- transfers: nobody else's people, nothing lost on the way -----------------------------------------------------------------------
     _bug(
@@ -542,6 +542,6 @@ BUGS: Final = (
         "(draft.address in movable and _never_placed(draft))",
         "_never_placed(draft)",
         "a run about some siblings moves no others",
-        "tests/plan/test_targets.py::test_siblings_whose_place_nobody_knows_stay_where_they_are[a]",
+        "tests/plan/test_targets.py::test_siblings_of_unknown_position_are_not_moved[a]",
     ),
 )

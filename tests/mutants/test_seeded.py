@@ -43,14 +43,14 @@ def test_a_bug_still_fits_its_module(bug: Bug) -> None:
     compile(broken(bug), bug.module, "exec")
 
 
-def test_a_bug_whose_text_is_not_there_or_there_twice_is_refused() -> None:
+def test_a_bug_whose_text_occurs_never_or_twice_is_refused() -> None:
     for old in ("this text stands nowhere", "return"):
         with pytest.raises(ValueError, match="stands there"):
             broken(Bug("reconciler.plan.siblings.moves", old, "", "", ()))
 
 
 @pytest.mark.proof
-def test_what_the_named_tests_do_not_see_is_told_from_what_they_see() -> None:
+def test_mutants_that_the_named_tests_miss_are_separated_from_the_others() -> None:
     bug = next(bug for bug in BUGS if bug.module == "reconciler.apply.recover")
     elsewhere = ("tests/plan/test_order.py::test_a_move_has_one_anchor_at_most",)
     harmless = nursery.source("reconciler.plan.siblings.moves").read_text(encoding="utf-8") + "\n"

@@ -79,7 +79,7 @@ def found(record: Record, id: str) -> object:
     return next(one for _, body in record.answers.values() for one in json.loads(body).get("items", []) if one.get("id") == id)
 
 
-def test_a_kind_without_a_reading_by_id_is_gone_when_two_listings_a_second_apart_lack_it(acme: Record) -> None:
+def test_an_object_without_a_read_by_id_is_absent_if_two_listings_a_second_apart_lack_it(acme: Record) -> None:
     link = id_of(acme, "acme/site/docs/share-link/partners")
     transport, clock = without(acme, link), Still()
     _, drift = planned(acme, transport, clock=clock)
@@ -98,7 +98,7 @@ def test_a_list_that_shows_it_the_second_time_lagged(acme: Record) -> None:
     assert made.empty
 
 
-def test_a_witness_that_is_not_there_either_makes_it_unknown(acme: Record) -> None:
+def test_a_missing_witness_makes_it_unknown(acme: Record) -> None:
     team = id_of(acme, "acme/team/writers")
     transport = without(acme, team)
     transport.storm = lambda request, status, body: (404, b"{}")
@@ -109,7 +109,7 @@ def test_a_witness_that_is_not_there_either_makes_it_unknown(acme: Record) -> No
     assert any("does not answer either" in one.reason for one in made.unknown)
 
 
-def test_where_nothing_else_that_is_bound_answers_by_its_id_it_is_unknown(acme: Record) -> None:
+def test_without_another_tracked_object_that_answers_by_id_it_is_unknown(acme: Record) -> None:
     transport = without(acme, id_of(acme, "acme/team/writers"))
     transport.storm = lambda request, status, body: (404, b"{}")
     transport.strikes = lambda asked, number: asked not in acme.answers

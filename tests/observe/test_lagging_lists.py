@@ -61,7 +61,7 @@ def test_what_was_just_made_and_is_not_listed_is_unknown_and_not_made_again(org:
     settled(org)
 
 
-def test_it_is_not_let_go_of_either_when_its_line_is_taken_out(org: LaggingOrg) -> None:
+def test_it_stays_managed_when_its_line_is_removed(org: LaggingOrg) -> None:
     org.write({"teams": {}})
     org.after = timedelta(0)
     (blocked,) = org.plan().blocked

@@ -169,7 +169,7 @@ def test_a_site_that_was_deleted_and_created_again_is_adopted_with_all_that_is_i
     settled(acme)
 
 
-def test_what_was_created_again_is_no_outage_however_much_it_is(acme: Org) -> None:
+def test_any_number_of_recreated_objects_is_not_an_outage(acme: Org) -> None:
     links = [f"l{number}" for number in range(6)]
     tree = small()
     tree["sites"]["docs"]["shareLinks"] = {key: {"name": key, "active": False} for key in links}

@@ -92,7 +92,7 @@ def test_where_nothing_answers_the_first_reason_is_said(acme: Record, storm: str
 
 @sampled
 @pytest.mark.parametrize("storm", spread(sorted(set(STORMS) - {"empty", "cut without a word"}), 3))
-def test_where_nothing_is_bound_yet_what_could_not_be_read_is_not_made(acme: Record, storm: str) -> None:
+def test_without_tracked_objects_an_unreadable_one_is_not_created(acme: Record, storm: str) -> None:
     unbound = replace(acme, state=State(acme.state.lineage, 0))
     calm, _ = planned(unbound, Recorded(unbound.answers))
     made_anyway = {change.address for change in calm.changes if Action.CREATE in change.actions}

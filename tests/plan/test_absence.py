@@ -79,12 +79,12 @@ def test_what_is_no_longer_declared_counts_unless_a_run_was_cut_off() -> None:
     assert refused(*world(9, 4, unfinished=True)) is not None
 
 
-def test_what_was_renamed_and_is_gone_is_not_left() -> None:
+def test_a_renamed_and_deleted_object_is_not_left() -> None:
     assert "no other tracked object answers" in str(refused(*world(0, 2, renamed=True)))
     assert refused(*world(1, 2, renamed=True)) is None
 
 
-def test_what_is_missing_is_told_with_the_binding_it_had_and_without_what_went_with_it() -> None:
+def test_a_missing_object_is_reported_with_its_binding_and_without_what_was_deleted_with_it() -> None:
     desired, state, actual = world(2, 1, renamed=True)
     matches = match(kinds(), desired, state, actual)
     assert missing(matches) == {team(0, "new"): replace(state.bindings[team(2)], address=team(0, "new"))}

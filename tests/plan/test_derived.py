@@ -236,7 +236,7 @@ def test_a_variant_that_first_shows_something_else_gets_the_path_of_what_is_mean
     assert paths(org)["site-space/s01"] == "secret-plans"
 
 
-def test_a_written_path_that_a_sibling_derives_before_is_told_before_the_service_refuses_it(org: Org) -> None:
+def test_a_path_that_a_sibling_derives_before_is_reported_before_the_service_refuses_it(org: Org) -> None:
     structure = [{"section": "all", "title": "All", "spaces": ["s00", {"space": "s01", "path": "guides"}]}]
     org.write(tree(["Guides", "Manuals"], structure))
     (told,) = [note for note in org.plan().notes if "refuse" in note]
@@ -252,7 +252,7 @@ def test_a_written_path_that_a_sibling_derives_before_is_told_before_the_service
     assert org.apply().went_through
 
 
-def test_a_written_path_that_is_free_by_then_is_no_warning(org: Org) -> None:
+def test_a_path_that_is_free_by_then_is_not_a_warning(org: Org) -> None:
     org.write(tree(["Guides"], [{"section": "all", "title": "All", "spaces": [{"space": "s00", "path": "guides"}]}]))
     org.apply()
     structure = [{"section": "all", "title": "All", "spaces": [{"key": "new", "space": "s01", "path": "guides"}]}]

@@ -34,7 +34,7 @@ def test_what_nobody_touched_has_not_drifted(full: Org) -> None:
     assert {method for method, _ in full.requests} == {"GET"}
 
 
-def test_fields_edited_outside_are_all_that_has_drifted_and_apply_sets_back_what_can_be(full: Org) -> None:
+def test_edited_fields_are_the_only_drift_and_apply_sets_back_those_that_it_can(full: Org) -> None:
     cases = [case for case in CASES if case.shown is None]
     for case in cases:
         edit(full, case)
@@ -53,7 +53,7 @@ def test_fields_edited_outside_are_all_that_has_drifted_and_apply_sets_back_what
 
 @proof
 @pytest.mark.parametrize("case", [case for case in CASES if case.shown is None], ids=str)
-def test_a_field_edited_outside_is_all_that_has_drifted_and_apply_sets_it_back(full: Org, case: Case) -> None:
+def test_an_edited_field_is_the_only_drift_and_apply_sets_it_back(full: Org, case: Case) -> None:
     edit(full, case)
     found = drifted(full)
     status = "moved" if found.resources and found.resources[0].fields[0].container else "changed"
@@ -81,7 +81,7 @@ def test_a_field_that_no_request_changes_is_shown_as_one_that_cannot_be_set(full
     assert "cannot be changed on an existing" in delta.note
 
 
-def test_what_the_yaml_changed_alone_is_no_drift_and_what_both_changed_says_so(acme: Org) -> None:
+def test_a_change_of_the_yaml_alone_is_not_drift_and_a_change_by_both_says_so(acme: Org) -> None:
     tree = small()
     node(tree, "one")["title"] = "Uno"
     node(tree, "two")["title"] = "Due"
@@ -93,12 +93,12 @@ def test_what_the_yaml_changed_alone_is_no_drift_and_what_both_changed_says_so(a
     assert (delta.last, delta.before, delta.after, delta.cause) == ("Two", "Deux", "Due", Cause.BOTH)
 
 
-def test_what_is_declared_and_not_applied_yet_is_no_drift(org: Org) -> None:
+def test_a_declaration_that_is_not_applied_yet_is_not_drift(org: Org) -> None:
     org.write(small())
     assert said(drifted(org)) == []
 
 
-def test_what_was_edited_to_what_the_yaml_says_by_now_is_no_drift(acme: Org) -> None:
+def test_an_edit_that_matches_the_present_yaml_is_not_drift(acme: Org) -> None:
     tree = small()
     node(tree, "one")["title"] = "Uno"
     acme.write(tree)
@@ -106,7 +106,7 @@ def test_what_was_edited_to_what_the_yaml_says_by_now_is_no_drift(acme: Org) -> 
     assert said(drifted(acme)) == []
 
 
-def test_a_sibling_that_was_moved_is_told_and_its_neighbours_are_not(acme: Org) -> None:
+def test_a_moved_sibling_is_reported_and_its_neighbours_are_not(acme: Org) -> None:
     section = acme.id("acme/site/docs/section/more")
     anchor = {"position": {"before": {"type": "site-section", "siteSection": acme.id("acme/site/docs/section/guides")}}}
     site = acme.id("acme/site/docs")

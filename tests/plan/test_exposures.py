@@ -135,7 +135,7 @@ def test_what_somebody_closed_outside_is_opened_again_only_with_a_line(tmp_path:
     assert [f"{one.field} {one.before} -> {one.after}" for one in org.plan().exposures] == ["visibility visitor-auth -> public"]
 
 
-def test_protection_that_is_let_go_of_is_a_line(tmp_path: Any) -> None:
+def test_a_protection_that_is_no_longer_managed_has_a_line(tmp_path: Any) -> None:
     org = Org(tmp_path)
     applied(org, small(), protect=["site"])
     tree = small()
@@ -193,7 +193,7 @@ def living(tmp_path_factory: pytest.TempPathFactory) -> Org:
 
 
 @pytest.mark.parametrize(("edit", "line"), spread([row[1:] for row in BROKEN], 5), ids=[row[0] for row in BROKEN])
-def test_each_public_address_that_breaks_is_a_line_of_its_own(living: Org, edit: Edit, line: str) -> None:
+def test_each_published_url_that_breaks_has_its_own_line(living: Org, edit: Edit, line: str) -> None:
     tree = {**small(), "hostname": "acme"}
     edit(tree)
     living.write(tree)
@@ -238,14 +238,14 @@ KEPT: list[tuple[str, Edit]] = [
 
 
 @pytest.mark.parametrize("edit", [row[1] for row in KEPT], ids=[row[0] for row in KEPT])
-def test_what_is_no_part_of_a_public_address_breaks_none(living: Org, edit: Edit) -> None:
+def test_a_value_outside_of_published_urls_breaks_none(living: Org, edit: Edit) -> None:
     tree = {**small(), "hostname": "acme"}
     edit(tree)
     living.write(tree)
     assert living.plan().broken == ()
 
 
-def test_the_addresses_that_no_line_tells_of_are_the_same_afterwards(tmp_path: Any) -> None:
+def test_the_addresses_without_a_line_are_the_same_afterwards(tmp_path: Any) -> None:
     org = Org(tmp_path)
     applied(org, small())
     before = published(org)
@@ -273,7 +273,7 @@ def test_a_site_cannot_be_unpublished_so_that_no_address_breaks(living: Org) -> 
     assert "published" in plan.blocked[0].reason
 
 
-def test_a_variant_that_is_made_anew_elsewhere_loses_its_address(living: Org) -> None:
+def test_a_variant_recreated_elsewhere_loses_its_url(living: Org) -> None:
     tree = {**small(), "hostname": "acme"}
     node(tree, "more")["spaces"].append(node(tree, "guides")["spaces"].pop(0))
     living.write(tree)

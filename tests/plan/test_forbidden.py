@@ -46,7 +46,7 @@ def test_each_request_that_the_flags_forbid_is_named_with_the_flag(living: Org) 
     assert "! forbidden" in plain(plan_text(plan))
 
 
-def test_who_may_do_everything_is_told_nothing(living: Org) -> None:
+def test_a_token_with_all_permissions_gets_no_finding(living: Org) -> None:
     tree = small() | {"inviteLinks": False}
     tree["sites"]["docs"]["title"] = "Handbook"
     living.write(tree)

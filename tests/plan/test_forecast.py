@@ -104,7 +104,7 @@ GUIDES = "          - {space: guides, title: Guides, duplicateOf: blank}\n"
 
 
 @pytest.mark.parametrize("case", ["first apply", "one title", "another order of a list"])
-def test_the_requests_that_are_told_are_those_that_an_apply_sends(cli: Cli, case: str) -> None:  # noqa: F811
+def test_the_forecast_has_the_requests_that_an_apply_sends(cli: Cli, case: str) -> None:  # noqa: F811
     if case == "first apply":
         initialised(cli)
     else:

@@ -18,7 +18,7 @@ LINE = Source("reconciler.yaml", 1, 1)
 
 
 @pytest.mark.parametrize(("recent", "gone"), [({SPACE}, {SECTION, SPACE}), ({SECTION, SPACE}, set())])
-def test_a_site_space_that_was_just_made_is_gone_when_its_section_is(recent: set[Address], gone: set[Address]) -> None:
+def test_a_new_site_space_is_deleted_with_its_section(recent: set[Address], gone: set[Address]) -> None:
     declared = {at: Declared(at, at.kind or "organization", {}, LINE, at.container, "sites", 0) for at in (SITE.root, SITE)}
     bindings = {
         at: Binding(at, at.kind or "organization", f"id-{at.key}", Origin.CREATED, place=SiblingPlace(str(parent), 0) if parent else None)

@@ -31,7 +31,7 @@ def need_transitively(nodes: Graph, failed: int) -> set[int]:
 
 
 @given(graphs())
-def test_every_node_stands_behind_what_it_waits_for(nodes: Graph) -> None:
+def test_every_node_comes_after_those_that_it_waits_for(nodes: Graph) -> None:
     order = ordered(nodes)
     assert sorted(order) == sorted(nodes)
     for node, edges in nodes.items():

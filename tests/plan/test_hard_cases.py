@@ -51,7 +51,7 @@ def test_a_name_has_a_history_of_moved_lines(acme: Org) -> None:
     assert applied(acme, tree, moved=[{**line, "to": "acme/space/third"} for line in lines]).results == ()
 
 
-def test_two_former_names_of_one_address_find_the_one_that_is_bound(acme: Org) -> None:
+def test_two_former_names_of_one_address_find_the_tracked_one(acme: Org) -> None:
     tree = small()
     node(tree, "six")["space"] = "third"
     lines = [{"from": "acme/space/six", "to": "acme/space/third"}, {"from": "acme/space/never", "to": "acme/space/third"}]
@@ -65,7 +65,7 @@ def test_an_organization_under_a_new_key_is_taken_over_and_nothing_is_made_twice
     assert plan.steps == ()
 
 
-def test_an_organization_of_another_id_blocks_what_stands_in_it(acme: Org) -> None:
+def test_an_organization_of_another_id_blocks_its_contents(acme: Org) -> None:
     acme.write({**small(), "id": "org_other"})
     plan = acme.plan()
     assert plan.steps == ()
@@ -112,7 +112,7 @@ def test_a_copy_is_made_when_its_source_is_as_declared(acme: Org) -> None:
     assert looks == [("📗", "locked"), ("📗", "locked"), ("📙", "locked")]
 
 
-def test_what_is_only_mentioned_any_more_is_told_once_and_then_let_be(acme: Org) -> None:
+def test_an_address_that_is_only_mentioned_is_reported_once(acme: Org) -> None:
     tree = small()
     del tree["members"], tree["mergeRules"], tree["teams"]["writers"]["members"]
     acme.write(tree)
@@ -123,7 +123,7 @@ def test_what_is_only_mentioned_any_more_is_told_once_and_then_let_be(acme: Org)
     assert plan.empty
 
 
-def test_what_shows_a_space_that_is_gone_for_good_shows_the_one_made_anew(acme: Org) -> None:
+def test_sites_of_a_permanently_deleted_space_show_the_recreated_one(acme: Org) -> None:
     with acme.store() as store:
         (id,) = (binding.id for address, binding in store.read().bindings.items() if str(address) == "acme/space/three")
     acme.call("DELETE", f"/spaces/{id}")

@@ -100,7 +100,7 @@ def well(org: Org) -> None:
     translate(org)
 
 
-def test_what_ends_is_listed_with_its_day_and_what_works_is_no_concern(org: Org) -> None:
+def test_expiries_are_listed_with_their_day_and_working_objects_are_not_a_concern(org: Org) -> None:
     well(org)
     found = looked(org)
     assert {(concern.sort, concern.address, concern.until) for concern in found.concerns} == {

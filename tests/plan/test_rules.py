@@ -72,7 +72,7 @@ def test_each_looser_rule_is_an_exposure_at_its_line(tight: Org, rules: dict[str
     assert "! exposure" in plain(plan_text(plan))
 
 
-def test_a_rule_with_no_line_of_its_own_stands_at_the_beginning(tight: Org) -> None:
+def test_a_rule_without_a_line_has_the_first_line(tight: Org) -> None:
     tight.write(tree(), **{name: value for name, value in TIGHT.items() if name != "prune"})
     (found,) = tight.plan().exposures
     assert (found.source.file, found.source.line) == ("reconciler.yaml", 1)  # type: ignore[union-attr]

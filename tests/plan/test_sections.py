@@ -85,7 +85,7 @@ def announced(plan: Plan) -> set[str]:
 SECTIONED = [("First", ["a", "b"]), ("Second", ["c", "d"]), ("Third", ["e", "f"])]
 
 
-def test_sections_that_all_leave_count_what_goes_along_and_the_second_run_is_no_outage(org: Org) -> None:
+def test_sections_that_all_leave_count_what_is_deleted_with_them_and_the_second_run_is_not_an_outage(org: Org) -> None:
     through(org, SECTIONS)
     org.write(tree([*LETTERS]))
     plan = org.plan(allow_replace=("**",))
@@ -148,7 +148,7 @@ def test_a_site_without_structure_loses_all_of_it_in_one_run(org: Org) -> None:
     assert shown(org) == []
 
 
-def test_what_nobody_manages_and_goes_along_is_counted(org: Org) -> None:
+def test_unmanaged_objects_that_are_deleted_too_are_counted(org: Org) -> None:
     through(org, SECTIONS)
     site = org.items(f"/orgs/{ORGANIZATION}/sites")[0]["id"]
     section = org.id(f"{SITE}/section/x")
@@ -160,7 +160,7 @@ def test_what_nobody_manages_and_goes_along_is_counted(org: Org) -> None:
     assert len(announced(plan)) == 4
 
 
-def test_the_first_section_takes_in_what_is_there_and_only_the_rest_is_replaced(org: Org) -> None:
+def test_the_first_section_takes_in_the_existing_spaces_and_only_the_rest_is_replaced(org: Org) -> None:
     through(org, [*LETTERS])
     kept = org.id(f"{SITE}/site-space/b")
     org.write(tree(SECTIONS))
@@ -196,7 +196,7 @@ def test_there_and_back_leaves_nothing_over(org: Org, other: list[Any]) -> None:
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("nth", spread([1, 2, 3], 1))
-def test_a_run_that_dies_between_its_deletes_is_no_outage(tmp_path: Path, nth: int, when: str) -> None:
+def test_a_run_that_dies_between_its_deletes_is_not_an_outage(tmp_path: Path, nth: int, when: str) -> None:
     org = Mortal(tmp_path)
     through(org, SECTIONS)
     org.write(tree([*LETTERS]))

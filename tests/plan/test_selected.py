@@ -117,7 +117,7 @@ def test_a_delete_is_counted_exactly_where_it_is_done(changed: Org, targets: tup
     assert counted(plan)
 
 
-def test_what_is_excluded_does_not_go_along(changed: Org) -> None:
+def test_excluded_resources_are_not_included(changed: Org) -> None:
     plan = selected(changed, excludes=("acme/site/docs/site-space/e",))
     assert counted(plan) == requested(plan) == {"site-space/f", "acme/team/writers"}
     assert [(str(one.address), one.reason) for one in plan.blocked] == [

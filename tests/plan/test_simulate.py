@@ -125,7 +125,7 @@ def test_where_the_chosen_one_goes_the_first_that_remains_is_chosen() -> None:
     assert world.chosen("site", "site_1") == {"defaultSiteSection": "sec_0"}
 
 
-def test_a_delete_takes_along_what_is_within_and_what_cascades_at_any_depth() -> None:
+def test_a_delete_includes_contents_and_cascades_at_any_depth() -> None:
     link = seen("share-link", "link_1", SITE, name="Press")
     other = seen("site", "site_2", ORG)
     world = simulate(KINDS, actual(*sections(2), variant("a", "sec_0"), link, other), IDS, [step("delete", "acme/site/docs", "site_1")])

@@ -36,7 +36,7 @@ class Unmoved(Org):
 
 
 @pytest.mark.parametrize("target", ["a", "b", "s"])
-def test_siblings_whose_place_nobody_knows_stay_where_they_are(tmp_path: Path, target: str) -> None:
+def test_siblings_of_unknown_position_are_not_moved(tmp_path: Path, target: str) -> None:
     """Their creates were done and their moves were not: that is no reason to move them in a run about another one."""
     org = Unmoved(tmp_path)
     org.write({"content": [*row("")["content"], *({"space": key, "title": key.upper()} for key in "abs")]})

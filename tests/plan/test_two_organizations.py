@@ -39,7 +39,7 @@ def test_each_organization_gives_its_own_role_to_the_same_person(both: Org) -> N
     assert both.plan().empty
 
 
-def test_a_role_that_changed_in_one_organization_is_no_change_in_the_other(both: Org) -> None:
+def test_a_role_that_changed_in_one_organization_is_unchanged_in_the_other(both: Org) -> None:
     declare(both, {"members": {LINUS: "read"}}, {"members": {LINUS: "admin"}})
     both.apply()
     both.call("PATCH", f"/orgs/{BETA}/members/usr_linus", {"role": "read"})

@@ -8,7 +8,7 @@ from tests.small import applied, small, verbs
 FLAT = "acme/site/flat"
 
 
-def test_what_stands_within_something_that_is_let_go_of_is_let_go_of_too(acme: Org) -> None:
+def test_the_contents_of_a_resource_that_is_no_longer_managed_are_no_longer_managed_either(acme: Org) -> None:
     tree = small()
     tree["sites"].pop("flat")
     id = acme.id(FLAT)
@@ -26,7 +26,7 @@ def test_the_last_provider_of_single_sign_on_stays_until_it_is_named(acme: Org) 
     assert verbs(applied(acme, tree, removed=[{"address": "acme/saml/okta", "action": "delete"}])) == ["delete acme/saml/okta"]
 
 
-def test_unmanaged_things_of_a_kind_that_is_pruned_go_along(acme: Org) -> None:
+def test_unmanaged_objects_of_a_pruned_kind_are_deleted_too(acme: Org) -> None:
     acme.call("POST", f"/orgs/org_acme/sites/{acme.id(FLAT)}/share-links", {"name": "Press"})
     tree = small()
     tree["sites"].pop("flat")

@@ -134,7 +134,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
-def test_a_wrong_file_of_examples_is_told_where(cli: Cli, text: str, message: str) -> None:
+def test_an_invalid_file_of_examples_is_reported_with_its_position(cli: Cli, text: str, message: str) -> None:
     cli.write("t.yaml", text)
     result = cli("policy", "test", "t.yaml")
     assert result.exit_code == 3

@@ -157,7 +157,7 @@ def test_a_looser_policy_is_an_exposure_until_somebody_consents(project: Cli, lo
     assert "exposure" not in project("plan", "p").stdout
 
 
-def test_a_policy_that_is_new_stricter_or_only_says_it_differently_is_no_exposure(project: Cli) -> None:
+def test_a_new_stricter_or_only_reworded_policy_is_not_an_exposure(project: Cli) -> None:
     changed(project, KEPT.replace("    message:", "    level: warning\n    message:"))
     assert "exposure" not in project("plan", "p").stdout
     assert project("apply", "p", "--yes").exit_code == 0
@@ -214,7 +214,7 @@ def test_a_deleted_resource_is_only_seen_by_a_policy_that_names_the_action(proje
     assert asserted(project, "[acme/team/writers]", "before.title == 'x'", when="delete") == ["acme/team/writers"]
 
 
-def test_two_admins_counts_members_that_nobody_declared(project: Cli) -> None:
+def test_two_admins_counts_unmanaged_members(project: Cli) -> None:
     changed(project, "use: [two-admins]\n")
     assert "fewer than two members are admins" in project("plan", "p").stdout
     project.edit("p/reconciler.yaml", "use: [two-admins]", "use: []")

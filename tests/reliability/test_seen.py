@@ -21,7 +21,7 @@ def test_the_order_of_the_spaces_of_a_collection_is_seen_where_only_lists_are() 
     assert not difference(as_lists_show(lines(one, inner, two)), as_lists_show(lines(inner, one, two)))
 
 
-def test_no_list_shows_the_order_of_what_stands_at_the_root() -> None:
+def test_no_list_shows_the_order_at_the_root() -> None:
     one, two, section = f"space 'One' in {ACME}", f"collection 'Two' in {ACME}", "section 'Guides' in site 'Docs'"
     assert not difference(as_lists_show(lines(one, two)), as_lists_show(lines(two, one)))
     assert difference(as_lists_show(lines(one, section)), as_lists_show(lines(section, one)))

@@ -80,7 +80,7 @@ def test_an_address_made_to_take_long_does_not() -> None:
     assert check(put(SMALL, ("steps", 0, "address"), hostile)) is not None
 
 
-def test_text_with_half_a_character_is_text() -> None:
+def test_text_with_an_unpaired_surrogate_is_text() -> None:
     assert check(put(SMALL, ("notes",), ["\ud800"])) is None
 
 

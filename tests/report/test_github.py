@@ -14,7 +14,7 @@ from tests.report.made import at, change, outcome, plan, result
 COMMAND = re.compile(r"::(error|warning|notice) (?:(?:file|line|col|title)=[^,:\n]+,?)+::[^\n]*\n")
 
 
-def test_what_goes_and_what_is_blocked_stand_at_their_lines() -> None:
+def test_deletes_and_blocked_resources_are_reported_at_their_lines() -> None:
     blocked = Blocked(at("acme/space/b"), "not now", "later", Source("content.yaml", 7), id="RC-waits")
     shown = github(plan_sheet(plan(change("acme/space/a", Action.DELETE), blocked=(blocked,))), folder="docs")
     assert re.search(r"^::warning title=acme/space/a::delete", shown, re.MULTILINE)

@@ -56,7 +56,7 @@ def test_changes_of_the_state_alone_take_no_request() -> None:
     assert summary(outcome()) == "Nothing to apply. The plan is now empty."
 
 
-def test_what_somebody_else_changed_is_told_by_address_and_field_and_not_as_a_failure() -> None:
+def test_foreign_changes_are_reported_by_address_and_field_and_not_as_a_failure() -> None:
     made = outcome(
         DONE,
         result(2, "acme/team/b", StepStatus.STALE, "title was 'B' and is now 'C'"),

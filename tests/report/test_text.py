@@ -238,7 +238,7 @@ def test_what_destroys_comes_last_and_is_never_folded() -> None:
     assert heads == ["acme/team/x", "acme/site/docs/group/g", *(str(each.address) for each in deletes)]
 
 
-def test_blockages_that_are_alike_fold_and_others_stand_in_full() -> None:
+def test_equal_blocked_resources_are_folded_and_others_are_shown_in_full() -> None:
     alike = [Blocked(at(f"acme/space/s{n:02}"), "acme is not known", "run again", id="RC-unread") for n in range(FOLD + 1)]
     single = Blocked(at("acme/site/docs"), "type cannot be changed", "take the line out", Source("docs.yaml", 3), id="RC-not-changeable")
     assert text(plan(blocked=(*alike, single))) == (

@@ -98,7 +98,7 @@ def test_kinds_that_do_not_fit_together_are_refused(parts: dict[str, Any], says:
     assert caught.value.message == says
 
 
-def test_nothing_stands_within_what_has_local_ids() -> None:
+def test_kinds_with_local_ids_contain_nothing() -> None:
     member = load()["member"]
     with pytest.raises(DeclarationError, match="its container is member, whose local_ids cannot fill a path"):
         Kinds([load()["organization"], member, declare(member=within("member")).kind])

@@ -154,7 +154,7 @@ def test_page_tokens_tell_nothing(box: Box) -> None:
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "many", "1.5", ""])
-def test_a_limit_that_is_no_number_from_1_on_answers_400_and_names_it(box: Box, limit: str) -> None:
+def test_a_limit_that_is_not_a_number_from_1_on_answers_400_and_names_it(box: Box, limit: str) -> None:
     assert box.refused("GET", "/orgs/org_a/collections", params={"limit": limit}).startswith("limit: ")
 
 
@@ -178,6 +178,6 @@ def test_every_list_has_pages(box: Box) -> None:
     assert box.get(f"{site}/site-spaces", limit=1)["count"] == 2
 
 
-def test_a_logo_that_is_no_address_is_refused(box: Box) -> None:
+def test_a_logo_that_is_not_a_url_is_refused(box: Box) -> None:
     assert box.refused("PATCH", "/orgs/org_a", {"logo": "Ⱦ"}).startswith("logo: ")
     assert "logo" not in box.get("/orgs/org_a")["urls"]

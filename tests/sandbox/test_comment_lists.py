@@ -25,7 +25,7 @@ def test_comments_are_newest_first_unless_asked_otherwise_and_come_in_pages(box:
     assert box.ids(at, order="asc", limit=2, page=first["next"]["page"]) == posted[2:]
 
 
-def test_replies_stand_in_the_order_they_were_posted_and_come_in_pages(box: Box, base: str) -> None:
+def test_replies_have_the_order_of_their_posts_and_come_in_pages(box: Box, base: str) -> None:
     comment = said(box, base)
     posted = [name(answered(box, comment)) for _ in range(3)]
     assert box.ids(f"{comment}/replies") == posted

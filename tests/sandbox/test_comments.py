@@ -217,7 +217,7 @@ def test_deleting_a_reply_leaves_the_comment_and_the_other_replies(box: Box, bas
     assert box.refused("GET", first, status=404) == f"comment reply {name(first)} not found"
 
 
-def test_deleting_what_is_not_there_answers_204(box: Box, base: str) -> None:
+def test_deleting_an_absent_object_answers_204(box: Box, base: str) -> None:
     comment = said(box, base)
     for path in (f"{base}/comments/no", f"{base}/comments/no/replies/no", f"{comment}/replies/no"):
         box.delete(path)

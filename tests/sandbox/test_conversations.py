@@ -157,7 +157,7 @@ def test_a_wrong_conversation_is_refused_by_its_field_and_not_kept(box: Box, wro
 
 
 @pytest.mark.parametrize("body", [{}, 7, "con_1", {"conversations": None}, {"conversations": {}}, [7], [[told()]]])
-def test_what_is_no_conversation_at_all_is_refused(box: Box, body: Any) -> None:
+def test_an_invalid_conversation_is_refused(box: Box, body: Any) -> None:
     box.refused("POST", CONVERSATIONS, body)
     assert box.items(CONVERSATIONS) == []
 

@@ -249,7 +249,7 @@ def test_a_merge_answers_conflicts_and_is_not_done(box: Box, verb: str) -> None:
 
 
 @pytest.mark.parametrize("retry_after", [True, False])
-def test_a_rate_limit_tells_what_is_left_and_ends_with_its_window(box: Box, retry_after: bool) -> None:
+def test_a_rate_limit_reports_what_is_left_and_ends_with_its_window(box: Box, retry_after: bool) -> None:
     box.clock("2031-01-01T00:00:20Z")
     faults(box, {"fault": "rate-limit", "limit": 2, "window": 60, "operation": "GET *", "retryAfter": retry_after})
     answers = [box.send("GET", "/orgs") for _ in range(3)]
@@ -344,7 +344,7 @@ def test_a_rate_of_0_is_never_and_of_1_always(box: Box, rate: float, status: int
     assert statuses(box, 5) == [status] * 5
 
 
-def test_the_first_rule_that_decides_the_answer_wins_and_others_go_along(box: Box) -> None:
+def test_the_first_rule_that_decides_the_answer_wins_and_others_apply_too(box: Box) -> None:
     faults(
         box,
         {"fault": "latency", "seconds": 0, "name": "slow"},

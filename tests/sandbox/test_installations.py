@@ -81,7 +81,7 @@ def test_installing_twice_is_one_installation_and_one_event(box: Box) -> None:
     assert (box.items(INSTALLATIONS), len(box.items(EVENTS))) == ([made], 1)
 
 
-def test_only_admins_install_and_only_what_is_there(box: Box) -> None:
+def test_only_admins_install_and_only_existing_integrations(box: Box) -> None:
     publish(box)
     box.refused("POST", INSTALLATIONS, {"organization": "org_a"}, status=403, token=CARA)
     box.refused("POST", INSTALLATIONS, {"organization": "org_b"}, status=404)

@@ -246,7 +246,7 @@ def test_a_filter_finds_what_it_says(box: Box, query: Any, found: list[str]) -> 
     assert names(box, **query) == found
 
 
-def test_the_list_comes_in_pages_and_refuses_what_is_no_filter_value(box: Box) -> None:
+def test_the_list_comes_in_pages_and_refuses_invalid_filter_values(box: Box) -> None:
     for number in range(3):
         publish(box, f"words-{number}")
     first = box.get("/integrations", limit=2)
@@ -274,7 +274,7 @@ def test_the_tunnel_is_set_without_an_answer_by_admins_of_the_owner(box: Box) ->
     assert box.get(WORDS)["version"] == 1
 
 
-def test_deleting_what_is_not_there_is_done_and_what_is_anothers_stays(box: Box) -> None:
+def test_deleting_an_absent_object_is_done_and_a_foreign_one_stays(box: Box) -> None:
     box.delete("/integrations/none")
     publish(box)
     assert box.send("DELETE", WORDS, token=BOB).status_code == 204

@@ -59,7 +59,9 @@ def template(box: Box, file: str, **more: Any) -> str:
 @pytest.mark.parametrize(
     ("page", "links", "broken"), [("pag_guide", GUIDE, 3), ("pag_start", START, 0), ("pag_last", LAST, 0), ("pag_api", [], 0)]
 )
-def test_the_links_of_a_page_say_where_they_lead_and_whether_that_is_there(box: Box, base: str, page: str, links: Any, broken: int) -> None:
+def test_the_links_of_a_page_say_where_they_lead_and_whether_the_target_exists(
+    box: Box, base: str, page: str, links: Any, broken: int
+) -> None:
     found = box.get(f"{base}/content/page/{page}/links")
     assert seen(found["items"]) == links
     assert (found["stats"], found["count"]) == (stats(len(links), broken), len(links))

@@ -40,7 +40,7 @@ def test_it_shows_organizations_people_content_and_sites(box: Box) -> None:
     assert f"POST /v1{site.rsplit('/', 1)[0]} 201" in text
 
 
-def test_groups_sections_variants_and_their_defaults_stand_in_the_order_of_visitors(box: Box) -> None:
+def test_groups_sections_variants_and_their_defaults_have_the_order_of_visitors(box: Box) -> None:
     site = box.site(title="Docs")
     first = box.section(site, "Guides")
     second = box.section(site, "API reference", "spc_two")

@@ -67,7 +67,7 @@ def test_a_role_that_is_too_low_answers_403_and_names_the_one_needed(box: Box, m
         assert box.refused(method, path, body, status=403, token=token) == f"you need the role {role} for this"
 
 
-def test_permissions_tell_what_the_caller_may_do(box: Box) -> None:
+def test_permissions_show_what_the_caller_may_do(box: Box) -> None:
     mine = {token: box.send("GET", "/spaces/spc_one", token=token).json()["permissions"] for token in ("token-ada", CARA, RITA)}
     assert [mine[token]["admin"] for token in mine] == [True, False, False]
     assert [mine[token]["merge"] for token in mine] == [True, True, False]

@@ -85,7 +85,7 @@ BAD: list[tuple[dict[Any, Any], str]] = [
 
 
 @pytest.mark.parametrize(("document", "message"), BAD, ids=[message[:60] for _, message in BAD])
-def test_a_wrong_seed_is_told_the_place_and_puts_nothing_in(tmp_path: Path, document: dict[str, Any], message: str) -> None:
+def test_an_invalid_seed_is_reported_with_its_position_and_loads_nothing(tmp_path: Path, document: dict[str, Any], message: str) -> None:
     with pytest.raises(SeedError) as caught:
         seed(tmp_path / "x.db", document)
     assert str(caught.value) == message
@@ -95,7 +95,7 @@ def test_a_wrong_seed_is_told_the_place_and_puts_nothing_in(tmp_path: Path, docu
 
 
 @pytest.mark.parametrize("document", [None, [], "organizations", 7])
-def test_a_seed_that_is_no_map_is_told_so(tmp_path: Path, document: Any) -> None:
+def test_a_seed_that_is_not_a_map_is_reported(tmp_path: Path, document: Any) -> None:
     with pytest.raises(SeedError, match=r"^a seed must be a map of lists: organizations, members, spaces, …$"):
         seed(tmp_path / "x.db", document)
 

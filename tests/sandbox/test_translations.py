@@ -209,7 +209,7 @@ def test_figures_are_of_the_latest_run_and_of_all_together(shelf: Box) -> None:
     assert (second["latestRunDuration"], second["totalDuration"]) == (2, 4)
 
 
-def test_a_second_run_writes_the_same_space_anew(shelf: Box) -> None:
+def test_a_second_run_rewrites_the_same_space(shelf: Box) -> None:
     path = made(shelf, "spc_one")
     first = run(shelf, path)["result"]
     there = spaces(shelf)

@@ -220,7 +220,7 @@ def test_instructions_that_are_put_are_read_back_with_who_and_when(box: Box) -> 
         ({"object": "document", "nodes": [], "data": []}, "data"),
     ],
 )
-def test_what_is_no_rich_document_answers_400_and_names_the_place(box: Box, document: object, field: str) -> None:
+def test_an_invalid_rich_document_answers_400_and_names_the_position(box: Box, document: object, field: str) -> None:
     said = box.refused("PUT", INSTRUCTIONS, {"instructions": document})
     assert said.startswith("instructions")
     assert field in said
@@ -259,7 +259,7 @@ def test_a_ping_is_refused_to_those_outside_and_nothing_for_the_control_token(bo
     assert box.post("/orgs/org_a/ping", status=200, token=CONTROL) == {}
 
 
-def test_members_sorted_by_last_seen_stand_in_the_order_of_their_pings(box: Box) -> None:
+def test_members_sorted_by_last_seen_have_the_order_of_their_pings(box: Box) -> None:
     for day, token in enumerate((RITA, ZOE, ADA, CARA), start=1):
         box.clock(f"2031-01-0{day}T00:00:00Z")
         box.post("/orgs/org_a/ping", status=200, token=token)
@@ -521,7 +521,7 @@ def test_addresses_the_service_knows_end_with_the_other_errors(box: Box, name: s
         ("x: 2031-99-99", "PARSE_ERROR"),
     ],
 )
-def test_a_file_that_was_given_stands_behind_its_address_in_that_organization(box: Box, text: str, code: str | None) -> None:
+def test_an_uploaded_file_is_at_its_url_in_that_organization(box: Box, text: str, code: str | None) -> None:
     specs.give(box.store, "org_a", "https://given.example/a.yaml", text)
     found = ended(box, "https://given.example/a.yaml", 201)
     assert (found.get("lastProcessErrorCode"), "lastVersion" in found) == (code, code is None)

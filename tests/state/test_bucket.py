@@ -154,7 +154,7 @@ def test_a_write_whose_answer_is_lost_has_its_effect_once(folder: Path, way: str
         assert journal.state().intents == ()
 
 
-def test_a_bucket_that_cannot_be_reached_is_an_error_and_what_arrives_after_all_is_in_doubt(folder: Path) -> None:
+def test_an_unreachable_bucket_is_an_error_and_a_write_that_may_still_arrive_is_in_doubt(folder: Path) -> None:
     objects = Odd(folder)
     with store(objects) as mine, mine.lease(**WHO) as journal:
         objects.ways = ["gone"]

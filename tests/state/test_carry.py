@@ -87,7 +87,7 @@ def test_after_a_push_a_run_goes_on_with_the_next_numbers(store: Store, elsewher
         assert journal.state().serial == store.read().serial + 1
 
 
-def test_the_key_of_the_digests_stays_where_it_is(store: Store, elsewhere: Store) -> None:
+def test_the_key_of_the_digests_is_not_moved(store: Store, elsewhere: Store) -> None:
     text = as_json(document(fill(store)))
     key = elsewhere.digest_key()
     push(elsewhere, json.loads(text))

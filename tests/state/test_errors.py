@@ -53,7 +53,7 @@ def test_an_address_we_cannot_use(url: str, message: str, create: bool) -> None:
 
 
 @pytest.mark.parametrize("create", [True, False])
-def test_a_file_that_is_no_database(tmp_path: Path, create: bool) -> None:
+def test_a_file_that_is_not_a_database(tmp_path: Path, create: bool) -> None:
     (tmp_path / "state.db").write_text("hello " * 1000)
     assert str(refused(f"sqlite:///{tmp_path}/state.db", create=create)) == f"the state {tmp_path}/state.db is not an SQLite database"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["state.db"]
@@ -163,7 +163,7 @@ def test_postgres_without_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("create", [True, False])
-def test_a_server_that_is_not_there(create: bool) -> None:
+def test_an_unreachable_server(create: bool) -> None:
     pytest.importorskip("psycopg")
     error = refused("postgresql://u:hunter2@127.0.0.1:1/d", create=create)
     assert str(error) == "the state postgresql://127.0.0.1:1/d cannot be reached, or denies access"
@@ -195,7 +195,7 @@ def test_a_lock_on_the_server_that_stays(postgres_url: str, open_at: OpenStore) 
 
 
 @pytest.mark.parametrize("value", ["null", "[]", "7", "{"])
-def test_an_outcome_that_nobody_of_us_wrote_is_no_source_of_ids(tmp_path: Path, value: str) -> None:
+def test_a_foreign_outcome_is_not_a_source_of_ids(tmp_path: Path, value: str) -> None:
     with Store.open(f"sqlite:///{tmp_path}/state.db", SCOPE, clock=CLOCK, create=True) as store:
         with store.lease(**WHO) as journal:
             (one,) = journal.intend([intent()])

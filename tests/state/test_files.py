@@ -51,7 +51,7 @@ def test_existing_directories_keep_their_permissions(open_here: Any, tmp_path: P
     assert mode(tmp_path / "shared") == 0o755
 
 
-def test_reading_what_is_not_there_makes_nothing(open_here: Any, tmp_path: Path) -> None:
+def test_reading_an_absent_state_creates_nothing(open_here: Any, tmp_path: Path) -> None:
     store = open_here(create=False, path="a/state.db")
     assert store.read() == State("", 0)
     assert store.digest_key() == store.digest_key()

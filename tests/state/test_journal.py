@@ -81,7 +81,7 @@ def test_what_fails_in_a_transaction_takes_all_of_it_back(journal: Journal) -> N
     assert journal.state() == before
 
 
-def test_binding_an_address_anew_leaves_no_field_of_the_old(journal: Journal) -> None:
+def test_tracking_another_object_at_an_address_leaves_no_field_of_the_old(journal: Journal) -> None:
     journal.remember(bind=[binding(sent={"old": 1}, seen={"old": 1}, place=SiblingPlace("acme", 1), protected=True)])
     journal.remember(bind=[binding(id="other", sent={"new": 1}, seen={})])
     assert journal.state().bindings == {GUIDES: binding(id="other", sent={"new": 1}, seen={})}
@@ -94,7 +94,7 @@ def test_two_addresses_may_exchange_their_objects(journal: Journal) -> None:
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_one_object_is_bound_to_one_address(journal: Journal, together: bool) -> None:
+def test_one_object_is_tracked_at_one_address(journal: Journal, together: bool) -> None:
     journal.remember(bind=[] if together else [binding(id="1")])
     with pytest.raises(StateError) as caught:
         journal.remember(bind=[binding(id="1"), binding(START, id="1")] if together else [binding(START, id="1")])

@@ -88,7 +88,7 @@ def test_the_same_list_of_known_ids_is_kept_once_and_another_as_well(journal: Jo
     assert [one.known for one in journal.state().intents] == [some, some, some, more, more, frozenset()]
 
 
-def test_no_intent_and_no_ending_is_no_transaction_even_without_a_lease(store: Store) -> None:
+def test_without_an_intent_or_ending_there_is_never_a_transaction(store: Store) -> None:
     with store.lease(**WHO) as journal:
         pass
     assert journal.intend([]) == ()
@@ -209,7 +209,7 @@ def test_without_a_place_beside_nothing_is_kept(journal: Journal) -> None:
     journal.discard_unsaved_endings()
 
 
-def test_the_first_failure_is_the_one_that_is_told_again(journal: Journal) -> None:
+def test_the_first_failure_is_the_one_that_is_repeated(journal: Journal) -> None:
     (one,) = journal.intend([intent()])
     errors = []
     for ending in (IntentEnding(one.id, "done", bind=(binding(id=BROKEN),)), IntentEnding(99, "done")):

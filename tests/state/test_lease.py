@@ -222,6 +222,6 @@ def test_two_ways_to_one_file_are_one_lock(open_at: OpenStore, tmp_path: Path) -
         pytest.fail("two leases at once")
 
 
-def test_a_lease_wants_a_store_that_may_write(open_store: OpenStore) -> None:
+def test_a_lease_requires_a_writable_store(open_store: OpenStore) -> None:
     with pytest.raises(StateError, match="opened for reading only"), open_store(create=False).lease(**WHO):
         pytest.fail("wrote")

@@ -82,7 +82,7 @@ def test_a_server_keeps_a_reading_from_writing_whatever_its_role_may_do(roles: t
     assert_readable(applies)
 
 
-def test_a_role_without_rights_is_told_where_they_are_listed(roles: tuple[str, str], postgres_url: str) -> None:
+def test_a_role_without_permissions_learns_where_they_are_listed(roles: tuple[str, str], postgres_url: str) -> None:
     applies, _ = roles
     track(applies)
     nobody = f"nobody_{uuid4().hex[:8]}"

@@ -114,7 +114,7 @@ def test_two_scopes_never_meet(open_store: OpenStore, names: tuple[tuple[str, st
     assert GUIDES in theirs.read().bindings
 
 
-def test_ids_bound_by_others_on_the_same_service_are_foreign(open_store: OpenStore) -> None:
+def test_ids_tracked_by_others_on_the_same_service_are_foreign(open_store: OpenStore) -> None:
     service = f"https://{uuid4()}"
     mine = open_store(StateScope("p", None, service))
     for place, id in (

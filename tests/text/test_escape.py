@@ -44,7 +44,7 @@ def test_what_could_deceive_is_shown_by_its_name(one: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["Guides", "Prüfung", "日本語", "é", "📘", "🫨", "a\\b", 'say "hi"', "← → ↑", "ﬁ"])
-def test_ordinary_text_stays_as_it_is(text: str) -> None:
+def test_ordinary_text_is_unchanged(text: str) -> None:
     assert escape.terminal(text) == text
 
 

@@ -103,7 +103,7 @@ def test_a_collection_that_is_left_empty_is_deleted_after_the_transfer(org: Two)
     assert sent(outcome) == ["transfer beta/space/guides", "delete acme/collection/product"]
 
 
-def test_what_comes_along_and_leaves_may_stand_before_what_brought_it(org: Two) -> None:
+def test_a_child_that_is_brought_and_leaves_may_come_before_its_bringer(org: Two) -> None:
     org.applied([collection("product", space("one"))], [collection("help")])
     lines = PRODUCT, ("acme/space/one", "beta/space/one")
     outcome = org.applied([], [space("one", of="base"), collection("help"), collection("product")], *lines)

@@ -17,7 +17,7 @@ def said(org: Org, run: str) -> list[tuple[str, str]]:
     return [(str(one.address), one.reason) for one in found.cannot]
 
 
-def test_nothing_is_lost_where_two_collections_changed_sides_and_what_held_them_is_gone(acme: Org) -> None:
+def test_nothing_is_lost_if_two_collections_changed_sides_and_their_container_was_deleted(acme: Org) -> None:
     outer = {"collection": "outer", "title": "Outer", "content": [node(small(), "product")]}
     tree = small()
     tree["content"][1] = outer
@@ -54,7 +54,7 @@ def test_what_was_deleted_comes_back_under_its_own_name_though_another_had_it_me
     assert acme.id("acme/space/six") == six
 
 
-def test_a_place_in_a_collection_that_is_gone_is_not_one_in_another_of_its_name(acme: Org) -> None:
+def test_a_position_in_a_deleted_collection_is_not_one_in_another_of_its_name(acme: Org) -> None:
     tree = small()
     node(tree, "product")["content"].append(node(tree, "other")["content"].pop())
     applied(acme, tree)
@@ -68,7 +68,7 @@ def test_a_place_in_a_collection_that_is_gone_is_not_one_in_another_of_its_name(
     assert orders(acme) == order
 
 
-def test_what_a_replacement_lost_is_named_though_the_new_one_is_gone_too(acme: Org) -> None:
+def test_the_loss_of_a_replacement_is_named_even_if_the_new_object_was_deleted(acme: Org) -> None:
     tree = small()
     structure = tree["sites"]["docs"]["structure"]
     reference = structure.pop(1)
@@ -83,7 +83,7 @@ def test_what_a_replacement_lost_is_named_though_the_new_one_is_gone_too(acme: O
     assert ("acme/site/docs/group/reference", "was replaced; the old object no longer exists") in said(acme, run)
 
 
-def test_the_line_of_what_is_gone_anyway_is_named(acme: Org) -> None:
+def test_the_line_of_an_object_deleted_anyway_is_named(acme: Org) -> None:
     tree = small()
     tree["sites"]["docs"]["structure"][0]["spaces"].append({"key": "guides-six", "space": "six"})
     applied(acme, tree)

@@ -82,7 +82,7 @@ def test_what_others_repeat_is_not_touched() -> None:
         put("a: &x {t: old}\nb: *x\n", ResourcePlace(2, 1), {"t": "new"})
 
 
-def test_what_is_written_is_told_as_it_stands() -> None:
+def test_values_are_reported_as_written() -> None:
     assert EditedYaml(TEXT).raw(place("ed:"), "title") == '"A"'
     assert EditedYaml(TEXT).raw(place("writers:"), "rules") == "*two"
     assert EditedYaml(TEXT).raw(place("writers:"), "nothing") is None

@@ -179,7 +179,7 @@ organizations:
 """
 
 
-def test_keys_stand_in_the_order_of_the_declarations_with_their_comments() -> None:
+def test_keys_have_the_order_of_the_declarations_with_their_comments() -> None:
     assert layout(BEFORE, SHAPE) == AFTER
 
 
@@ -216,7 +216,7 @@ def test_what_cannot_be_laid_out_safely_is_refused() -> None:
         layout("? [a, b]\n: c\n", SHAPE)
 
 
-def test_comments_inside_braces_stay_with_what_they_stand_behind() -> None:
+def test_comments_inside_braces_stay_with_the_value_before_them() -> None:
     before = "x-a: [  # all\n  one, # first\n  # above two\n  {b: c}, # second\n]  # end\n"
     after = "# end\nx-a:  # all\n  - one  # first\n  # above two\n  - {b: c}  # second\n"
     assert layout(before, SHAPE) == after

@@ -1,4 +1,4 @@
-"""What `validate --lint` looks at besides the project: the clock, the state if there is one, and files that a fix changes."""
+"""The inputs of `validate --lint` besides the project: the clock, the state if there is one, and the files that a fix changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNUSED: Final = "RC-unused-variable"
 
 
 def facts_of(screen: Screen, options: Options, kinds: Kinds, project: Project) -> LintFacts:
-    """What the rules look at."""
+    """The facts that the rules check."""
     from reconciler.lint import LintFacts
 
     state = _state(screen, options, project)
@@ -31,7 +31,7 @@ def facts_of(screen: Screen, options: Options, kinds: Kinds, project: Project) -
 
 
 def _state(screen: Screen, options: Options, project: Project) -> State | None:
-    """The state, where a rule needs one and there is one; it is only read."""
+    """The state, if a rule needs it and it exists; it is only read."""
     if not project.desired.moved and not any(declared.previously for declared in project.desired.resources.values()):
         return None
     try:
@@ -47,7 +47,7 @@ def _state(screen: Screen, options: Options, project: Project) -> State | None:
 
 
 def with_edits(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings, their fixes with the edits that `fix` would make."""
+    """The findings, with the edits of their fixes."""
     from reconciler.config.source.texts import texts
     from reconciler.lint import with_edits
 
@@ -55,7 +55,7 @@ def with_edits(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> t
 
 
 def fix(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], Mapping[Finding, str], list[str]]:
-    """Correct what has a fix, and write the files. The findings that are gone, those that are left with the reason, and the files."""
+    """Apply the fixes, and write the files. Returns the corrected findings, the others with the reason, and the files."""
     from reconciler.config.source.texts import texts
     from reconciler.lint import fixed
 
@@ -65,7 +65,7 @@ def fix(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> tuple[tu
 
 
 def everywhere(root: Path, findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings, the fix of an unused variable with the values that environments give it: without it they would be errors."""
+    """The findings, with the fix of an unused variable extended to the environments that set it: otherwise those values would be errors."""
     from reconciler.config.environments.mentions import values_of
 
     names = {finding.address.removeprefix("vars.") for finding in findings if finding.id == UNUSED}

@@ -1,4 +1,4 @@
-"""What `doctor` looks at on this machine: the project, whom the token may go to, the state. Writes nothing, asks nobody."""
+"""The checks of `doctor` on this machine: the project, who may receive the token, the state. Writes nothing, sends no requests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def problem(check: str, error: ReconcilerError) -> Check:
 
 
 def project(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project | None, Check]:
-    """The project, None where it is wrong."""
+    """The project, None if it is invalid, and its check."""
     from reconciler.report.words import count
 
     option = ""
@@ -51,13 +51,13 @@ def project(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project | N
 
 
 def is_embedded(options: Options, project: Project | None) -> bool:
-    """Whether it is a sandbox, which wants no token."""
+    """Whether it is a sandbox, which requires no token."""
     named = project is not None and project.settings.sandbox is not None
     return options.base_url is None and (options.sandbox is not None or named)
 
 
 def service(options: Options, project: Project | None) -> Check:
-    """Whether it is known where the service is, and may be used; `SKIPPED` for a sandbox that is not made yet."""
+    """Whether the service is known and may be used; `SKIPPED` for a sandbox that does not exist yet."""
     from reconciler.client import normalise
 
     settings = project.settings if project is not None else None
@@ -88,14 +88,14 @@ def service(options: Options, project: Project | None) -> Check:
 
 
 def token() -> Check:
-    """Whether there is a token at all."""
+    """Whether there is a token."""
     if os.environ.get(TOKEN):
         return Check("token", Level.OK, f"{TOKEN} is set")
     return Check("token", Level.PROBLEM, "there is no token for the service", f"Set {TOKEN}.", id="RC-no-token")
 
 
 def state(screen: Screen, options: Options, project: Project, *, trusted: bool) -> tuple[State | None, list[Check]]:
-    """The state, None where it cannot be read, and what there is to say of it."""
+    """The state, None if it cannot be read, and its checks."""
     settings = project.settings
     given = options.state or os.environ.get(STATE)
     foreign = not given and settings.state_in_yaml and not settings.state.startswith("sqlite:")

@@ -1,4 +1,4 @@
-"""What `doctor` asks the service: whether the token is taken, what it reaches and may do, the pace, the clock. Only GET."""
+"""The checks of `doctor` at the service: the token, its reach and permissions, the rate limit, the clock. Only GET."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ SHOWN: Final = 3  # names in a sentence
 
 
 async def examine(reader: Reader, kinds: Kinds, project: Project | None, state: State) -> list[Check]:
-    """Everything that can be asked; what follows from a failure is left out."""
+    """All checks that are possible; those that would repeat a failure are left out."""
     findings, reachable = await _token(reader, kinds)
     if reachable is not None and project is not None:
         findings += await _reach(reader, kinds, project, state, reachable)
     if reachable is None and reader.skew is None:
-        return findings  # nobody answered
+        return findings  # no answer
     return [*findings, *_pace(reader), *_clock(reader)]
 
 
 async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Check], Mapping[str, str] | None]:
-    """Whether the service takes the token, and the titles of the roots it reaches by id; None where it makes no sense to ask more."""
+    """Whether the service accepts the token, and the titles of the visible roots by id; None if further requests are useless."""
     found: dict[str, str] = {}
     for path in (kind.by_id.path for kind in kinds.roots if kind.by_id is not None):
         try:
@@ -113,7 +113,7 @@ async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, r
 
 
 def _root(kinds: Kinds, one: Declared, state: State, actual: Actual, found: Matches, reachable: Mapping[str, str]) -> Check:
-    """Whether a root can be read, and is the one that is bound."""
+    """Whether a root can be read, and is the tracked one."""
     bound = state.bindings.get(one.address)
     where = f"{one.source.file}:{one.source.line}"
     if bound is not None and one.id is not None and bound.id != one.id:
@@ -141,7 +141,7 @@ def _root(kinds: Kinds, one: Declared, state: State, actual: Actual, found: Matc
 
 
 def _unread(actual: Actual) -> dict[tuple[str, str], int]:
-    """How many readings of a kind failed for the same reason."""
+    """How many reads of a kind failed for the same reason."""
     found: dict[tuple[str, str], int] = defaultdict(int)
     for unknown in actual.unknown:
         found[(unknown.kind, unknown.reason)] += 1
@@ -149,7 +149,7 @@ def _unread(actual: Actual) -> dict[tuple[str, str], int]:
 
 
 async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual, found: Matches) -> list[Check]:
-    """Whether the member whose token it is stands in the project's root, and reaches all that others' readings showed."""
+    """Whether the owner of the token is in the project's root, and sees everything that the reads of others showed."""
     wanted = [(kind, kind.lister_listing) for kind in kinds.values() if kind.lister_listing is not None]
     lister = project.desired.lister
     if not wanted or not project.desired.resources:
@@ -214,7 +214,7 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
 
 
 def _permissions(kinds: Kinds, project: Project, actual: Actual, found: Matches) -> Iterator[Check]:
-    """Flags that changes of what is declared would want, and that the service says are false."""
+    """Flags that changes of declared resources would require, and that the service reports as false."""
     lacking: dict[tuple[str, str], list[str]] = defaultdict(list)
     asked = 0
     for address, declared in project.desired.resources.items():
@@ -249,7 +249,7 @@ def _flags(kinds: Kinds, actual: Actual, found: Matches, holder: Address) -> Map
     return flags if isinstance(flags, Mapping) else {}
 
 
-# -- pace and clock -------------------------------------------------------------------------------------------------------------------
+# -- rate limit and clock -------------------------------------------------------------------------------------------------------------
 
 
 def _pace(reader: Reader) -> Iterator[Check]:

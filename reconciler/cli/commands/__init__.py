@@ -1,1 +1,1 @@
-"""One module a command; imported when the command is used, and importing the engine inside its function only."""
+"""One module per command; imported when the command is used. Each imports the engine only inside its function."""

@@ -69,7 +69,7 @@ def command(screen: Screen, /, readers: tuple[str, ...], **words: Any) -> None:
 
 
 def _reader(text: str, kinds: Kinds, desired: Desired) -> NamedReader:
-    """The reader that a word of the command line names. Raises `UsageError`."""
+    """The reader in an argument of the command line. Raises `UsageError`."""
     from reconciler.config.access.readers import NamedReaders
     from reconciler.config.source.nodes import Map, MapEntry, Node, Problems, Scalar
     from reconciler.model import ReaderSort, Source

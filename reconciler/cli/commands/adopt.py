@@ -1,4 +1,4 @@
-"""`reconciler adopt`: bind one object to an address; settles what is in doubt about it."""
+"""`reconciler adopt`: track one object at an address; resolves requests in doubt about it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
     from reconciler.state import IntentEnding
 
     kinds = load_kinds()
-    if address.kind in kinds and kinds.of(address).one_per:  # it has no id: what comes after the address is the project
+    if address.kind in kinds and kinds.of(address).one_per:  # it has no id: the argument after the address is the project
         words, id = {**words, "project": Path(id) if id is not None and words["project"] == Path() else words["project"]}, None
     elif id is None:
         raise UsageError(
@@ -92,7 +92,7 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
 
 
 def _identity(kinds: Kinds, desired: Desired, address: Address, id: str | None) -> str | None:
-    """What the engine calls the object with an id of the service, where the address stands; None for what needs no id."""
+    """The engine's form of an object's id at this address; None for an object without an id."""
     from reconciler.model.codec import path_ids
 
     if id is None:
@@ -103,7 +103,7 @@ def _identity(kinds: Kinds, desired: Desired, address: Address, id: str | None) 
 
 
 def _as_if_written(desired: Desired, address: Address, id: str | None) -> Desired:
-    """The project as if the YAML named the object by its id, if it has one."""
+    """The project as if the YAML contained the object's id, if it has one."""
     declared = desired.resources.get(address)
     if declared is None or declared.implied:
         raise UsageError(
@@ -132,7 +132,7 @@ def _check_free(state: State, address: Address, id: str | None, kind: str) -> No
 
 
 def _planned_binding(plan: Plan, state: State, address: Address, id: str | None) -> Binding:
-    """The binding that the planner would remember. Raises `Refused` where it would not adopt the object."""
+    """The binding that the planner would store. Raises `Refused` if it would not adopt the object."""
     blocked = next((one for one in plan.blocked if one.address == address), None)
     binding = plan.state_update.bind.get(address) or state.bindings.get(address)
     if binding is None or (id is not None and binding.id != id):

@@ -109,7 +109,7 @@ async def _call(screen: Screen, settings: ClientSettings, method: str, path: str
         async with Reader(settings, listener=narration) as reader:
             if not paginate:
                 return (await reader.get(path, plain)).body
-            unnamed = itertools.count()  # an item without an id is never taken for another
+            unnamed = itertools.count()  # an item without an id is never taken for another one
             listing = await reader.list(path, plain, key=lambda item: str(item["id"]) if "id" in item else f" {next(unnamed)}")
             if not listing.complete:
                 screen.say("The list is incomplete: it contains fewer items than the service counts.")
@@ -117,11 +117,11 @@ async def _call(screen: Screen, settings: ClientSettings, method: str, path: str
     if query:
         raise UsageError(f"only GET takes a query, and this is {method}", id="RC-options-conflict")
     async with Writer(settings, listener=narration) as writer:
-        return (await writer.send(method, path, data, retry=RetryClass.CREATE)).body  # whether it may be sent twice, only the user knows
+        return (await writer.send(method, path, data, retry=RetryClass.CREATE)).body  # only the user knows whether it may be sent twice
 
 
 def target(path: str) -> tuple[str, dict[str, str]]:
-    """A path as it is typed, as the client wants it: without /v1, every segment encoded; and its query."""
+    """A typed path in the form for the client, without /v1 and with every segment encoded; and its query."""
     place, _, query = path.partition("?")
     place = place.removeprefix("/v1/") if place.startswith("/v1/") else place.removeprefix("/")
     segments = place.rstrip("/").split("/")
@@ -140,7 +140,7 @@ def _example() -> str:
 
 
 def typed(text: str) -> Any:
-    """A value as JSON would have it where it looks like one: null, true, false, a number; else the text."""
+    """The JSON value of a text: null, true, false, a number; else the text."""
     known = {"null": None, "true": True, "false": False}
     if text in known:
         return known[text]
@@ -148,7 +148,7 @@ def typed(text: str) -> Any:
 
 
 def body(fields: tuple[str, ...]) -> Any:
-    """The body that `-f` options describe; None where there are none."""
+    """The body that `-f` options describe; None if there are none."""
     if not fields:
         return None
     made: dict[str, Any] = {}
@@ -165,7 +165,7 @@ def body(fields: tuple[str, ...]) -> Any:
 
 
 def body_of_file(file: IO[bytes]) -> Any:
-    """The body in a file. Raises `UsageError` where it is not JSON."""
+    """The body in a file. Raises `UsageError` if it is not JSON."""
     try:
         return json.loads(file.read())
     except (ValueError, RecursionError) as error:
@@ -180,7 +180,7 @@ def _put(made: dict[str, Any], path: list[str], value: Any, field: str) -> None:
             if not isinstance(at, list):
                 raise UsageError(f"-f {field!r}: [] makes it a list, but it is already a map", id="RC-api-field")
             if not (following and at and isinstance(at[-1], dict) and following not in at[-1]):
-                at.append(empty)  # a[][b]=… a[][c]=… belong to one item; a name that comes again begins the next
+                at.append(empty)  # a[][b]=… a[][c]=… belong to one item; a repeated name begins the next
             at = at[-1]
         else:
             if not isinstance(at, dict) or (following is None and name in at):
@@ -189,7 +189,7 @@ def _put(made: dict[str, Any], path: list[str], value: Any, field: str) -> None:
 
 
 def selection(expression: str) -> list[str | int | None]:
-    """The steps of a selection: keys, places in a list, None for every item. Raises `UsageError` where it is more than that."""
+    """The steps of a selection: keys, indices, None for every item. Raises `UsageError` for any other syntax."""
     if expression == ".":
         return []
     steps: list[str | int | None] = []
@@ -209,7 +209,7 @@ def selection(expression: str) -> list[str | int | None]:
 
 
 def pick(answer: Any, steps: list[str | int | None]) -> list[Any]:
-    """What the selection finds; null where a key or place is not there, as in jq."""
+    """The selected values; null for a key or index that does not exist, as in jq."""
     found = [answer]
     for step in steps:
         following: list[Any] = []

@@ -1,4 +1,4 @@
-"""`reconciler apply`: recover, plan, ask, apply."""
+"""`reconciler apply`: recover, plan, confirm, apply."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def command(
 def _write_outcome(
     screen: Screen, options: Options, report: tuple[tuple[str, Path], ...], project: Project, outcome: Outcome, *, text: bool
 ) -> None:  # fmt: skip
-    """Write what was done where it was asked for. `text`: also on a screen that did not ask for JSON."""
+    """Write the report where it was requested. `text`: also to a screen, unless it requested JSON."""
     from reconciler.cli.wiring.connect import now
     from reconciler.report.documents import outcome_document
     from reconciler.report.entries import outcome_sheet
@@ -161,9 +161,9 @@ def _write_outcome(
 def agreed(
     screen: Screen, options: Options, session: ApplySession, *, ask: bool, full: bool, new: Unseen | None = None
 ) -> Planned | None:  # fmt: skip
-    """A plan that passed the guards, was shown and agreed to, and is still what a fresh reading gives; None where it was declined.
+    """A plan that passed the guards, was shown and confirmed, and still equals that of a fresh read; None if it was declined.
 
-    `new`: the state that applying the plan creates, where that takes consent. Raises `UsageError` where nobody can be asked.
+    `new`: the state that applying the plan creates, if that requires consent. Raises `UsageError` if nobody can confirm.
     """
     from reconciler.apply import FRESH
     from reconciler.plan.guard import consent, guard
@@ -191,7 +191,7 @@ def agreed(
 
 
 def no_terminal(verb: str) -> UsageError:
-    """What is said where somebody would have to be asked. `verb`: what they would agree to."""
+    """The error if a question is needed without a terminal. `verb`: what would be confirmed."""
     return UsageError(
         "there is no terminal to ask for confirmation", id="RC-no-terminal", hint=f"Pass --yes to {verb} without confirmation."
     )

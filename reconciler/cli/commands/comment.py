@@ -131,7 +131,7 @@ def _links(run_url: str, report_url: str | None) -> tuple[tuple[str, str], ...]:
 
 
 def _printed(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bool) -> int:
-    """Print the comments; how many serious entries do not fit."""
+    """Print the comments; returns how many serious entries do not fit."""
     from reconciler.forges import bitbucket, github, gitlab
     from reconciler.report.comment.body import CommentText, body
 
@@ -143,7 +143,7 @@ def _printed(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bo
 
 
 def _written(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bool) -> int:
-    """Write the comment; how many serious entries do not fit."""
+    """Write the comment; returns how many serious entries do not fit."""
     from reconciler.forges.job import TOKENS
     from reconciler.forges.keep import keep
     from reconciler.forges.port import ForgeError, MachineClock, NotAllowed
@@ -169,7 +169,7 @@ def _written(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bo
 
 
 def _opened(of: Job, token: str) -> Forge:
-    """The comments of the pull request. Raises `UsageError` for what is not known."""
+    """The comments of the pull request. Raises `UsageError` for unknown facts."""
     from reconciler.forges.bitbucket import Bitbucket
     from reconciler.forges.github import GitHub
     from reconciler.forges.gitlab import GitLab

@@ -55,7 +55,7 @@ def render_command(screen: Screen, /, **words: Any) -> None:
 
     options = Options.of(screen, words)
     kinds = load_kinds()
-    load(screen, options, kinds, decrypt=False)  # says everything that is wrong, and hides what is secret
+    load(screen, options, kinds, decrypt=False)  # reports all errors, and hides secrets
     made = rendered(
         options.project, kinds, environment=options.env, variables=options.var, public=options.public_var, environ=dict(os.environ),
         access=FileAccess(options.var_files, tuple(options.allow_file)),

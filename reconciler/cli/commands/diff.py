@@ -1,4 +1,4 @@
-"""`reconciler diff`: what a change of the files means, without the service and without a state."""
+"""`reconciler diff`: the plan of a change of the files, without the service and without a state."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _file(options: Options) -> str:
 
 
 def _without_id(change: Change) -> Change:
-    """The same where nothing has an id, and what no request creates is expected to exist."""
+    """The same without ids; objects that no request creates are assumed to exist."""
     from reconciler.address import bare
     from reconciler.model.plan import Action
 
@@ -127,8 +127,8 @@ def _side(
     *,
     optional: bool = False,
 ) -> Iterator[Project | None]:
-    """The project as a commit has it, or as its files are now. `inside`: the folder where the commit has it. `optional`: None where it
-    has no such project, which is an error otherwise."""
+    """The project of a commit, or of the present files. `inside`: its folder in the commit. `optional`: None if the commit has no such
+    project, which is an error otherwise."""
     from reconciler.cli.wiring.connect import load
     from reconciler.config.words import ENVIRONMENTS
 

@@ -1,4 +1,4 @@
-"""`reconciler doctor`: what would stand in the way of a run."""
+"""`reconciler doctor`: check prerequisites and diagnose problems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from reconciler.report.checks import Check
     from reconciler.resource import Kinds
 
-PATIENCE: Final = 120.0  # seconds for all that is asked
+PATIENCE: Final = 120.0  # seconds for all requests
 
 
 @click.command("doctor", short_help="Check prerequisites and diagnose problems.")
@@ -48,7 +48,7 @@ def command(screen: Screen, /, **words: Any) -> int:
     ready = where.level is Level.OK
     if not local.is_embedded(options, project):
         token = local.token()
-        findings += [token] if token.level is Level.PROBLEM or not ready else []  # else the service says more of it
+        findings += [token] if token.level is Level.PROBLEM or not ready else []  # else the check of the service is more specific
         ready = ready and token.level is Level.OK
     state = None
     if project is not None:
@@ -66,7 +66,7 @@ def command(screen: Screen, /, **words: Any) -> int:
 
 
 def _service_checks(screen: Screen, options: Options, project: Project | None, kinds: Kinds, state: State | None) -> list[Check]:
-    """What the service says, or why it cannot be asked."""
+    """The checks at the service, or why it cannot be reached."""
     import asyncio
 
     from reconciler.cli.checks.local import problem

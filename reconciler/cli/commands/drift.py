@@ -1,4 +1,4 @@
-"""`reconciler drift`: show what was changed outside. Reads; writes nothing, not even state, and takes no lease."""
+"""`reconciler drift`: show changes outside Reconciler. Reads; writes nothing, not even state, and takes no lease."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`reconciler explain`: what a kind, a field or the cause of an error means."""
+"""`reconciler explain`: describe a kind, a field or the cause of an error."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def command(screen: Screen, /, word: str, **words: Any) -> None:
 
 
 def _cause(screen: Screen, word: str) -> None:
-    """The page of one cause. Raises `UsageError` where there is none."""
+    """The page of one cause. Raises `UsageError` if there is none."""
     from reconciler.report.explain_cause import explain_cause
     from reconciler.text.pages import PREFIX, pages
     from reconciler.text.suggest import did_you_mean

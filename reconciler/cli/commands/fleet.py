@@ -1,11 +1,11 @@
-"""`reconciler fleet`: many projects, planned and applied all the time."""
+"""`reconciler fleet`: many projects, continuously planned and applied."""
 
 from __future__ import annotations
 
 from reconciler.cli import exits
 from reconciler.cli.program import Lazy, LazyGroup
 
-_DECIDES = (exits.REFUSED, exits.LOCKED)  # it would not count; the plan moved
+_DECIDES = (exits.REFUSED, exits.LOCKED)  # it would not count; the plan changed
 
 command = LazyGroup(
     name="fleet",

@@ -52,8 +52,8 @@ def audit_command(screen: Screen, /, since: datetime | None, follow: bool, datab
 
 @dataclass
 class _Printer:
-    """What was printed. `after`: the id of the last line; `settled`: none is skipped because its transaction ended late; `failed`: why the
-    database could not be read the last time."""
+    """Prints new lines. `after`: the id of the last line; `settled`: no line is skipped because its transaction ended late; `failed`: why
+    the database could not be read the last time."""
 
     screen: Screen
     options: Options
@@ -64,7 +64,7 @@ class _Printer:
     failed: str = ""
 
     def follow(self) -> None:
-        """Print what was added. A database that cannot be reached is tried again."""
+        """Print new lines as they are added. A database that cannot be reached is tried again."""
         try:
             self.more()
         except StateError as error:

@@ -1,8 +1,9 @@
-"""What a worker of a fleet starts for one run: `python -m reconciler.cli.commands.fleet_child read|apply …`. Not a command for people.
+"""The process of one run, started by a fleet's worker: `python -m reconciler.cli.commands.fleet_child read|apply …`. Not a command for
+people.
 
-`read` makes one reading of the service and writes what it says into a folder: `plan.json`, `drift.json` and `reading.json`, with --keep
-also `plan.txt` and the digest of the plan, and with --save `saved.json`, which `apply` takes. Both send nothing that the worker's gate
-has not counted, and end if the worker does; `apply` asks it before each step that opens something or cannot be taken back.
+`read` reads the service once and writes the results to a folder: `plan.json`, `drift.json` and `reading.json`, with --keep also `plan.txt`
+and the digest of the plan, and with --save `saved.json`, which `apply` takes. Both send only requests that the worker's gate has counted,
+and end if the worker does; `apply` asks it before each step that gives more access or cannot be undone.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ def main() -> None:
 
 
 def _end_with_the_worker() -> None:
-    """Ask the kernel for the end of this process when the worker ends (Linux); elsewhere the gate notices it."""
+    """Let the kernel end this process when the worker ends (Linux); elsewhere the gate notices it."""
     import ctypes
     import signal
     from contextlib import suppress

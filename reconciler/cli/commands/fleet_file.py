@@ -1,4 +1,4 @@
-"""`reconciler fleet plan` and `fleet apply`: what a fleet file changes, and its effect."""
+"""`reconciler fleet plan` and `fleet apply`: the changes of a fleet file, and putting it into effect."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def apply_command(screen: Screen, /, file: Path, database: str | None, data: Pat
 
 
 def declaration(file: Path, data: Path) -> tuple[dict[str, FleetProject], str, Fleet]:
-    """Every project of a fleet file, its text, and what else it says."""
+    """Every project of a fleet file, its text, and the fleet."""
     from reconciler.fleet.declared import read_fleet
     from reconciler.fleet.generated import generated
     from reconciler.fleet.sources.listing import listing
@@ -82,7 +82,7 @@ def declaration(file: Path, data: Path) -> tuple[dict[str, FleetProject], str, F
 
 
 def take_effect(database: FleetDatabase, file: Path, data: Path, allow_vanish: int | None) -> Changes:
-    """Make a fleet file the fleet. Raises `Refused` where too much would vanish."""
+    """Put a fleet file into effect. Raises `Refused` if too many projects would be removed."""
     from reconciler.cli.wiring.connect import who
     from reconciler.errors import Refused
     from reconciler.fleet.changes import changes
@@ -103,7 +103,7 @@ def take_effect(database: FleetDatabase, file: Path, data: Path, allow_vanish: i
 
 
 def _compared(screen: Screen, declared: dict[str, FleetProject], given: str | None, data: Path) -> Changes:
-    """What a declared fleet changes in the stored one; everything, where there is none."""
+    """The changes from the stored fleet to a declared one; everything is new if none is stored."""
     from reconciler.fleet.changes import changes
     from reconciler.fleet.store import connected, projects
 

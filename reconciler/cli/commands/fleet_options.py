@@ -1,4 +1,4 @@
-"""What the commands of a fleet share: the database, and how it is found."""
+"""Options that the commands of a fleet share, and how they find the database."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def installed(*modules: str) -> None:
 
 
 def url_of(screen: Screen, given: str | None, folder: Path = DATA) -> str | None:
-    """The URL of the database, its password hidden from now on; None where nothing says one."""
+    """The URL of the database, its password hidden from now on; None if none is set."""
     from reconciler.text.redact import of_urls
 
     url = given
@@ -73,7 +73,7 @@ def url_of(screen: Screen, given: str | None, folder: Path = DATA) -> str | None
 
 @contextmanager
 def opened(screen: Screen, given: str | None, *, prepare: bool = False) -> Iterator[FleetDatabase]:
-    """The fleet's database. `prepare`: create its tables where there are none."""
+    """The fleet's database. `prepare`: create its tables if they do not exist."""
     installed()
     from reconciler.fleet.store import connected
 
@@ -99,7 +99,7 @@ def opened(screen: Screen, given: str | None, *, prepare: bool = False) -> Itera
 
 
 def moment(value: str, ctx: click.Context, param: click.Parameter, *, ago: bool) -> datetime:
-    """A time as an option says it: a time, or a duration from now on; `ago`: until now. Raises `click.BadParameter`."""
+    """A time in an option: a time, or a duration from now on; `ago`: a duration until now. Raises `click.BadParameter`."""
     match = _LASTING.fullmatch(value)
     if match is not None:
         lasting = timedelta(**{_UNITS[match[2]]: int(match[1])})
@@ -113,8 +113,8 @@ def moment(value: str, ctx: click.Context, param: click.Parameter, *, ago: bool)
 
 
 def operator() -> Person:
-    """Who types a command: an admin of every tenant, since whoever has the database's password could write every row. The name is the
-    e-mail address of git's configuration, so that the same person in a browser, or as the author of a commit, is the same."""
+    """The user of a command: an admin of every tenant, since the database's password allows writing every row anyway. The name is the
+    e-mail address of git's configuration, so that it matches the same person's login and commits."""
     import subprocess
 
     from reconciler.cli.wiring.connect import who

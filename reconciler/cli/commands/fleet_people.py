@@ -1,4 +1,4 @@
-"""`reconciler fleet approve`, `reject`, `pause`, `resume`: what people decide."""
+"""`reconciler fleet approve`, `reject`, `pause`, `resume`: decisions of people."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...")
 WAIT_SECONDS: Final = 3_600
 LOOK_SECONDS: Final = 0.3
-START_SECONDS: Final = 25  # in which a worker may still be starting
+START_SECONDS: Final = 25  # seconds in which a worker may still be starting
 
 
 @click.command("status", short_help="Show the status of projects.")

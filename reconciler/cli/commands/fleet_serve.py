@@ -57,7 +57,7 @@ def serve_command(screen: Screen, /, database: str | None, host: str, port: int,
 
 
 def listening(screen: Screen, host: str, port: int | None, token: str | None = None) -> Listening:
-    """Where to listen. `port`: None for the usual one, or another where that is taken."""
+    """Where to listen. `port`: None for the usual one, or another if that is in use."""
     from reconciler.fleet.serve.run import PORT, Listening
 
     if token is not None:

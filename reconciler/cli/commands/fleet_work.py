@@ -1,4 +1,4 @@
-"""`reconciler fleet worker` and `fleet up`: what runs the projects."""
+"""`reconciler fleet worker` and `fleet up`: the processes that run the projects."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _log(screen: Screen, text: str, *, event: str, **facts: Any) -> None:
 
 
 def _serve_metrics(screen: Screen, port: int) -> None:
-    """Serve the metrics of this process on loopback. Raises `UsageError` where the port is taken."""
+    """Serve the metrics of this process on loopback. Raises `UsageError` if the port is in use."""
     from reconciler.fleet.metrics.process import serve
 
     try:
@@ -130,7 +130,7 @@ def _serve_metrics(screen: Screen, port: int) -> None:
 
 
 def _work(screen: Screen, database: FleetDatabase, settings: WorkerSettings, beside: Coroutine[Any, Any, None] | None = None) -> None:
-    """Work until a signal; runs that are under way are ended, and run again by whoever is there. `beside`: what is done meanwhile."""
+    """Work until a signal; runs in progress are ended, and repeated by another worker. `beside`: runs at the same time."""
     from reconciler.fleet.worker import serve
 
     async def work() -> None:

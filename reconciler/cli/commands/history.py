@@ -1,4 +1,4 @@
-"""`reconciler history` and `reconciler show`: what ran, and what it did."""
+"""`reconciler history` and `reconciler show`: runs and their requests."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _runs(screen: Screen, options: Options) -> tuple[RecordedRun, ...]:
 
 
 def _environment(options: Options) -> dict[str, str]:
-    """What a document says of the environment."""
+    """The environment, as a document contains it."""
     return {"environment": options.env} if options.env else {}
 
 
@@ -114,7 +114,7 @@ def _say_environment(screen: Screen, options: Options) -> None:
 
 @contextmanager
 def _opened(screen: Screen, options: Options) -> Iterator[tuple[Store | None, Kinds]]:
-    """The state to read, None where there can be none yet; and the kinds."""
+    """The state to read, None if there cannot be one yet; and the kinds."""
     from reconciler.cli.wiring.connect import known_service, load, open_store
     from reconciler.cli.wiring.unseen import NO_SANDBOX, warned
     from reconciler.kinds import load as load_kinds

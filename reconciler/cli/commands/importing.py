@@ -1,4 +1,4 @@
-"""`reconciler import`: write a project from what is there, and bind everything in it."""
+"""`reconciler import`: write an existing organization as a project, and track every object in it."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def _service(service: ConnectedService, options: Options, directory: Path, owner
 
 
 def _owner(screen: Screen, kinds: Kinds, actual: Actual, named: str | None) -> str | None:
-    """The key of the member whose token it is: the named one, else the first of those who reach most, which is said; None without any."""
+    """The key of the member who owns the token: the named one, else the first of those who reach most, which is said; None without any."""
     from reconciler.observe.privileged import people, reaching
     from reconciler.text.escape import terminal
 

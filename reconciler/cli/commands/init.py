@@ -1,4 +1,4 @@
-"""`reconciler init`: write a small project."""
+"""`reconciler init`: create a small project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`reconciler pipeline`: what a CI job runs."""
+"""`reconciler pipeline`: the command of CI jobs."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def test_command(screen: Screen, /, file: Path, **words: Any) -> int:
 
 
 def _document(file: Path, problems: Problems) -> Map | None:
-    """The nodes of the file; None, with the problems noted or raised, where it is not a map."""
+    """The nodes of the file; None, with the problems reported or raised, if it is not a map."""
     from reconciler.config.source.nodes import Map, described
     from reconciler.config.source.reader import FILE_MAX, read
     from reconciler.errors import UsageError
@@ -173,7 +173,7 @@ def _document(file: Path, problems: Problems) -> Map | None:
 
 
 def _inline(kinds: Kinds, top: Map, problems: Problems) -> Policies | None:
-    """The policies that the file itself contains; None where it contains none."""
+    """The policies that the file itself contains; None if it contains none."""
     from reconciler.config.language.evaluate import Evaluation
     from reconciler.config.language.variables import Variables
     from reconciler.config.policies.section import SECTIONS, PolicySections

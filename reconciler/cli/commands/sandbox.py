@@ -1,4 +1,4 @@
-"""`reconciler sandbox`: the embedded service by itself; `serve` and `seed` are here, what controls it is beside."""
+"""`reconciler sandbox`: the embedded service by itself; `serve` and `seed` are here, its controls in the modules `sandbox_*`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`reconciler sandbox faults set`, `show`, `log` and `clear`: misbehaviour on demand."""
+"""`reconciler sandbox faults set`, `show`, `log` and `clear`: simulate faults."""
 
 from __future__ import annotations
 

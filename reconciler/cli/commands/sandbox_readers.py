@@ -1,4 +1,4 @@
-"""`reconciler sandbox readers`: who can read what a sandbox holds."""
+"""`reconciler sandbox readers`: who can read the contents of a sandbox."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reconciler.cli.sandboxes.control import Control, where
 from reconciler.cli.terminal.screen import Screen
 
 ANYONE: Final = "anyone"
-WITHIN_ANYONE: Final = ("anyone-with-the-address", "link:", "visitor")  # readers that need no line of their own beside `anyone`
+WITHIN_ANYONE: Final = ("anyone-with-the-address", "link:", "visitor")  # readers that need no line of their own besides `anyone`
 UNSAID: Final = ("admin", "member:")  # the same for every object, or in the list of members
 
 
@@ -51,14 +51,14 @@ def readers_command(screen: Screen, /, org: str | None, condition: tuple[str, ..
 
 
 def readers_text(readers: Sequence[Mapping[str, str]]) -> str:
-    """The widest readers with their levels, where those are not `read`."""
+    """The widest readers with their levels, unless those are `read`."""
     names = {entry["reader"] for entry in readers}
     shown = [entry for entry in readers if not entry["reader"].startswith(UNSAID) and not _within(entry["reader"], names)]
     return ", ".join(entry["reader"] + ("" if entry["level"] == "read" else f" ({entry['level']})") for entry in shown) or "nobody"
 
 
 def _within(reader: str, names: set[str]) -> bool:
-    """Whether a wider reader is among them."""
+    """Whether one of the names is a wider reader."""
     if ANYONE in names:
         return reader.startswith(WITHIN_ANYONE)
     if WITHIN_ANYONE[0] in names:

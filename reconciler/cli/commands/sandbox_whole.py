@@ -1,4 +1,4 @@
-"""`reconciler sandbox clock`, `export` and `reset`: what concerns a whole sandbox."""
+"""`reconciler sandbox clock`, `export` and `reset`: commands on a whole sandbox."""
 
 from __future__ import annotations
 

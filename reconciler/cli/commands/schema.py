@@ -1,4 +1,4 @@
-"""`reconciler schema`: the JSON Schemas of what is read and written, printed or put where editors find them."""
+"""`reconciler schema`: print the JSON Schemas of files and documents, or write them where editors find them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
 
 
 def _write(screen: Screen, project: Path, known: Mapping[str, Any]) -> None:
-    """Put schemas into the project, and say which line refers to the one of its files. Raises `UsageError`."""
+    """Write schemas into the project, and print the line by which its files refer to them. Raises `UsageError`."""
     from reconciler.cli.atomic_file import write_whole
     from reconciler.cli.project_folder import PROJECT_FILE
     from reconciler.text.escape import as_json

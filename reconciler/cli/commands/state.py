@@ -1,4 +1,4 @@
-"""`reconciler state list`, `show` and `forget`: the bindings; `mv`, `pull`, `push` and `unlock` are beside it."""
+"""`reconciler state list`, `show` and `forget`: the tracked objects; `mv`, `pull`, `push` and `unlock` have their own modules."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reconciler.report.schemas.state import BindingData, StateDocument
     from reconciler.resource import Kinds
 
-BYTES_MAX: Final = 1 << 30  # of a document; its history is the most of it
+BYTES_MAX: Final = 1 << 30  # of a document, most of which is history
 
 
 @click.command("pull", short_help="Export the state as one JSON document.")
@@ -120,7 +120,7 @@ def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> No
 
 
 def without_secrets(document: StateDocument, kinds: Kinds) -> StateDocument:
-    """The same without the values of sensitive fields; after a push they are sent once more."""
+    """The same without the values of sensitive fields; they are sent again after a push."""
 
     def shown(binding: BindingData) -> BindingData:
         kind = kinds.get(binding["kind"])
@@ -131,13 +131,13 @@ def without_secrets(document: StateDocument, kinds: Kinds) -> StateDocument:
 
 
 def hidden_in(document: Any, masked: Any, at: str = "") -> str | None:
-    """Where in a document the first thing was masked, such as `bindings[3].fields.title.sent`; None where nothing was."""
+    """The path of the first masked value in a document, such as `bindings[3].fields.title.sent`; None if nothing was masked."""
     if masked == document:
         return None
     parts: Iterable[tuple[str, Any, Any]] = ()
     if isinstance(document, list) and isinstance(masked, list):
         parts = ((f"{at}[{index}]", *pair) for index, pair in enumerate(zip(document, masked, strict=True)))
-    elif isinstance(document, dict) and isinstance(masked, dict):  # a name that was masked itself is not found in the other
+    elif isinstance(document, dict) and isinstance(masked, dict):  # a name that was masked is missing in the other
         parts = ((f"{at}.{name}" if at else name, part, masked.get(name)) for name, part in document.items())
     return next((found for place, part, made in parts if (found := hidden_in(part, made, place)) is not None), at)
 

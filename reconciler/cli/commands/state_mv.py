@@ -1,4 +1,4 @@
-"""`reconciler state mv`: track an object, and all below it, under another address; or a whole project under another name."""
+"""`reconciler state mv`: track an object, and all objects below it, at another address; or rename a whole project."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def command(screen: Screen, /, words: tuple[str, ...], old: str | None, **more: 
 
 
 def rename_project(screen: Screen, options: Options, old: str) -> None:
-    """Give this project's name to the state of the project called `old`. Raises `UsageError` and `Refused` with the way past them."""
+    """Rename the state of the project `old` to this project's name. Raises `UsageError` and `Refused` with the remedy."""
     from reconciler.cli import exits
     from reconciler.cli.wiring.connect import accounted, known_service, load, open_store, who
     from reconciler.cli.wiring.unseen import NO_SANDBOX, named
@@ -101,7 +101,7 @@ def rename_project(screen: Screen, options: Options, old: str) -> None:
 
 
 def renamed(state: State, old: Address, new: Address) -> dict[Address, Address]:
-    """The new address of everything at and below the old one. Raises `UsageError` and `Refused` with the way past them."""
+    """The new address of everything at and below the old one. Raises `UsageError` and `Refused` with the remedy."""
     from reconciler.address import Address
     from reconciler.cli.wiring.state_only import not_bound
 

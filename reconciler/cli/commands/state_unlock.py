@@ -1,4 +1,4 @@
-"""`reconciler state unlock`: who holds the state, and how to take it from a run that hangs."""
+"""`reconciler state unlock`: show who holds the state, and take the lease from a run that hangs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reconciler.state.health import Condition
     from reconciler.state.lease import Holder
 
-SHORTEST: Final = 8  # characters of a run's id that name it
+SHORTEST: Final = 8  # characters of a run's id that identify it
 ONLY_SHOWS: Final = "Nothing was unlocked: without --force this command only shows who holds the state."
 
 
@@ -73,7 +73,7 @@ def command(screen: Screen, /, force: str | None, **words: Any) -> None:
 
 
 def _of_a_file(screen: Screen, found: Condition, force: str | None) -> None:
-    """A lock that the kernel keeps: there is nothing that one could take away."""
+    """The state is a file, whose lock the kernel holds: it cannot be taken from its process."""
     if not found.held:
         screen.out("Nobody holds the state. The lock of a file ends with its process, so there is nothing to unlock.\n")
         return
@@ -101,7 +101,7 @@ def _shown(text: str) -> str:
 
 
 def _meant(holder: Holder, force: str) -> Holder:
-    """The holder, if it is the one that was named."""
+    """The holder, if its run has this id."""
     if len(force) < SHORTEST:
         wrong = f"--force {force} is too short to identify a run"
         raise UsageError(wrong, id="RC-run-id-too-short", hint=f"Pass the first {SHORTEST} characters of its id, or all.")

@@ -119,7 +119,7 @@ def _recorded_run(screen: Screen, options: Options, project: Project, run: str) 
 
 
 def _inverse(session: ApplySession, store: Store, run: str) -> Inverse:
-    """Look at what is there now, and find what takes the run back."""
+    """Read the current objects, and find what takes the run back."""
     from reconciler.undo import entries_today, inverse, living, run_effects, turns_today
 
     kinds, project, state = session.kinds, session.project.desired, session.journal.state()

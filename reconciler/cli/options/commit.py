@@ -27,7 +27,7 @@ def _commit_prefix(ctx: click.Context, param: click.Parameter, value: str | None
 
 
 def commit() -> Decorator:
-    """Which commit a saved plan records."""
+    """The commit that a saved plan records."""
     return click.option(
         "--commit",
         metavar="SHA",
@@ -37,7 +37,7 @@ def commit() -> Decorator:
 
 
 def require_commit() -> Decorator:
-    """Which commit a saved plan must have been created from."""
+    """The commit that a saved plan must have been created from."""
     return click.option(
         "--require-commit",
         metavar="SHA",

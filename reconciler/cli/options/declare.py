@@ -1,4 +1,4 @@
-"""How an option is declared: decorators put together, and callbacks of click that make values of texts."""
+"""Helpers to declare options: combined decorators, and click callbacks that convert texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Decorator = Callable[[Command], Command]
 
 
 class OutputFile(click.Path):
-    """A file that is written. `-` is refused, because many programs mean standard output by it, and it would become a file of that name."""
+    """An output file. `-` is refused, because in many programs it means standard output, and here it would create a file with that name."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path, dir_okay=False)

@@ -1,4 +1,4 @@
-"""The shared options of one command line, as values, and the command line that another command needs for the same."""
+"""The shared options of a command line as values, and the equivalent command line of another command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """The shared options of one command line; what a command does not have stands at its default."""
+    """The shared options of one command line; options that a command does not have keep their defaults."""
 
     project: Path = Path()
     env: str | None = None
@@ -45,14 +45,14 @@ class Options:
 
     @classmethod
     def of(cls, screen: Screen, words: Mapping[str, Any]) -> Options:
-        """The options among the words of a command; how to write goes to the screen."""
+        """The options among the parameters of a command; output options go to the screen."""
         screen.color = words.get("color", "auto")
         known = {name: value for name, value in words.items() if name in cls.__dataclass_fields__}
         return cls(**known, directories=screen.directories)
 
     @property
     def var_files(self) -> tuple[VariableFile, ...]:
-        """The files of variables as problems name them: below the project by their name there."""
+        """The files of variables with their names in messages: relative to the project if they are in it."""
         if not self.var_file:
             return ()
         from reconciler.config.language.given import STANDARD_INPUT, VariableFile
@@ -79,7 +79,7 @@ class Options:
         return f"{rest.command_line('apply')} --plan {shlex.quote(str(plan))}"
 
     def command_line(self, command: str) -> str:
-        """The same options for another command, as they would be typed."""
+        """The same options for another command, as a user would type them."""
         import shlex
 
         words = ["reconciler", *(word for name in self.directories for word in ("-C", name)), *command.split()]
@@ -102,6 +102,6 @@ class Options:
 
 
 def near(path: Path) -> Path:
-    """A path as it is typed from here."""
+    """A path as a user would type it from here."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_absolute() and path.is_relative_to(here) else path

@@ -1,4 +1,4 @@
-"""Options that say which project, which environment and which variables."""
+"""Options that choose the project, the environment and the variables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reconciler.cli.options.declare import STDIN, Decorator, files, pairs, toget
 
 
 def project(*, nearest: bool = True) -> Decorator:
-    """The project, its environment and its variables. `nearest`: without a project, the nearest one above the current folder is meant."""
+    """The project, its environment and its variables. `nearest`: without a project, use the nearest one above the current folder."""
     return together(project_argument(nearest=nearest), *reading())
 
 
@@ -33,12 +33,12 @@ def project_path(*, nearest: bool = True) -> Decorator:
 
 
 def project_words() -> Decorator:
-    """The same without the project, which the command finds among its words."""
+    """The same without the project, which the command takes from its arguments."""
     return together(*reading())
 
 
 def project_option() -> Decorator:
-    """The same where the arguments are something else."""
+    """The same as an option, for commands with other arguments."""
     return together(project_path(), *reading())
 
 
@@ -70,7 +70,7 @@ def reading() -> tuple[Decorator, ...]:
             metavar="NAME=VALUE",
             multiple=True,
             callback=pairs,
-            allow_from_autoenv=False,  # each variable has one of its own: RECONCILER_VAR_NAME
+            allow_from_autoenv=False,  # each variable has its own: RECONCILER_VAR_NAME
             help="Set a variable.",
         ),
         click.option(
@@ -106,7 +106,7 @@ def reading() -> tuple[Decorator, ...]:
 
 
 def nearest_project(ctx: click.Context) -> Path:
-    """The project of RECONCILER_PROJECT, of the current folder, or of the nearest folder above it; which one that is, is said."""
+    """The project of RECONCILER_PROJECT, of the current folder, or of the nearest folder above it; reports which one it is."""
     from reconciler.cli.project_folder import nearest
     from reconciler.cli.terminal.screen import Screen
 
@@ -121,7 +121,7 @@ def nearest_project(ctx: click.Context) -> Path:
 
 
 def _nearest(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
-    """The project that is named, or else the nearest one."""
+    """The given project, or else the nearest one."""
     from click.core import ParameterSource
 
     from reconciler.errors import UsageError
@@ -133,7 +133,7 @@ def _nearest(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
 
 
 def _last(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path:
-    """The project that is named, as an argument or by --project, or else the nearest one."""
+    """The given project, as an argument or by --project, or else the nearest one."""
     from reconciler.errors import UsageError
 
     named: Path | None = ctx.params.get("named")
@@ -143,7 +143,7 @@ def _last(ctx: click.Context, param: click.Parameter, value: Path | None) -> Pat
 
 
 def _environment(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """The name of an environment. Raises `UsageError` where the project is in its place."""
+    """The name of an environment. Raises `UsageError` if the value is a project."""
     from reconciler.errors import UsageError
 
     if not _is_project(value):
@@ -153,7 +153,7 @@ def _environment(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 
 def _run(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """The id of a run. Raises `UsageError` where it is missing, or the project is in its place."""
+    """The id of a run. Raises `UsageError` if it is missing, or is a project."""
     from reconciler.errors import UsageError
 
     if ctx.resilient_parsing or (value and not _is_project(value)):
@@ -174,7 +174,7 @@ def _is_project(text: str) -> bool:
 
 
 def _env_files(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Set the variables of the files, as if the environment had them; what it has already stays. Raises `ConfigError`."""
+    """Set the variables in the files, as if the environment contained them; existing variables are kept. Raises `ConfigError`."""
     if ctx.resilient_parsing or not names:
         return names
     from reconciler.cli import env_file

@@ -1,4 +1,4 @@
-"""Options that say what a run talks to, what it is about, what it may do, and how its result is written."""
+"""Options that choose the service, the targets, the permissions and the output of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reconciler.cli.options.declare import Decorator, globs, together
 
 
 def service() -> Decorator:
-    """Where the service is and how hard it may be asked."""
+    """The service, and the limits of requests to it."""
     return together(
         click.option("--sandbox", type=click.Path(path_type=Path), metavar="FILE", help="Use the embedded sandbox in this file."),
         click.option(
@@ -25,14 +25,14 @@ def service() -> Decorator:
 
 
 def state() -> Decorator:
-    """Where bindings and journal are."""
+    """The location of the state."""
     return click.option(
         "--state", metavar="URL", help="The URL of the state, e.g. sqlite:///PATH or s3://BUCKET/PREFIX; also RECONCILER_STATE."
     )
 
 
 def creating() -> Decorator:
-    """Whether a state may be created that is shared or named on the command line."""
+    """Whether a shared state, or one named on the command line, may be created."""
     return click.option(
         "--create-state",
         is_flag=True,
@@ -43,7 +43,7 @@ def creating() -> Decorator:
 
 
 def targets() -> Decorator:
-    """Which addresses the run is about."""
+    """The addresses that the run includes."""
     return together(
         click.option(
             "--target",
@@ -65,7 +65,7 @@ def targets() -> Decorator:
 
 
 def selection() -> Decorator:
-    """What the run is about, and what it may make anew."""
+    """The addresses that the run includes, and those that it may recreate."""
     return together(
         targets(),
         click.option(
@@ -81,12 +81,12 @@ def selection() -> Decorator:
 
 
 def yes() -> Decorator:
-    """Consent to what is planned."""
+    """Confirm the plan."""
     return click.option("-y", "--yes", is_flag=True, allow_from_autoenv=False, help="Do not ask for confirmation. Guards still apply.")
 
 
 def absences() -> Decorator:
-    """How much may be gone without being taken for an outage."""
+    """How many objects may be missing without being taken for an outage."""
     return click.option(
         "--accept-gone",
         type=click.IntRange(0),
@@ -97,7 +97,7 @@ def absences() -> Decorator:
 
 
 def guards() -> Decorator:
-    """What this run may do although a guard would refuse it."""
+    """Changes that this run may make although a guard would refuse them."""
     return together(
         click.option(
             "--allow-delete",
@@ -119,7 +119,7 @@ def guards() -> Decorator:
 
 
 def output(*, formats: tuple[str, ...] = ()) -> Decorator:
-    """How results are written."""
+    """The format of results."""
     chosen: tuple[Decorator, ...] = ()
     if formats:
         chosen = (

@@ -1,7 +1,7 @@
-"""The plan that was approved for a commit, from the artifacts that GitHub Actions and GitLab CI keep.
+"""The approved plan of a commit, from the artifacts of GitHub Actions and GitLab CI.
 
-In: what started the job of the commit. Out: the bytes of the saved plan, and the commit that was reviewed. A plan from a fork's own job is
-not taken, because nobody with rights in this repository made it. `apply --plan` judges what the file says.
+In: the event that started the job of the commit. Out: the bytes of the saved plan, and the commit that was reviewed. A plan from a fork's
+own job is not used, because nobody with rights in this repository created it. `apply --plan` checks the file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ACCEPTED: Final = OK | EXPIRED
 
 @dataclass(frozen=True)
 class Approved:
-    """A saved plan. `head`: the commit that was reviewed; `origin`: where the plan comes from, for people."""
+    """A saved plan. `head`: the commit that was reviewed; `origin`: the source of the plan, for people."""
 
     content: bytes
     head: str
@@ -51,7 +51,7 @@ def approved(trigger: Trigger, *, artifact: str, file: str, environ: Mapping[str
 
     `artifact`: the name of the artifact without the commit (GitHub). `file`: the path of the plan in the artifacts of a job (GitLab).
 
-    Raises `Refused` where nobody approved a plan.
+    Raises `Refused` if there is no approved plan.
     """
     if trigger.ci is Ci.NONE:
         raise UsageError(
@@ -84,7 +84,7 @@ def approved(trigger: Trigger, *, artifact: str, file: str, environ: Mapping[str
 
 @dataclass(frozen=True)
 class ApprovalsApi:
-    """Readings of a forge's API."""
+    """Requests that read a forge's API."""
 
     name: str
     base: str
@@ -92,12 +92,12 @@ class ApprovalsApi:
     talk: Talk
 
     def get(self, path: str, **query: str) -> Any:
-        """The data of an answer; None where the path does not exist."""
+        """The data of an answer; None if the path does not exist."""
         reply = self.talk.read("GET", path, query={"per_page": "100", **query}, accepted=_ACCEPTED)
         return None if reply.status in EXPIRED else reply.data
 
     def download(self, path: str) -> bytes | None:
-        """The bytes of a file; None where it does not exist. The token is not sent to the storage that an answer leads to."""
+        """The bytes of a file; None if it does not exist. The token is not sent to the storage that an answer redirects to."""
         trouble = ""
         for _ in range(TRIES):
             try:
@@ -155,7 +155,7 @@ class OnGitHub:
         return Approved(content, head, f"pull request #{number}")
 
     def _plan(self, commit: str) -> bytes | None:
-        """The newest plan of a commit that a job of this repository made."""
+        """The newest plan of a commit from a job of this repository."""
         listed = self.api.get(f"{self.repository}/actions/artifacts", name=f"{self.artifact}-{commit}")
         ours = [artifact for artifact in (listed or {}).get("artifacts", ()) if not artifact["expired"] and _own(artifact)]
         if not ours:
@@ -172,7 +172,7 @@ class OnGitHub:
 
 
 def _own(artifact: Mapping[str, Any]) -> bool:
-    """Whether a run of the repository itself made an artifact, and not one for a fork's pull request."""
+    """Whether a run of the repository itself created an artifact, and not one for a fork's pull request."""
     run = artifact.get("workflow_run") or {}
     return run.get("repository_id") is not None and run.get("repository_id") == run.get("head_repository_id")
 
@@ -219,7 +219,7 @@ class OnGitLab:
 
 
 def _merged(requests: Iterable[dict[str, Any]], *, commit: str) -> dict[str, Any] | None:
-    """The request that was merged as this commit, else the one that was merged last."""
+    """The request that was merged as this commit, else the last merged one."""
     merged = [request for request in requests if request.get("merged_at")]
     exact = [request for request in merged if commit in (request.get("merge_commit_sha"), request.get("squash_commit_sha"))]
     return max(exact or merged, key=lambda request: str(request["merged_at"]), default=None)

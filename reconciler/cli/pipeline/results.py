@@ -1,4 +1,4 @@
-"""What a command said, written where the CI shows it: the log, the summary and the outputs of the job."""
+"""Write the results of a command where the CI shows them: the log, the summary and the outputs of the job."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ REPORTS: Final[Mapping[str, str]] = {
 """The file of each report in the folder of reports."""
 PLAN: Final = "plan.json"
 CHECKED: Final = "validate-"
-"""What the names of the reports of `validate` begin with where another command runs after it."""
+"""The prefix of the reports of `validate` if another command runs after it."""
 _LAST: Final = re.compile(r"^::notice title=[^:]*::(.*)$", re.MULTILINE)
 _WORDS: Final = re.compile(r"%(25|0A|0D)")
 
 
 @dataclass(frozen=True)
 class Results:
-    """The folder of reports, and who reads them."""
+    """The folder of reports, and the CI that reads them."""
 
     screen: Screen
     folder: Path
@@ -43,7 +43,7 @@ class Results:
 
     @classmethod
     def cleared(cls, screen: Screen, folder: Path, ci: Ci) -> Results:
-        """Results in a directory without the reports of an earlier command. Raises `UsageError` where it cannot be written."""
+        """Results in a directory without the reports of an earlier command. Raises `UsageError` if it cannot be written."""
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for name in (PLAN, *REPORTS.values()):
@@ -61,13 +61,13 @@ class Results:
         return [f"--report={name}={self.folder / (prefix + file)}" for name, file in REPORTS.items() if name not in left_out]
 
     def annotate(self, prefix: str = "") -> None:
-        """Print the annotations of a report to the log, where they are read there."""
+        """Print the annotations of a report to the log, if the CI reads them there."""
         file = self.folder / (prefix + REPORTS["github"])
         if self.ci is Ci.GITHUB and file.is_file():
             self.screen.made(file.read_text(encoding="utf-8"))
 
     def say(self, level: str, text: str) -> None:
-        """Say something to whoever looks at the job. `level`: notice or error."""
+        """Print a message to the log of the job. `level`: notice or error."""
         from reconciler.text.escape import github
 
         if self.ci is Ci.GITHUB:
@@ -92,12 +92,12 @@ class Results:
         return next((file for file in files if file.is_file()), None)
 
     def document(self) -> dict[str, Any]:
-        """What the JSON report contains; empty where there is none."""
+        """The contents of the JSON report; empty if there is none."""
         document: dict[str, Any] = json.loads(self.file.read_text(encoding="utf-8")) if self.file is not None else {}
         return document
 
     def sentence(self) -> str:
-        """The sentence that sums up the report; "" where there is none."""
+        """The summary of the report; "" if there is none."""
         file = self.folder / REPORTS["github"]
         sentences = _LAST.findall(file.read_text(encoding="utf-8")) if file.is_file() else []
         if sentences:
@@ -133,7 +133,7 @@ class Results:
 
 
 def changes(document: Mapping[str, Any]) -> int:
-    """How many addresses a plan would change, an apply changed, or drifted or are not as the project asserts."""
+    """The number of addresses that a plan would change, an apply changed, or that drifted or fail an assertion."""
     match document.get("format", "").partition("/")[0]:
         case "reconciler.plan":
             return len({change["address"] for change in document["changes"]})

@@ -1,4 +1,4 @@
-"""What started a CI job, from what GitHub Actions and GitLab CI say of it. Forbidden: requests."""
+"""The event that started a CI job, from the variables of GitHub Actions and GitLab CI. Forbidden: requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reconciler.forges.variables import MARKS, PipelineFacts, event, facts
 
 
 class Ci(Enum):
-    """Where the job runs."""
+    """The CI system of the job."""
 
     GITHUB = "GitHub Actions"
     GITLAB = "GitLab CI"
@@ -35,13 +35,13 @@ EVENTS: Final[Mapping[str, PipelineEvent]] = {
     "schedule": PipelineEvent.SCHEDULE,
     "merge_request_event": PipelineEvent.PULL_REQUEST,
 }
-"""Events by the names of GitHub and GitLab; every other one is a run by hand."""
+"""Events by the names of GitHub and GitLab; every other one is a manual run."""
 FORGES: Final = {"github": Ci.GITHUB, "gitlab": Ci.GITLAB}
 
 
 @dataclass(frozen=True)
 class Trigger:
-    """What started a CI job.
+    """The event that started a CI job.
 
     `commit`: what is checked out. `head`: the last commit of the pull request, else `commit`. `base`: the commit of the target branch, ""
     outside a pull request. `branch`: the branch that was pushed. `default`: whether that is the default branch. `fork`: whether the pull
@@ -59,7 +59,7 @@ class Trigger:
 
     @property
     def command(self) -> str:
-        """The command that `auto` means. Raises `UsageError` where that is unclear."""
+        """The command that `auto` runs. Raises `UsageError` if that is unclear."""
         if self.event is PipelineEvent.PUSH and not self.default:
             wrong = f"auto applies only the default branch, and this is a push to {self.branch or 'another ref'}"
             raise UsageError(wrong, id="RC-no-command-for-push", hint="Name the command: plan, apply, drift or validate.")
@@ -67,7 +67,7 @@ class Trigger:
 
 
 def triggered(environ: Mapping[str, str] = os.environ) -> Trigger:
-    """What started the job that this process is part of. Raises `UsageError`."""
+    """The event that started the job of this process. Raises `UsageError`."""
     for forge, ci in FORGES.items():
         if environ.get(MARKS[forge]) == "true":
             return _triggered(ci, _known(forge, environ))

@@ -1,6 +1,6 @@
 """The commands of a CI job: `plan`, `apply`, `drift` and `validate`, each with all its reports.
 
-They are run as a command line would, so that nothing here decides what they do.
+They run as from the command line, so that this module decides nothing about their behaviour.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Works:
         return self.results.folder / PLAN
 
     def _compare(self) -> int:
-        """What a pull request means by its files alone."""
+        """Compare the files of a pull request without the service."""
         why = "this comes from a fork, which gets no secrets" if self.trigger.fork else f"{TOKEN} is not set"
         self.results.say("notice", f"Only the files were compared, because {why}. There is no plan to approve.")
         return self._call("diff", "--from", self.trigger.base or "HEAD^1", *self.more)
@@ -101,7 +101,7 @@ class Works:
 
 
 def artifact(project: Path, environment: str) -> str:
-    """The name of the artifact that keeps the plan, without the commit: another one for each project and environment."""
+    """The name of the plan's artifact, without the commit: different for each project and environment."""
     path = project.as_posix()
     words = "-".join(sub(r"[^A-Za-z0-9_]+", "-", text).strip("-") for text in (path, environment) if text.strip("."))
     digest = sha256(f"{path}\n{environment}".encode()).hexdigest()[:8]

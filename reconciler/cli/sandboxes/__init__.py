@@ -1,1 +1,1 @@
-"""The embedded sandbox as commands use it."""
+"""The embedded sandbox, as commands use it."""

@@ -1,4 +1,4 @@
-"""Controlling a sandbox: one that is served, by its address and control token, or a file, by opening it here."""
+"""Control a sandbox: a served one by its URL and control token, or a file by opening it here."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Control:
         screen.hide([self.token])
 
     def __call__(self, method: str, path: str, body: Any = None) -> Any:
-        """What one control endpoint answers; None where it answers nothing."""
+        """The answer of one control endpoint; None if it is empty."""
         import httpx
 
         try:

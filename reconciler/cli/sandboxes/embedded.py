@@ -1,4 +1,4 @@
-"""The embedded service: its file, and what a new file is seeded with so that a project finds what it takes for granted."""
+"""The embedded service: its file, and the seed of a new file, which contains what a project assumes to exist."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXTRA = ("fastapi", "uvicorn")  # the packages of the extra `sandbox`
 
 
 def checked(path: Path, *, said: str = "--sandbox") -> Path:
-    """The path of a sandbox's file. Raises `UsageError` with the right spelling for what cannot be one."""
+    """The path of a sandbox's file. Raises `UsageError` with the correct form for an invalid path."""
     if path.is_dir():
         raise UsageError(
             f"{said} {path} is a directory", id="RC-not-a-sandbox-file", hint=f"Pass a file in it: {said} {path / 'sandbox.db'}"
@@ -62,7 +62,7 @@ def embedded(path: Path, project: Project | None, kinds: Kinds | None) -> Iterat
 
 
 def identity(path: Path) -> str | None:
-    """What the ids in a sandbox's file belong to; None where there is no file yet."""
+    """The identity that the ids in a sandbox's file belong to; None if there is no file yet."""
     if not path.exists() or path.stat().st_size == 0:
         return None
     with sandbox_errors():
@@ -77,7 +77,7 @@ def identity(path: Path) -> str | None:
 
 @contextmanager
 def sandbox_errors() -> Iterator[None]:
-    """What the sandbox raises, as errors of this program; it knows none of them."""
+    """Turn the sandbox's exceptions into errors of this program, which it does not know."""
     try:
         from reconciler.sandbox.file import NotASandbox
         from reconciler.sandbox.seed import SeedError
@@ -94,7 +94,7 @@ def sandbox_errors() -> Iterator[None]:
 
 
 def require_extra() -> None:
-    """Raise `ReconcilerError` with the line to type where what the sandbox needs is not installed; nothing of it is imported."""
+    """Raise `ReconcilerError` with the command to type if packages of the sandbox are not installed; imports none of them."""
     missing = [name for name in EXTRA if not _installed(name)]
     if missing:
         raise _without_extra(missing)
@@ -123,7 +123,7 @@ def _without_extra(missing: Sequence[str]) -> ReconcilerError:
 
 
 def seed_document(project: Project, kinds: Kinds) -> dict[str, list[dict[str, Any]]]:
-    """What a project takes for granted: its roots, an admin, its people, every object it adopts by `id`; and its own seed file."""
+    """The objects that a project assumes: its roots, an admin, its people, every object it adopts by `id`; and its own seed file."""
     resources = project.desired.resources
     seed: dict[str, list[dict[str, Any]]] = {kind.seeds: [] for kind in kinds.values() if kind.seeds}
     roots = {address: resource.id for address, resource in resources.items() if address.container is None and resource.id is not None}
@@ -140,7 +140,7 @@ def seed_document(project: Project, kinds: Kinds) -> dict[str, list[dict[str, An
 
 
 def _people(project: Project, kind: Kind, roots: Mapping[Address, str]) -> Iterator[dict[str, Any]]:
-    """Whoever is declared or referenced in each root, and an admin; others have the least role."""
+    """The people who are declared or referenced in each root, and an admin; others have the lowest role."""
     from reconciler.resource.audience import LEVELS
 
     resources = project.desired.resources.values()
@@ -163,7 +163,7 @@ def _is_person(declared: Declared, kind: Kind, root: Address) -> bool:
 
 
 def _existing(kinds: Kinds, resources: Mapping[Address, Declared], declared: Declared, root: str) -> dict[str, Any]:
-    """An object that is adopted by id, as it may have been before: what tells it apart, and where it stands."""
+    """An object that is adopted by id, as it may have been before: its identity and its location."""
     kind = kinds[declared.kind]
     values = {
         field.wire: declared.values[field.name]
@@ -187,7 +187,7 @@ def _email(declared: Declared) -> str:
 
 
 def _admin(project: Project, kind: Kind) -> str:
-    """Whose token it is; else the first person who is to be an admin; else somebody."""
+    """The owner of the token; else the first declared admin; else a default person."""
     desired, scarce = project.desired, kind.scarce
     if desired.lister is not None:
         return desired.lister.key.lower()
@@ -198,7 +198,7 @@ def _admin(project: Project, kind: Kind) -> str:
 
 
 class _Names:
-    """Ids and names of people, the same for an e-mail wherever it stands."""
+    """Ids and names of people, the same for an e-mail everywhere."""
 
     def __init__(self) -> None:
         self._ids: dict[str, str] = {}
@@ -224,7 +224,7 @@ def _own_seed(root: Path) -> Mapping[str, Any]:
 
 
 def read_seed(path: Path) -> Mapping[str, Any]:
-    """A seed document, read as strictly as a project. Raises `ConfigError` with the places of what is wrong."""
+    """A seed document, read as strictly as a project. Raises `ConfigError` with the positions of errors."""
     document = read_document(path)
     if not isinstance(document, Mapping):
         raise UsageError(
@@ -234,7 +234,7 @@ def read_seed(path: Path) -> Mapping[str, Any]:
 
 
 def read_document(path: Path) -> Any:
-    """What a YAML or JSON file says, read as strictly as a project. Raises `ConfigError` with the places of what is wrong."""
+    """The contents of a YAML or JSON file, read as strictly as a project. Raises `ConfigError` with the positions of errors."""
     from reconciler.config.source.nodes import List, Map, Node, Scalar
     from reconciler.config.source.reader import FILE_MAX, read
 
@@ -261,13 +261,13 @@ def read_document(path: Path) -> Any:
 
 
 def _merged(mine: dict[str, list[dict[str, Any]]], own: Mapping[str, Any], kinds: Kinds) -> dict[str, Any]:
-    """The project's own seed wins where it describes the same object; its order goes first."""
+    """The project's own seed wins if it describes the same object; its order comes first."""
     merged: dict[str, Any] = dict(own)
     keys = {kind.seeds: kind.place.key_is for kind in kinds.values() if kind.undeclared}
     for name, found in mine.items():
         given = own.get(name) or []
         if not isinstance(given, list):
-            continue  # the sandbox says what is wrong with it
+            continue  # the sandbox reports the errors in it
 
         def identity(one: Any, key: str = keys.get(name) or "id") -> tuple[Any, ...]:
             if not isinstance(one, Mapping):

@@ -1,1 +1,1 @@
-"""What a saved plan says of itself: who created it from which commit, and the signature that nobody else can make."""
+"""The origin of a saved plan: who created it from which commit, and a signature that nobody else can create."""

@@ -1,7 +1,7 @@
-"""Where a plan was created: from which commit, by whom, in which run of a pipeline.
+"""The origin of a plan: its commit, its author and the run of a pipeline.
 
 In: the variables of the environment, the event of GitHub Actions, the git repository. Out: `OriginData`. Forbidden: raising because one of
-them is missing or broken, and requests. Nothing here is a reason to refuse a plan, except that somebody requires a commit.
+them is missing or broken, and requests. The origin is never a reason to refuse a plan, unless a commit is required.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from reconciler.report.schemas.plan import OriginData
 
 WHOLE: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-SHORT: Final = 9  # characters of a commit that people read
+SHORT: Final = 9  # characters of a commit in messages
 TEXT_MAX: Final = 300  # characters of a name or a URL
 _URL: Final = re.compile(r"https?://[!-~]+")
 
 
 @dataclass(frozen=True)
 class CiJob:
-    """What a CI system says of its job. `commit`: what it checked out; `head`: the last commit of the pull request, or the same."""
+    """Facts about a CI job. `commit`: the one checked out; `head`: the last commit of the pull request, or the same."""
 
     commit: str = ""
     head: str = ""
@@ -49,7 +49,7 @@ def ci_job(environ: Mapping[str, str]) -> CiJob | None:
 
 
 def origin(project: Project, who: str, *, commit: str | None = None, environ: Mapping[str, str] = os.environ) -> OriginData:
-    """Where a plan of the project is created now. `who`: the user outside a pipeline; `commit`: what the command line says."""
+    """The origin of a plan that is created now. `who`: the user outside a pipeline; `commit`: as given on the command line."""
     there, (checked_out, modified) = ci_job(environ), _checked_out(project)
     actor, run = (there.actor, there.run) if there is not None else (who, "")
     return {
@@ -61,7 +61,7 @@ def origin(project: Project, who: str, *, commit: str | None = None, environ: Ma
 
 
 def _commit(there: CiJob | None, checked_out: str | None) -> str | None:
-    """The commit of the files: the pull request's where git has the merge of it, which nobody else ever sees."""
+    """The commit of the files: the pull request's if git has checked out a merge of it, which nobody else ever sees."""
     if there is None or checked_out not in (None, there.commit):
         return checked_out
     return next((id for id in (there.head, there.commit) if WHOLE.fullmatch(id)), checked_out)

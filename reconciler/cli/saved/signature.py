@@ -1,6 +1,6 @@
-"""The signature of a saved plan: an HMAC-SHA256 of what it says, with a key that only the jobs of a pipeline have.
+"""The signature of a saved plan: an HMAC-SHA256 of its contents, with a key that only the jobs of a pipeline have.
 
-In: the document, the variables of the environment. Out: a signature, or a refusal. A signature proves that the file comes from whoever has
+In: the document, the variables of the environment. Out: a signature, or a refusal. A signature proves that the file comes from an owner of
 the key; it does not prove that anybody approved it, and no file is executed because of it (decision 0006).
 """
 
@@ -27,7 +27,7 @@ HOW: Final = "Create one with `openssl rand -hex 32`, and store it as a secret o
 
 
 def sign(document: Mapping[str, Any], key: bytes) -> str:
-    """The signature of a document; one that it has already is no part of it, and neither are layout and order of keys."""
+    """The signature of a document, independent of its present signature, its layout and the order of its keys."""
     from reconciler.report.saved import canonical
 
     text = canonical({name: value for name, value in document.items() if name != NAME})
@@ -35,12 +35,12 @@ def sign(document: Mapping[str, Any], key: bytes) -> str:
 
 
 def signing_key(screen: Screen, environ: Mapping[str, str] = os.environ) -> bytes | None:
-    """The key that new plans are signed with; None where none is set. Raises `UsageError` for one that is too short."""
+    """The key for the signatures of new plans; None if none is set. Raises `UsageError` for one that is too short."""
     return _key(screen, KEY, environ)
 
 
 def check(screen: Screen, path: Path, document: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> None:
-    """Raise `Refused` where a key is set and the file was not signed with it, or with the old one. Without a key nothing is checked."""
+    """Raise `Refused` if a key is set and the file was not signed with it, or with the old one. Without a key nothing is checked."""
     key, old = _key(screen, KEY, environ), _key(screen, OLD, environ)
     signature = document.get(NAME)
     if key is None:

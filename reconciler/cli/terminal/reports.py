@@ -119,7 +119,7 @@ def show(
     created_at: datetime,
     folder: str = "",
 ) -> None:
-    """Print a result in the format of that name; `text`: as it stands on a screen."""
+    """Print a result in the format of that name; `text`: as a screen shows it."""
     if name == "json":
         screen.document(document)
     elif name in FORMATS:

@@ -57,7 +57,7 @@ def _as_it_was(text: str, before: str) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """Replace a file at once; a link stays one, and who may read it stays as it is."""
+    """Replace a file at once; a link stays one, and its permissions do not change."""
     path = path.resolve()
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -169,7 +169,7 @@ class Use:
             )
 
     def _approved(self, session: ApplySession, store: Store) -> Planned:
-        """Plan afresh, and narrow that to the file."""
+        """Plan again, and narrow that to the file."""
         from reconciler.cli.wiring.approval import approve
         from reconciler.cli.wiring.connect import now
         from reconciler.cli.wiring.plan_file import digests_of, made_of

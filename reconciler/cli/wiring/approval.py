@@ -1,6 +1,6 @@
 """What of a saved plan still holds: the fresh plan narrowed to what the file shows. Pure.
 
-In: the document of the file and a fresh plan. Out: a plan all of whose requests, changes and exposures stand in the file just as they are,
+In: the document of the file and a fresh plan. Out: a plan all of whose requests, changes and exposures are in the file, unchanged,
 and a sentence for everything that does not. The file is only ever compared with: nothing of it is sent.
 """
 
@@ -139,7 +139,7 @@ def _left_alone(at: str, plan: Plan) -> str:
 
 
 def _waiting(plan: Plan, bad: Collection[str], asked: Mapping[str, ApprovedChange]) -> dict[str, str]:
-    """What the file asks for and cannot have because something else is not done: it needs it, or takes it along."""
+    """What the file asks for and cannot have because something else is not done: it requires it, or is deleted with it."""
     left: dict[int, str] = {}
     found: dict[str, str] = {}
     for step in plan.steps:  # what is needed stands before what needs it

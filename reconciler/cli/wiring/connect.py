@@ -61,7 +61,7 @@ def load(
 ) -> Project:
     """The project; its secrets are masked from now on. Raises `ConfigError`.
 
-    `decrypt`: False where only their names are checked. `stand_ins`: a value that is not known is no problem. `warn`: print its warnings.
+    `decrypt`: False where only their names are checked. `stand_ins`: an unknown value is accepted. `warn`: print its warnings.
     `phase`: what it is called where it lasts.
     """
     from reconciler.config import load as read

@@ -181,7 +181,7 @@ def read_only(
 
 
 def _believed(planned: Planned, desired: Desired, options: Options) -> Planned:
-    """The plan as it came. Raises `Refused` where more is gone than can be believed."""
+    """The plan as it came. Raises `Refused` where too many objects are missing to be believed."""
     from reconciler.plan.matching.absence import believable
 
     believable(planned.matches, desired, accept=options.accept_gone)

@@ -114,7 +114,7 @@ def user_secret(root: Path) -> bytes:
 
 
 def written_state(root: Path, text: bytes, given: str | None) -> Path | None:
-    """The file of the state, as far as it can be told without reading YAML."""
+    """The file of the state, as far as it is known without reading YAML."""
     if given:
         path = given.removeprefix(_SQLITE)
         return Path(path) if path != given and path and "?" not in path else None

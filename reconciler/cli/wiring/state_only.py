@@ -98,5 +98,5 @@ def changing(screen: Screen, options: Options, address: Address, *, command: str
 
 
 def not_bound(address: Address) -> UsageError:
-    """What is said of an address that is not bound."""
+    """The message about an address that is not tracked."""
     return UsageError(f"{address} is not tracked", id="RC-not-tracked", hint="reconciler state list shows the tracked addresses.")

@@ -1,4 +1,4 @@
-"""`as`: the reader of a test, with what it names looked up. Pure."""
+"""`as`: the reader of a test, with the resources that it names. Pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class NamedReaders:
     removed: Mapping[Address, Declared] = field(default_factory=dict)
 
     def read(self, node: Node) -> NamedReader | None:
-        """The reader; None where there is none, with a problem unless the environment removes it."""
+        """The reader; None if there is none, with a problem unless the environment removes it."""
         if isinstance(node, Scalar):
             return self._plain(node)
         if isinstance(node, List) or len(node.entries) != 1:
@@ -101,7 +101,7 @@ class NamedReaders:
 
     @cached_property
     def links(self) -> dict[str, list[Address]]:
-        """The addresses of the declared objects that let readers of their own in, by key and by address."""
+        """The addresses of the declared objects that admit their own readers, by key and by address."""
         return self._opening(self.resources)
 
     def _opening(self, resources: Mapping[Address, Declared]) -> dict[str, list[Address]]:
@@ -146,7 +146,7 @@ class NamedReaders:
         return NamedReader(ReaderSort.CLAIMS, claims=values) if len(self.problems.found) == before else None
 
     def _known(self, claim: MapEntry) -> None:
-        """Report a claim that no schema declares, or without schemas one that a condition nearly names."""
+        """Report a claim that no schema declares, or, without schemas, one that resembles a claim in a condition."""
         declared, used = self._declared, self._used
         if claim.key in declared:
             self._value(claim, declared[claim.key])
@@ -187,7 +187,7 @@ class NamedReaders:
 
     @cached_property
     def _used(self) -> frozenset[str]:
-        """The claims that conditions look at."""
+        """The claims that conditions read."""
         conditions = {
             kind.audience.condition(values) for kind, values in self._values() if kind.audience is not None and kind.audience.condition
         }
@@ -199,7 +199,7 @@ class NamedReaders:
 
 
 def _choices(rule: Any) -> list[Any]:
-    """The values of a claim where there are few; none where it may have many."""
+    """The possible values of a claim if its schema lists them; otherwise none."""
     choices = rule.get("enum") if isinstance(rule, Mapping) else None
     if not isinstance(choices, list) and isinstance(rule, Mapping) and rule.get("type") == "boolean":
         return [True, False]
@@ -207,7 +207,7 @@ def _choices(rule: Any) -> list[Any]:
 
 
 def _allows(rule: Any, value: Any) -> bool:
-    """Whether the schema of a claim allows a value; one of another shape allows any."""
+    """Whether the schema of a claim allows a value; a schema of another form allows any."""
     if _choices(rule):
         return any(_same(value, choice) for choice in _choices(rule))
     types = TYPES.get(str(rule.get("type"))) if isinstance(rule, Mapping) else None
@@ -219,7 +219,7 @@ def _text(value: Any) -> str:
 
 
 def _same(value: Any, other: Any) -> bool:
-    """Whether two values are the same in JSON, where `true` is not `1`."""
+    """Whether two values are equal in JSON, where `true` is not `1`."""
     return isinstance(value, bool) == isinstance(other, bool) and bool(value == other)
 
 

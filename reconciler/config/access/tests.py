@@ -1,7 +1,7 @@
 """`access`: what readers must and must not see. Pure.
 
 In: the evaluated lists at the top of the files, and the resources of the project. Out: the tests, each with the resources that its
-patterns match. What names nothing is an error at its place.
+patterns match. A name of no resource is an error at its position.
 """
 
 from __future__ import annotations

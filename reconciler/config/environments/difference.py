@@ -109,7 +109,7 @@ def _shown(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no form for."""
+    """Values that JSON cannot represent."""
     if isinstance(value, Foreign):
         return {"id": value.id}
     return sorted(value, key=str) if isinstance(value, set | frozenset) else str(value)

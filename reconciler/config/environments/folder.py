@@ -25,7 +25,7 @@ def files(root: Path) -> list[str]:
 
 
 def chosen(root: Path, name: str | None, problems: Problems) -> str | None:
-    """The file of an environment; None, with a problem, where there is none of that name, or none is named."""
+    """The file of an environment; None, with a problem, if no environment has that name, or none is named."""
     known: list[str] = []
     wrong: str | None = None
     for file in files(root):
@@ -64,7 +64,7 @@ def chosen(root: Path, name: str | None, problems: Problems) -> str | None:
 
 
 def misspelled(root: Path, problems: Problems) -> None:
-    """Report a folder whose name is nearly that of the environments, where the project has none and one of them is chosen."""
+    """Report a folder whose name resembles `environments`, if the project has no environments and one is chosen."""
     near = closest(ENVIRONMENTS, sorted(path.name for path in root.iterdir() if path.is_dir()))
     if near is not None:
         problems.found.append(

@@ -1,7 +1,7 @@
-"""Which variables the environments that are not chosen use: what only production needs is not unused in staging.
+"""Which variables the other environments use: a variable that only production needs is not unused in staging.
 
-In: the project's directory and names of variables. Out: those that no environment's file names in an expression; where environments give
-them values. Reads these files only.
+In: the project's directory and names of variables. Out: those that no environment's file names in an expression; the positions at which
+environments set them. Reads these files only.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def unmentioned(root: Path, names: Collection[str], digests: MutableMapping[str,
 
 
 def values_of(root: Path, names: Collection[str]) -> dict[str, list[Source]]:
-    """Where the environments give values to variables, by the names of these."""
+    """The positions at which the environments set variables, by name."""
     found: dict[str, list[Source]] = defaultdict(list)
     for file in files(root) if (root / ENVIRONMENTS).is_dir() else ():
         try:

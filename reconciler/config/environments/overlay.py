@@ -1,6 +1,6 @@
 """The file of an environment over the project file: variables, the service, the state; ids of roots and patches for later.
 
-In: the nodes of both files. Out: `Overlay`, and a project file that says what holds in the environment. Pure.
+In: the nodes of both files. Out: `Overlay`, and a project file with the environment's values. Pure.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ EITHER: Final = (ServiceSection.BASE_URL, ServiceSection.SANDBOX)  # of these a 
 
 @dataclass(frozen=True)
 class Overlay:
-    """`variables`: values by name. `roots`: the map of root resources whose ids differ, by section. `patches`: as written. `removed`: what
-    happens to addresses that this environment no longer declares, and others do."""
+    """`variables`: values by name. `roots`: the map of root resources whose ids differ, by section. `patches`: as written. `removed`: the
+    treatment of addresses that other environments declare and this one no longer does."""
 
     variables: Mapping[str, MapEntry] = field(default_factory=dict)
     roots: Mapping[str, MapEntry] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Overlay:
 
 
 def overlay(document: Node, sections: frozenset[str], problems: Problems) -> Overlay:
-    """What the file of an environment says. `sections`: the names of the maps of root resources."""
+    """The contents of an environment's file. `sections`: the names of the maps of root resources."""
     if not isinstance(document, Map):
         problems.add(document.at, f"the file of an environment must be a map, not {described(document)}", id=wrong_form(document))
         problems.partial = True
@@ -54,7 +54,7 @@ def overlay(document: Node, sections: frozenset[str], problems: Problems) -> Ove
 
 
 def lay_over(top: Map, document: Node) -> None:
-    """Put the service and the state of an environment into the project file: of the service each word that it names."""
+    """Replace the service and the state of a project file with those of an environment: of the service each key that it names."""
     if not isinstance(document, Map):
         return
     state, service = document.entries.get(STATE), document.entries.get(ServiceSection.SECTION)

@@ -28,19 +28,19 @@ FORM: Final = "write {match: ADDRESS, set: {…}} or {match: ADDRESS, remove: tr
 
 @dataclass(eq=False)
 class Patches:
-    """Applies an overlay. `changed`: what is written instead of a node, by its identity; None where it is removed.
-    `removed`: the resources that are removed, and `gone`: where that is written."""
+    """Applies an overlay. `changed`: the replacement of a node, by its identity; None if it is removed.
+    `removed`: the resources that are removed, and `gone`: where the files say so."""
 
     tree: ResourceTree
     problems: Problems
     changed: dict[int, Node | None] = field(default_factory=dict)
     gone: dict[Address, Source] = field(default_factory=dict)
     removed: list[Item] = field(default_factory=list)
-    read: list[Patch] = field(default_factory=list)  # what the engine receives
+    read: list[Patch] = field(default_factory=list)  # values by field in the form that the engine receives
     _said: set[Source] = field(default_factory=set)
 
     def apply(self, overlay: Overlay) -> None:
-        """Set what is to be set, then remove what is to be removed."""
+        """Set fields, then remove resources."""
         for section, entry in overlay.roots.items():
             self._roots(section, entry)
         removals: list[tuple[Glob, Source]] = []
@@ -78,7 +78,7 @@ class Patches:
         removed = words.entry(REMOVE)
         words.rest()
         if MATCH not in node.entries and any(closest(key, (MATCH,)) for key in node.entries):
-            return  # what was meant is said already
+            return  # the other problem says what was meant
         if MATCH not in node.entries:
             self.problems.add(node.at, f"a patch must say what it matches; {FORM}", id="RC-missing-key")
         elif (values is None) == (removed is None):
@@ -123,7 +123,7 @@ class Patches:
                     self._set(item, entry)
 
     def _set(self, item: Item, entry: MapEntry) -> None:
-        """Give one field of a resource the value of the environment."""
+        """Set one field of a resource to the value of the environment."""
         shape, name = self.tree.shapes[item.kind.name], entry.key
         before = len(self.problems.found)
         report = self._once(item.address, entry.at)
@@ -147,7 +147,7 @@ class Patches:
             self._write(item, entry)
 
     def _once(self, about: Address, place: Source) -> ProblemReport:
-        """A reporter that says one thing of a patch, not one for each resource that it matches."""
+        """A reporter that reports a problem of a patch once, not once for each resource that it matches."""
         tell, said = self.problems.about(about), place in self._said
 
         def report(at: Source, message: str, *, id: str) -> None:
@@ -158,7 +158,7 @@ class Patches:
         return report
 
     def _write(self, item: Item, entry: MapEntry) -> None:
-        """Note what the resource says now."""
+        """Record the new text of the resource."""
         body = item.body
         assert body is not None
         now = self.changed.get(id(body), body)
@@ -176,7 +176,7 @@ class Patches:
     # -- removing ------------------------------------------------------------------------------------------------------------------
 
     def _remove(self, globs: list[tuple[Glob, Source]]) -> None:
-        """Take resources out of the tree, with all that they contain."""
+        """Remove resources from the tree, with everything that they contain."""
         if not globs:
             return
         items, gone = self.tree.items.by_address, self.gone
@@ -196,7 +196,7 @@ class Patches:
         self.tree.items.written = {(at, kind) for at, kind in self.tree.items.written if at not in gone}
 
     def _unchosen(self, item: Item) -> None:
-        """A choice of what is removed is no choice."""
+        """Remove the choice if the chosen resource is removed."""
         around = item.parent
         while around is not None:
             for name in [name for name, chosen in around.flagged.items() if chosen is item]:
@@ -206,7 +206,7 @@ class Patches:
             around = around.parent
 
     def _first(self, items: Mapping[Address, Item]) -> None:
-        """The first child of each resource, of those that are left."""
+        """Set the first child of each resource, among those that remain."""
         for item in items.values():
             if item.first is not None and item.first.address not in items:
                 item.first = None

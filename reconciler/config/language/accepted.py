@@ -1,4 +1,4 @@
-"""Which values a variable accepts: `enum` and `pattern` of its declaration. Imported where one is written.
+"""Which values a variable accepts: `enum` and `pattern` of its declaration. Imported only if a declaration uses them.
 
 In: the words of a declaration. Out: a sentence about a value that is not accepted. A pattern is a regular expression of Rust's engine,
 which takes time in proportion to the text: no pattern of a pull request can stop a run. Pure.
@@ -22,7 +22,7 @@ Fits = Callable[[Any, str], bool]
 
 
 def are_limits(words: Mapping[str, MapEntry], kind: str, fits: Fits, problems: Problems, about: str) -> bool:
-    """Whether `enum` and `pattern` say something that values of the type can meet; reports what they do not."""
+    """Whether values of the type can meet `enum` and `pattern`; reports those that no value can."""
     before = len(problems.found)
     enum, pattern = words.get("enum"), words.get("pattern")
     if enum is not None and (not isinstance(enum.node, List) or not enum.node.items):
@@ -51,7 +51,7 @@ def are_limits(words: Mapping[str, MapEntry], kind: str, fits: Fits, problems: P
 
 
 def refusal(words: Mapping[str, MapEntry], kind: str, value: Any, *, secret: bool = False) -> str:
-    """What is wrong with a value, as the end of a sentence that names it; "" for a value that is accepted. `secret`: not repeated."""
+    """What is wrong with a value, as the end of a sentence that names it; "" if it is accepted. `secret`: the value is not repeated."""
     enum, pattern = words.get("enum"), words.get("pattern")
     said = "has a value that is not accepted" if secret else f"is {shown(value)}"
     if enum is not None and isinstance(enum.node, List):
@@ -84,7 +84,7 @@ def _matches(pattern: str, value: Any) -> bool:
 
 def variable_schema(*, text: dict[str, Any], literal: dict[str, Any], textlike: list[str]) -> dict[str, Any]:
     """The JSON Schema of the declaration of a variable. `text`, `literal`: those of a text and of a value without expressions; `textlike`:
-    the types that an editor sees in the place of a text."""
+    the types that an editor may see instead of a text."""
     typed = {"string": textlike, "list": "array", "map": "object"}
     rules = [
         {

@@ -1,7 +1,7 @@
-"""Values inside expressions: what they are called, what a step may make, what may come out in the end. Pure.
+"""Values inside expressions: their names, the limits of a step, the limits of the result. Pure.
 
-`WORK` counts what the evaluation that runs has read and made: a character is one, an item `ITEM`. Every step that makes a text or a list
-goes through `within_bounds` or `room`, and what a `Function` is called with is counted before it runs.
+`WORK` counts what the current evaluation has read and created: a character is one, an item `ITEM`. Every step that creates a text or a list
+goes through `within_bounds` or `room`, and the arguments of a `Function` are counted before it runs.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from jinja2 import Undefined
 
 TEXT_MAX: Final = 1024 * 1024  # characters of any text
 ITEMS_MAX: Final = 100_000  # of any list
-ITEM: Final = 16  # what an item of a list or map weighs, in characters
-READING: Final = 8  # how much less it is to look at something than to make it
-WORK_MAX: Final = 32 * TEXT_MAX  # that all evaluations of a project may read and make, together: some tenths of a second
+ITEM: Final = 16  # the cost of an item of a list or map, in characters
+READING: Final = 8  # how much cheaper it is to read something than to create it
+WORK_MAX: Final = 32 * TEXT_MAX  # limit of what all evaluations of a project may read and create, together: some tenths of a second
 DEPTH_MAX: Final = 100  # of lists and maps in what an expression gives
 INTEGER_BITS: Final = 64
 _ATOMS: Final = frozenset({bool, int, float, type(None)})
@@ -42,7 +42,7 @@ class NoValue(ExpressionError):
 
 
 class Usage:
-    """What has been read and made so far. `variables`: the names that expressions use; `any_variable`: they may use any."""
+    """What has been read and created so far. `variables`: the names that expressions use; `any_variable`: they may use any."""
 
     def __init__(self, most: int = WORK_MAX) -> None:
         self.spent, self.most = 0, most
@@ -81,7 +81,7 @@ class Function:
 
 
 def known(value: Any) -> Any:
-    """The value, if it is one: not a missing key, not a function without its call."""
+    """The value; raises `ExpressionError` for a missing key or a function that is not called."""
     if type(value) in _PLAIN:
         return value
     if isinstance(value, Undefined):
@@ -92,7 +92,7 @@ def known(value: Any) -> Any:
 
 
 def within_bounds(value: Any) -> Any:
-    """A value that a step has made, bounded and counted."""
+    """A value that a step has created, checked against its limit and counted."""
     if isinstance(value, str):
         text_room(len(value))
     elif isinstance(value, list | tuple):
@@ -103,14 +103,14 @@ def within_bounds(value: Any) -> Any:
 
 
 def text_room(size: int) -> None:
-    """Before a text of that many characters is made."""
+    """Count a text of that many characters before it is created."""
     if size > TEXT_MAX:
         raise ExpressionError(f"a text is longer than {TEXT_MAX:,} characters", id="RC-expression-limit")
     spend(size)
 
 
 def list_room(size: int) -> None:
-    """Before a list of that many items is made."""
+    """Count a list of that many items before it is created."""
     if size > ITEMS_MAX:
         raise ExpressionError(f"a list has more than {ITEMS_MAX:,} items", id="RC-expression-limit")
     spend(size * ITEM)
@@ -123,7 +123,7 @@ def spend(amount: int) -> None:
 
 
 def read(value: Any, deep: bool = False) -> None:
-    """Before a step that looks at all of a value; `deep`: at all that is in it too."""
+    """Count a value before a step that reads all of it; `deep`: with everything in it."""
     if type(value) in _ATOMS:
         return
     if isinstance(value, str):
@@ -144,7 +144,7 @@ def is_whole(value: Any) -> bool:
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, for a sentence; never the value itself, which may be a secret."""
+    """The type of a value, for a sentence; never the value itself, which may be a secret."""
     match value:
         case Undefined():
             return "an undefined value"
@@ -180,7 +180,7 @@ def text_of(value: Any) -> str:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A value as data of its own, every part of it counted."""
+    """A value as plain data, copied, with every part of it counted."""
     if depth > DEPTH_MAX:
         raise ExpressionError(f"a value has more than {DEPTH_MAX} levels", id="RC-expression-limit")
     known(value)
@@ -194,7 +194,7 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 def valid_text(text: str) -> str:
-    """The text, if it can be written as UTF-8."""
+    """The text; raises `ExpressionError` if it cannot be encoded as UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
-"""One expression, compiled: Jinja's expressions over our own operators, filters, tests and methods.
+"""Compile an expression: Jinja's syntax with our own operators, filters, tests and methods.
 
-Nothing of Python is reachable: attributes are keys of maps and the listed methods, what is called is a `Function`, operators and joins go
-through `operators` and `functions`, where they are bounded. `compiled` is cached by text. Pure.
+Nothing of Python is reachable: attributes are keys of maps and the listed methods, only a `Function` can be called, and operators and joins
+go through `operators` and `functions`, which limit them. `compiled` is cached by text. Pure.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from reconciler.dataclass import dataclass
 from reconciler.text.suggest import did_you_mean
 
 LENGTH_MAX: Final = 2_000  # characters of one expression
-DEPTH_MAX: Final = 60  # of its parts inside parts
-CACHE: Final = 4_096  # expressions kept compiled
+DEPTH_MAX: Final = 60  # nesting of one expression
+CACHE: Final = 4_096  # number of compiled expressions in the cache
 
 _JOIN, _PART, _COMPARE = "(join)", "(part)", "(compare)"  # names of filters that nobody can write
 _CHARACTER: Final = re.compile("unexpected char (?:'|\")(.)")
@@ -44,7 +44,7 @@ _ALLOWED: Final = (
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """Replaces every way from a value to something of Python."""
+    """Closes every way from a value to something of Python."""
 
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
     intercepted_unops = frozenset({"+", "-"})
@@ -87,7 +87,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
 
 class _Bounded(NodeTransformer):
-    """Puts our own functions in place of what Jinja would write as plain Python."""
+    """Calls our own functions instead of the plain Python that Jinja would generate."""
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802 -- as the visitor wants it
         self.generic_visit(node)
@@ -142,13 +142,13 @@ class Compiled:
         return self.over(context)()
 
     def over(self, context: Mapping[str, Any]) -> Callable[[], Any]:
-        """What evaluates it as often as it is called, each time with the values that are in the context then."""
+        """The function that evaluates it, each time with the values that the context then has."""
         run = self.run(context)
         return lambda: _value_of(run)
 
 
 def _value_of(run: Callable[[], Any]) -> Any:
-    """The value; whatever goes wrong as an `ExpressionError`."""
+    """The value; raises `ExpressionError` for any other exception."""
     try:
         return run()
     except UndefinedError as error:
@@ -166,7 +166,7 @@ def _value_of(run: Callable[[], Any]) -> Any:
 
 
 def _run(expression: TemplateExpression) -> Callable[[Mapping[str, Any]], Callable[[], Any]]:
-    """What evaluates an expression with names: as Jinja does, without the copies that its templates need."""
+    """The function that evaluates an expression with names: as Jinja does, without the copies that its templates need."""
     root = expression._template.root_render_func
 
     def over(names: Mapping[str, Any]) -> Callable[[], Any]:
@@ -221,14 +221,14 @@ def _path(name: nodes.Name, found: list[nodes.Node]) -> tuple[str, ...]:
 
 
 def _key(node: nodes.Getattr | nodes.Getitem) -> str | None:
-    """The key that is written there, None where it is computed."""
+    """The key as written; None if it is computed."""
     if isinstance(node, nodes.Getattr):
         return node.attr
     return node.arg.value if isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, str) else None
 
 
 def _walk(tree: nodes.Node) -> Iterator[nodes.Node]:
-    """Every part of an expression; refuses what the language does not have."""
+    """Every part of an expression; raises `ExpressionError` for syntax that the language does not have."""
     pending = [(tree, 1)]
     while pending:
         node, depth = pending.pop()
@@ -260,13 +260,13 @@ _QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 def other_language(text: str) -> str:
-    """What to write instead of an operator of another language; "" where an expression that cannot be read has none."""
+    """What to write instead of an operator of another language; "" if an unreadable expression contains none."""
     bare = _QUOTED.sub("", text)
     return next((f"; {way}" for pattern, way in _OTHER_OPERATORS if pattern.search(bare)), "")
 
 
 def calm(message: str | None) -> str:
-    """Jinja's words without its templates."""
+    """Jinja's message without its mentions of templates."""
     message = message or "it is none"
     character = _CHARACTER.match(message)
     if character is not None:

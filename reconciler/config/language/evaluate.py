@@ -1,7 +1,7 @@
 """The files of a project as nodes, and their expressions as values.
 
-In: names of files inside the project, variables. Out: the evaluated configuration (`nodes`), problems noted. Reads files below the project
-only; what expressions make together is bounded, so that many small ones are no way around the bounds of one.
+In: names of files inside the project, variables. Out: the evaluated configuration (`nodes`), with problems reported. Reads files below the
+project only; expressions share a limit, so that many small ones cannot exceed the limits of one.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from reconciler.config.secrets.secrets import Secrets
 
 VALUES_MAX: Final = 5_000_000  # of a project, in all its files
-UNGUARDED: Final = 1_000_000  # values up to which memory is not looked at
+UNGUARDED: Final = 1_000_000  # number of values up to which memory is not checked
 PER_VALUE: Final = 6  # bytes of text that a value takes, at least, as a rule
 LATER: Final = ("policies",)  # top keys whose expressions are evaluated for each resource
-IGNORED: Final = "x-"  # top keys that begin so are a home for anchors
+IGNORED: Final = "x-"  # top keys with this prefix may contain anchors
 _VARIABLE: Final = re.compile(r"\bvars\s*\.\s*(\w+)")
 
 
@@ -55,9 +55,9 @@ def _room_for(values: int) -> bool:
 
 
 class Files:
-    """The files of one project. `seen`: every YAML file read, in order. `values`: how many they contain. `most`: how many they
-    may contain. `room`: whether so many more fit into memory; asked once there are more than `unguarded`. `literal`: the names of those in
-    which no expression can be. `texts`: the SHA-256 of each by name."""
+    """The files of one project. `seen`: every YAML file read, in order. `values`: how many they contain. `most`: how many they may contain.
+    `room`: whether so many more fit into memory; checked above `unguarded` values. `literal`: the names of files without expressions.
+    `texts`: the SHA-256 of each by name."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Files:
         self.texts: dict[str, str] = {}
 
     def read(self, name: str) -> Node | None:
-        """The nodes of a file, expressions as they are written; None, with the problems noted, where it cannot be read."""
+        """The nodes of a file, with expressions as written; None, with the problems reported, if it cannot be read."""
         path = self.root / name
         self.seen.append(path)
         try:
@@ -111,7 +111,7 @@ class Files:
 
 
 def _unevaluated(node: Node) -> Iterator[str]:
-    """Every text in a node that holds an expression, keys included."""
+    """Every text in a node that contains an expression, keys included."""
     if isinstance(node, Scalar):
         if node.value is UNREAD and holds_expression(node.text):
             yield node.text
@@ -126,10 +126,10 @@ def _unevaluated(node: Node) -> Iterator[str]:
 
 
 class Evaluation:
-    """Replaces the scalars that hold expressions, each where it stands. One for a project: it counts what is made.
+    """Replaces the scalars that contain expressions, in place. One per project: it counts the values created.
 
-    What evaluates them is imported at the first one: most projects have few or none, and it takes longer to import than to run. `literal`:
-    the names of files in which none can be. `texts`: the SHA-256 of what `file()` gave out, by name.
+    The evaluator is imported at the first expression: most projects have few or none, and its import takes longer than a run. `literal`:
+    the names of files without expressions. `texts`: the SHA-256 of the texts that `file()` returned, by name.
     """
 
     def __init__(
@@ -140,24 +140,24 @@ class Evaluation:
         self.refused: Sequence[Path] = ()
         self.allowed: Sequence[Path] = ()  # files and folders outside the project that file() may read
         self.secrets: Secrets | None = None
-        self.stand_ins = False  # a text stands for what is not known
+        self.stand_ins = False  # placeholder texts replace unknown values
         self.texts: dict[str, str] = {}
 
     def refuse(self, paths: list[Path]) -> None:
-        """From now on `file()` does not give these out."""
+        """Make `file()` refuse these files from now on."""
         self.refused = paths
         self.__dict__.pop("evaluator", None)
 
     @cached_property
     def work(self) -> Usage:
-        """What all expressions of the project made."""
+        """The work of all expressions of the project."""
         from reconciler.config.language.bounds import Usage
 
         return Usage()
 
     @cached_property
     def evaluator(self) -> Evaluator:
-        """What evaluates a scalar."""
+        """The evaluator of scalars."""
         from reconciler.config.language.expressions import Evaluator
         from reconciler.config.language.files import ProjectFiles
 
@@ -179,12 +179,12 @@ class Evaluation:
         return {name: at for name, at in self.variables.places.items() if work is None or name not in work.variables}
 
     def mention(self, node: Node) -> None:
-        """Note which variables a node uses that is not evaluated."""
+        """Record the variables that a node uses which is not evaluated."""
         for text in _unevaluated(node):
             self.evaluator.mention(text)
 
     def top(self, document: Map, *keys: str) -> None:
-        """Evaluate the top keys of a file that are named, or all; those that are ignored stay as they are."""
+        """Evaluate the named top keys of a file, or all; ignored keys are left unchanged."""
         if document.at.file in self.literal:
             return
         for key, entry in document.entries.items():
@@ -204,17 +204,17 @@ class Evaluation:
         """The node with values for expressions; maps and lists are changed in place."""
         if isinstance(node, Map):
             if FOR_EACH in node.entries:
-                return node  # evaluated once for each element, where its resources are read
+                return node  # evaluated once for each element, when its resources are read
             for entry in node.entries.values():
                 entry.node = self.node(entry.node)
         elif isinstance(node, List):
             node.items = [self.node(item) for item in node.items]
-        elif node.value is UNREAD and holds_expression(node.text):  # what an expression gave is not looked at again
+        elif node.value is UNREAD and holds_expression(node.text):  # the result of an expression is not evaluated again
             return self.scalar(node, self.evaluator) or Scalar(node.at, "", False)
         return node
 
     def scalar(self, node: Scalar, evaluator: Evaluator, put: Callable[[str], str] = str) -> Node | None:
-        """The value of a scalar that holds an expression; None, with a problem, where it has none. `put`: says a problem in other words."""
+        """The value of a scalar that contains an expression; None, with a problem, if it has none. `put`: rewords a problem."""
         from reconciler.config.language.bounds import ExpressionError, NoValue
 
         try:
@@ -226,7 +226,7 @@ class Evaluation:
             if isinstance(error, NoValue):
                 self.problems.settled.add(place)
             elif self.variables.failed & set(_VARIABLE.findall(node.text)):
-                self.problems.settled.add(place)  # the variable's own problem says it
+                self.problems.settled.add(place)  # the variable's own problem reports it
             else:
                 self.problems.settle(Problem(*place, put(error.message), id=error.id))
             return None
@@ -238,7 +238,7 @@ class Evaluation:
         return made if isinstance(made, Map) else replace(made, computed=True)
 
     def _stand_in(self, node: Scalar, names: Collection[str], value: Any = None) -> Scalar:
-        """The text in place of a value that is made of these; other text in the same value stays."""
+        """The text in place of a value that depends on these names; other text in the same value stays."""
         from reconciler.config.language.stand_ins import stand_in
 
         known = isinstance(value, str) and all(stand_in([name]) in value for name in names)

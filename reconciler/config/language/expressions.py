@@ -1,7 +1,7 @@
-"""`${{ … }}` inside scalars: where the holes are, and what the text becomes with their values.
+"""`${{ … }}` inside scalars: find the expressions, and insert their values.
 
-In: a scalar's text, variables, functions. Out: its value and which tainted variables it was made of. A text is never rendered as a
-template: the holes are cut out here, and everything else stays as it is, `{% … %}` and `{{ … }}` included. Pure.
+In: a scalar's text, variables, functions. Out: its value and the tainted variables that it depends on. A text is never rendered as a
+template: only the expressions are replaced, and everything else is unchanged, `{% … %}` and `{{ … }}` included. Pure.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["MARK", "Evaluated", "Evaluator", "ExpressionError", "holds_expression"]
 
 HOLES_MAX: Final = 200  # in one scalar
-BRACKETS_MAX: Final = 20  # inside each other
+BRACKETS_MAX: Final = 20  # nesting
 
 JSON: Final = Function("json", from_json)
 RANGE: Final = Function("range", numbers)
@@ -48,14 +48,14 @@ class Hole:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """`tainted`: the names of the tainted variables that the value was made of, sorted."""
+    """`tainted`: the names of the tainted variables that the value depends on, sorted."""
 
     value: Any
     tainted: tuple[str, ...] = ()
 
 
 def holes(text: str) -> Iterator[str | Hole]:
-    """Texts and holes in their order. Raises `ExpressionError` at a hole that never ends."""
+    """Texts and holes in their order. Raises `ExpressionError` at a hole that is not closed."""
     at = count = 0
     while (opening := _OPENING.search(text, at)) is not None:
         if opening.start() > at:
@@ -76,14 +76,14 @@ def holes(text: str) -> Iterator[str | Hole]:
 
 @lru_cache(maxsize=CACHE)
 def _parts(text: str) -> tuple[str | Hole, ...]:
-    """The texts and holes of a scalar, which `forEach` evaluates again and again."""
+    """The texts and holes of a scalar, cached because `forEach` evaluates the same scalar many times."""
     return tuple(holes(text))
 
 
 def _hole(text: str, start: int) -> Hole:
     begin = start + len(MARK)
     rest = text[begin : begin + LENGTH_MAX + 2]
-    # "{{ " instead of what stands there: a "-" or "+" after "{{" would be an order to Jinja. One character for another, so places stay.
+    # "{{ " replaces the original braces: Jinja would interpret a "-" or "+" after "{{". The length is the same, so positions stay valid.
     lexed = "{{ " + rest.replace("\r", " ")
     at, depth = 0, 0
     try:
@@ -113,9 +113,9 @@ def _hole(text: str, start: int) -> Hole:
 class Evaluator:
     """Evaluates the scalars of a project.
 
-    `vars`: values by name, `tainted` those of them that may be secrets. `file`: what reads a file of the project. `names`: what else
-    there is (`each`), and `taint`: the tainted variables that these were made of. `work`: what all
-    that share it have done already. `secrets`: values from encrypted files, None where the project names none.
+    `vars`: values by name, `tainted` those of them that may be secrets. `file`: reads a file of the project. `names`: other names (`each`),
+    and `taint`: the tainted variables that these depend on. `work`: the work so far of all evaluators that share it. `secrets`: values from
+    encrypted files, None where the project names none.
     """
 
     secrets: Secrets | None = None
@@ -139,14 +139,14 @@ class Evaluator:
             self.context["file"] = Function("file", file)
 
     def with_names(self, names: Mapping[str, Any], taint: Collection[str] = ()) -> Evaluator:
-        """The same with more names, which were made of tainted variables or of none."""
+        """The same with more names, which depend on tainted variables or on none."""
         evaluator = copy(self)
         evaluator.names, evaluator.taint = {**self.names, **names}, self.taint | frozenset(taint)
         evaluator.context = {**self.context, **names}
         return evaluator
 
     def scalar(self, text: str) -> Evaluated:
-        """The value of a scalar: of its hole where it is one whole hole, else a text. Raises `ExpressionError`."""
+        """The value of a scalar: that of its hole if it is one whole hole, else a text. Raises `ExpressionError`."""
         parts = _parts(text)
         taint: set[str] = set()
         token = WORK.set(self.work)
@@ -163,14 +163,14 @@ class Evaluator:
         return Evaluated("".join(texts), tuple(sorted(taint)))
 
     def mention(self, text: str) -> None:
-        """Note which variables a scalar would use, without its value."""
+        """Record the variables that a scalar would use, without its value."""
         try:
             for part in _parts(text):
                 if isinstance(part, Hole):
                     expression = compiled(part.source)
                     self.work.use(expression.variables, expression.all_variables)
         except ExpressionError:
-            pass  # nobody can use what cannot be read
+            pass  # an unreadable expression uses nothing
 
     def _value(self, hole: Hole, taint: set[str], finish: Callable[[Any], Any]) -> Any:
         secret: frozenset[str] = frozenset()
@@ -207,7 +207,7 @@ class Evaluator:
         )
 
     def _check(self, names: Collection[str], variables: Collection[str]) -> None:
-        """That what an expression names is there, whether or not its value would come to need it."""
+        """Check that the names of an expression exist, whether or not its value needs them."""
         for name in sorted(names):
             if name == SECRETS and self.secrets is None:
                 raise ExpressionError(

@@ -1,6 +1,6 @@
 """`file()`: texts of files inside the project, and of those outside that the command line allows.
 
-In: a path as an expression gives it. Out: the text. Refuses whatever else leads out of the project, hidden names, and the databases of the
+In: a path as an expression gives it. Out: the text. Refuses all other paths out of the project, hidden names, and the databases of the
 state and the sandbox under any name.
 """
 
@@ -17,12 +17,12 @@ from reconciler.regular_file import NotRegular, open_regular
 
 FILE_MAX: Final = 1024 * 1024  # bytes
 ALLOW_FILE: Final = "--allow-file"
-_COMPANIONS: Final = ("", "-wal", "-shm", "-journal")  # what SQLite puts beside a database
+_COMPANIONS: Final = ("", "-wal", "-shm", "-journal")  # suffixes of the files that SQLite creates beside a database
 
 
 class ProjectFiles:
-    """`root`: the project's directory. `refused`: files that are never given out. `texts`: gets the SHA-256 of each that is, by name.
-    `allowed`: files and folders outside the project whose files are given out too."""
+    """`root`: the project's directory. `refused`: files that are never returned. `texts`: receives the SHA-256 of each returned text, by
+    name. `allowed`: files and folders outside the project that are returned too."""
 
     def __init__(
         self, root: Path, refused: Collection[Path] = (), *, texts: dict[str, str] | None = None, allowed: Collection[Path] = ()
@@ -42,7 +42,7 @@ class ProjectFiles:
             raise ExpressionError(f"{shown} is not UTF-8", id="RC-not-utf-8") from None
 
     def content(self, path: str, shown: str) -> bytes:
-        """What a file contains. `shown`: what the path is called in a sentence. Raises `ExpressionError`."""
+        """The content of a file. `shown`: the name of the path in messages. Raises `ExpressionError`."""
         parts = path.split("/")
         leaves = path.startswith("/") or ".." in parts
         if not path or path.startswith("~") or "\\" in path or "\x00" in path or ":" in parts[0]:
@@ -64,7 +64,7 @@ class ProjectFiles:
         return text
 
     def path(self, path: str) -> Path:
-        """Where a file is, every link resolved; what does not exist is resolved as far as it does."""
+        """The path of a file with every link resolved; for a file that does not exist, as far as it exists."""
         return (self.root / path).resolve()
 
     def _read(self, found: Path, shown: str, *, leaves: bool) -> bytes:
@@ -99,7 +99,7 @@ class ProjectFiles:
 
 
 def _typed(path: Path) -> str:
-    """A path as it would be typed from here."""
+    """The path as a user would type it from the current folder."""
     import shlex
 
     near = os.path.relpath(path)

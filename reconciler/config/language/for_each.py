@@ -1,7 +1,7 @@
-"""`forEach`: one node or entry for each element of a list or a map. Imported at the first one.
+"""`forEach`: one node or entry for each element of a list or a map. Imported on first use.
 
-In: the map that holds `forEach`, not yet evaluated. Out: a copy of it for each element, evaluated with `each`; what is in it may hold
-`forEach` again. Each expression is compiled once. Pure.
+In: the map with `forEach`, not yet evaluated. Out: a copy of it for each element, evaluated with `each`; it may contain `forEach` again.
+Each expression is compiled once. Pure.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from reconciler.errors import Problem
 from reconciler.model import Source
 from reconciler.text.suggest import SHOWN_MAX
 
-STEP: Final = 100_000  # values after which the memory that is left is looked at
+STEP: Final = 100_000  # number of values after which the remaining memory is checked
 _NO_KEY: Final = 'there is no key "key" here'
 _NO_PARENT: Final = 'there is no key "parent" here'
 _PARENT: Final = re.compile(r"\beach\s*\.\s*parent\b")
@@ -52,7 +52,7 @@ _NO_KEY_HERE: Final = "the elements of this forEach have no key, as they are lis
 
 
 class ForEachCopies:
-    """Makes the copies. `made`: the copies of each map with `forEach`, by the identity of that map."""
+    """Creates the copies. `made`: the copies of each map with `forEach`, by the identity of that map."""
 
     def __init__(self, evaluation: Evaluation, problems: Problems) -> None:
         self.evaluation, self.problems = evaluation, problems
@@ -60,7 +60,7 @@ class ForEachCopies:
         self.values = 0
 
     def nodes(self, node: Map, about: Address | None) -> list[Node]:
-        """The nodes of a list that one node stands for."""
+        """The nodes of a list that one node generates."""
         found: list[Node] = [self._body(node, scope, each) for scope, each in self._elements(node, about)]
         self.made[id(node)] = found
         if not found:
@@ -68,7 +68,7 @@ class ForEachCopies:
         return found
 
     def entries(self, entry: MapEntry, about: Address | None) -> list[MapEntry]:
-        """The entries of a map that one entry stands for."""
+        """The entries of a map that one entry generates."""
         assert isinstance(entry.node, Map)
         found = []
         for scope, each in self._elements(entry.node, about):
@@ -90,7 +90,7 @@ class ForEachCopies:
         scope: Evaluator = outer.scope if outer is not None else self.evaluation.evaluator
         found = self._value(entry, scope, about)
         if found is None:
-            self.problems.partial = True  # what it would make is not known
+            self.problems.partial = True  # the number of copies is unknown
             return
         value, places = found
         text = entry.node.text if isinstance(entry.node, Scalar) else f"the list at {entry.node.at}"
@@ -118,7 +118,7 @@ class ForEachCopies:
         else:
             made = self._copy(node, scope)
         if isinstance(made, Scalar) and isinstance(made.value, StandIn):
-            return [], []  # which ones there are is not known
+            return [], []  # the elements are unknown
         tainted = first_tainted(made)
         if tainted is not None:
             self.problems.add(node.at, exposed(FOR_EACH, tainted.taint), about, id="RC-would-show-secret")
@@ -141,7 +141,7 @@ class ForEachCopies:
         return Generated(node.at, entries, each)
 
     def _copy(self, node: Node, scope: Evaluator) -> Node:
-        """The node with values for expressions, on its own; what holds `forEach` again waits, with the names it may use."""
+        """A copy of the node with values for expressions; a nested `forEach` waits, with the names that it may use."""
         self._counted(node.at)
         if isinstance(node, Scalar):
             if not holds_expression(node.text):
@@ -166,7 +166,7 @@ class ForEachCopies:
         return Map(node.at, entries)
 
     def _scalar(self, node: Scalar, scope: Evaluator) -> Node | None:
-        """The value of a scalar; None, with one problem for its place, where it has none."""
+        """The value of a scalar; None, with one problem per position, if it has none."""
         if (node.at.file, node.at.line, node.at.column) in self.problems.settled:
             return None
         made = self.evaluation.scalar(node, scope, lambda message: _in_other_words(message, node.text, scope.names.get("each", {})))
@@ -203,7 +203,7 @@ class ForEachCopies:
 
 
 def _in_other_words(message: str, text: str, each: Mapping[str, Any]) -> str:
-    """What is said of an expression, where `each` lacks something. None of its values is secret: `forEach` accepts no tainted one."""
+    """The message about an expression if `each` lacks a name. No value of `each` is secret: `forEach` accepts no tainted one."""
     if message.startswith(_NO_PARENT) and _PARENT.search(text):
         return "each.parent is only available in a forEach inside another forEach"
     if message.startswith(_NO_KEY):
@@ -216,7 +216,7 @@ def _in_other_words(message: str, text: str, each: Mapping[str, Any]) -> str:
 
 
 def _lacking(name: str, path: Sequence[str], each: Mapping[str, Any]) -> str:
-    """What a path from `each` does not have, and what is there instead; "" where it is not this path that lacks the name."""
+    """What a path from `each` lacks, and which names exist instead; "" if the error is not about this path."""
     value: Any = each
     for number, word in enumerate(path):
         where = ".".join(["each", *path[:number]])

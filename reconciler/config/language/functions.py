@@ -1,6 +1,6 @@
-"""What expressions call: filters, tests and methods, by name. Pure.
+"""The functions that expressions call: filters, tests and methods, by name. Pure.
 
-Each refuses what it does not take by a `TypeError`, which its `Function` puts into words.
+Each raises `TypeError` for arguments that it does not accept; its `Function` turns that into a message.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from reconciler.config.language.bounds import ExpressionError, Function, is_numb
 from reconciler.config.language.operators import compared
 
 PLACES_MAX: Final = 20  # of round
-STRIP_MAX: Final = 100  # characters that strip looks for: each is compared with each of the text
-PARSING: Final = 4  # what a character of JSON weighs
+STRIP_MAX: Final = 100  # characters that strip removes: each character of the text is compared with each of them
+PARSING: Final = 4  # cost of a character of JSON
 
-# -- what is taken -----------------------------------------------------------------------------------------------------------------
+# -- arguments ---------------------------------------------------------------------------------------------------------------------
 
 
 def _text(value: Any) -> str:
@@ -49,7 +49,7 @@ def _no(message: str) -> NoReturn:
 
 
 def _default(value: Any, other: Any = "", falsy: Any = False) -> Any:
-    """The one filter that takes an undefined value."""
+    """The only filter that accepts an undefined value."""
     return known(other) if isinstance(value, Undefined) or (falsy and not value) else known(value)
 
 
@@ -102,7 +102,7 @@ def _unique(values: Any) -> list[Any]:
 
 
 def _alike(values: Any, name: str) -> list[Any]:
-    """The items, if each can be compared with each."""
+    """The items, if all can be compared with one another."""
     found = [known(one) for one in _list(values)]
     if not (all(isinstance(one, str) for one in found) or all(is_number(one) for one in found)):
         _no(f"{name} requires a list of texts or a list of numbers")
@@ -166,7 +166,7 @@ def from_json(value: Any) -> Any:
 
 
 def numbers(first: Any, end: Any) -> list[int]:
-    """The function `range`: whole numbers from the first up to the end, which is not one of them."""
+    """The function `range`: whole numbers from the first up to the end, which is excluded."""
     if not bounds.is_whole(known(first)) or not bounds.is_whole(known(end)):
         _no("range requires two whole numbers, as in range(9, 12)")
     bounds.list_room(max(end - first, 0))

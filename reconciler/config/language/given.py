@@ -22,7 +22,7 @@ class VariableFile(NamedTuple):
 
 
 def read_files(files: Sequence[VariableFile], problems: Problems) -> dict[str, MapEntry]:
-    """The values that the files give, by the name of the variable; reports what is not a map of names and values."""
+    """The values in the files, by the name of the variable; reports entries that are not a map of names and values."""
     given: dict[str, MapEntry] = {}
     for file in files:
         document = read(file.text, file.name)

@@ -1,6 +1,6 @@
-"""Texts in place of values that are not known: each names its variable or secret. Pure.
+"""Placeholder texts for unknown values: each names its variable or secret. Pure.
 
-`diff` compares files alone: a variable that nobody sets is `unknown.vars.NAME` in it, and a secret `unknown.secrets.NAME`.
+`diff` compares files alone: it shows an unset variable as `unknown.vars.NAME`, and a secret `unknown.secrets.NAME`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _STANDS: Final = re.compile(re.escape(UNKNOWN) + r"(vars|secrets)\b")
 
 
 def stand_in(names: Iterable[str]) -> StandIn:
-    """The text in place of a value that is made of these: `unknown.vars.brand`."""
+    """The placeholder for a value that depends on these: `unknown.vars.brand`."""
     return StandIn("+".join(f"{UNKNOWN}{name if '.' in name else f'vars.{name}'}" for name in sorted(names)))
 
 
@@ -28,7 +28,7 @@ def is_unknown(text: str) -> bool:
 def take_unset(
     entry: MapEntry | None, given: Mapping[str, Any], environ: Mapping[str, str], others: Collection[str]
 ) -> dict[str, MapEntry]:
-    """Take out of `vars` what has no value. `given`: `--var` pairs; `others`: the names that other files set."""
+    """Remove and return the variables of `vars` without a value. `given`: `--var` pairs; `others`: the names that other files set."""
     if entry is None or not isinstance(entry.node, Map):
         return {}
     unset = {

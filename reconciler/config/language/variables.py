@@ -48,8 +48,8 @@ _PYTHON: Mapping[str, tuple[type, ...]] = {
 @dataclass(frozen=True)
 class Variables:
     """`values` by name. `tainted`: the names whose values came from the environment and are not public. `failed`: the names that are
-    declared and have no value, which is reported. `origins`: what gave each its value, in words. `places`: where each is declared.
-    `unset`: the names of those that nobody sets, where that is no problem; a text stands for each value."""
+    declared and have no value, which is reported. `origins`: the source of each value, in words. `places`: where each is declared.
+    `unset`: the names of unset variables, if that is allowed; a placeholder text is the value of each."""
 
     values: Mapping[str, Any]
     tainted: frozenset[str]
@@ -105,7 +105,7 @@ def read_variables(
             written = None
         from_environment = each.key not in given and written is None and isinstance(env, str) and env in environ
         if "default" in words and (written is not None or from_environment or each.key in given):
-            _value(each, words, {}, {}, problems)  # a default that is not used must be right too
+            _value(each, words, {}, {}, problems)  # a default that is not used must be valid too
         if written is not None:
             kind = _kind(words)
             words = {**words, "default": written} | ({} if kind is None else {"type": kind})
@@ -186,7 +186,7 @@ def _holds_expression(entry: MapEntry) -> bool:
 
 
 def _type(words: Mapping[str, MapEntry]) -> str:
-    """The type of a variable: as declared, else that of its default, else that of the first value it accepts."""
+    """The type of a variable: as declared, else that of its default, else that of the first value in `enum`."""
     if "type" in words:
         return str(plain(words["type"].node))
     if "default" in words:
@@ -198,7 +198,7 @@ def _type(words: Mapping[str, MapEntry]) -> str:
 def _value(
     each: MapEntry, words: Mapping[str, MapEntry], given: Mapping[str, str], environ: Mapping[str, str], problems: Problems
 ) -> tuple[Any] | None:
-    """The value in a tuple, as `None` could be one; None, with a problem, where there is none."""
+    """The value in a tuple, as `None` could be a value; None, with a problem, if there is none."""
     name, about = each.key, f"vars.{each.key}"
     default = words.get("default")
     env = plain(words["env"].node) if "env" in words else None
@@ -240,7 +240,7 @@ def _value(
 
 
 def _refusal(words: Mapping[str, MapEntry], kind: str, value: Any, *, secret: bool = False) -> str:
-    """What `enum` and `pattern` have against a value; "" for nothing."""
+    """Why `enum` or `pattern` refuses a value; "" if neither does."""
     if not LIMITS & words.keys():
         return ""
     from reconciler.config.language.accepted import refusal
@@ -249,7 +249,7 @@ def _refusal(words: Mapping[str, MapEntry], kind: str, value: Any, *, secret: bo
 
 
 def _kind(words: Mapping[str, MapEntry]) -> MapEntry | None:
-    """The type of a variable as if it were written, None where only its value tells it."""
+    """The type of a variable as an entry; None if only its value determines it."""
     known = words.get("default") or words.get("enum")
     if "type" in words or known is None:
         return words.get("type")
@@ -257,7 +257,7 @@ def _kind(words: Mapping[str, MapEntry]) -> MapEntry | None:
 
 
 def _is_plain(entry: MapEntry, problems: Problems) -> bool:
-    """Whether a value of an environment is there and is no expression."""
+    """Whether an environment gives a value that is not an expression."""
     about = f"vars.{entry.key}"
     if isinstance(entry.node, Scalar) and entry.node.empty:
         problems.add(entry.node.at, empty(entry.key), "vars", id="RC-no-value")
@@ -284,7 +284,7 @@ def _fits(value: Any, kind: str) -> bool:
 
 
 def _parsed(text: str, kind: str) -> tuple[Any] | None:
-    """A text from outside as a value of a type; lists and maps are written as JSON."""
+    """A text from outside as a value of a type, in a tuple; lists and maps are written as JSON. None if it is invalid."""
     if kind == "string":
         return (text,)
     if kind in ("list", "map"):

@@ -21,8 +21,8 @@ FIELDS_OF: Final = ("before", "after")
 
 @dataclass(frozen=True)
 class ExpressionScope:
-    """What the expressions of one policy can use. `kinds`: those that it is about, none for the whole plan. `variables`: by name, `secret`
-    those of them that came from the environment."""
+    """What the expressions of one policy can use. `kinds`: those that the policy checks, none for the whole plan. `variables`: by name;
+    `secret`: the ones from the environment."""
 
     every: Kinds
     kinds: tuple[Kind, ...]
@@ -32,15 +32,15 @@ class ExpressionScope:
 
     @property
     def names(self) -> frozenset[str]:
-        """What there is by name."""
+        """The names that expressions can use."""
         return EVERYWHERE if self.whole else EVERYWHERE | OF_A_RESOURCE
 
     def fields(self) -> set[str]:
-        """The fields of all its kinds that may be asked for."""
+        """The fields of all its kinds that expressions can read."""
         return {name for kind in self.kinds for name, field in kind.fields.items() if not field.sensitive}
 
     def wrong(self, found: Uses) -> Mistake | None:
-        """What is wrong with an expression that uses these, as one sentence; None where nothing is."""
+        """What is wrong with an expression that uses these, as one sentence; None if nothing is."""
         return next((message for check in CHECKS for message in check(self, found)), None)
 
 
@@ -50,7 +50,7 @@ def expressions(text: str) -> list[str]:
 
 
 def test_of(node: Scalar, name: str) -> str:
-    """The expression of an assertion. Raises `ExpressionError` where something else is written there."""
+    """The expression of an assertion. Raises `ExpressionError` for anything else."""
     parts = list(holes(node.text))
     if len(parts) != 1 or not isinstance(parts[0], Hole):
         raise ExpressionError(f"{name} must be one expression, not {described(node)}; {FORM}", id="RC-policy-expression")
@@ -58,7 +58,7 @@ def test_of(node: Scalar, name: str) -> str:
 
 
 def read(text: str) -> Uses:
-    """What an expression uses. Raises `ExpressionError` in the words of the language."""
+    """What an expression uses. Raises `ExpressionError` in the terms of policies."""
     try:
         return uses(text)
     except ExpressionError as error:

@@ -28,9 +28,9 @@ class FunctionCall:
 
 @dataclass(frozen=True)
 class Uses:
-    """`names`: what it uses of its context. `keys`: of each name, the keys that are written behind it; `whole`: the names that are used in
-    another way too. `variables`: the variables, `any_variable`: it may use any. `calls`: in their order. `boolean`: whether it can be true
-    or false, as far as its form says."""
+    """`names`: what it uses of its context. `keys`: of each name, the keys that follow it; `whole`: the names that are used in another way
+    too. `variables`: the variables, `any_variable`: it may use any. `calls`: in their order. `boolean`: whether it can be true or false,
+    as far as its form says."""
 
     names: frozenset[str]
     keys: Mapping[str, frozenset[str]]
@@ -81,7 +81,7 @@ def _text(node: nodes.Node) -> str | None:
 
 
 def _boolean(node: nodes.Node) -> bool:
-    """Whether its form allows true or false."""
+    """Whether an expression of this form can be true or false."""
     match node:
         case nodes.Const():
             return isinstance(node.value, bool)

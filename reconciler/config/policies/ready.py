@@ -1,4 +1,4 @@
-"""The ready policies: those that `use` can name."""
+"""The ready policies, which `use` can name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def text() -> bytes:
 
 
 def ready() -> dict[str, Map]:
-    """The ready policies by id, as nodes of their own."""
+    """The ready policies by id, each a node of its own."""
     document = read(text(), FILE).data
     assert isinstance(document, List)
     return {plain(node)["id"]: node for node in document.items if isinstance(node, Map)}

@@ -1,6 +1,6 @@
-"""`policies`, `use` and `exceptions` of a project as data, each wrong line with its place.
+"""`policies`, `use` and `exceptions` of a project as data, with a problem at the position of each error.
 
-In: the entries of all files, the resources as they are declared in the end. Out: `Policies`. Expressions are checked and kept as text.
+In: the entries of all files, the final declared resources. Out: `Policies`. Expressions are checked and kept as text.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LATER: Final = ("assert", "message")  # evaluated for each resource, not here
 @dataclass
 class PolicySections:
     """Reads the three sections. `addresses`: of all declared resources, with the names of their kinds; `removed`: of those that the
-    environment removes, which a pattern may match too. `known`: the ids of all policies, also of those that are wrong."""
+    environment removes, which a pattern may match too. `known`: the ids of all policies, including invalid ones."""
 
     kinds: Kinds
     addresses: Mapping[Address, str]
@@ -93,7 +93,7 @@ class PolicySections:
     # -- policies ------------------------------------------------------------------------------------------------------------------
 
     def policy(self, node: Node) -> Policy | None:
-        """One policy; None, with a problem, where it is wrong."""
+        """One policy; None, with a problem, if it is invalid."""
         if not isinstance(node, Map):
             self.problems.add(node.at, f"a policy must be a map, not {described(node)}; {FORM}", id="RC-wrong-form")
             return None
@@ -161,7 +161,7 @@ class PolicySections:
         return tuple(dict.fromkeys(text for text, _ in when if text in ACTIONS))
 
     def _kinds(self, on: Sequence[tuple[str, Source]], when: Collection[str]) -> list[Kind]:
-        """The kinds that a policy is about; none where it is about the plan."""
+        """The kinds that a policy checks; none if it checks the plan."""
         kinds: dict[str, Kind] = {}
         for text, at in on:
             if text == PLAN:
@@ -184,7 +184,7 @@ class PolicySections:
         return [address for address in (*self.addresses, *self.removed) if address.container is None]
 
     def _matched(self, text: str, at: Source, *, gone: bool) -> list[str]:
-        """The kinds of the resources that a pattern matches. `gone`: they may be no longer declared."""
+        """The kinds of the resources that a pattern matches. `gone`: the resources may be no longer declared."""
         glob = self._glob(text, at)
         if glob is None:
             return []
@@ -208,7 +208,7 @@ class PolicySections:
     # -- expressions ---------------------------------------------------------------------------------------------------------------
 
     def _test(self, scope: ExpressionScope, node: Scalar, policy: Policy) -> Policy:
-        """The policy with its expression, which is checked; problems are noted."""
+        """The policy with its checked expression; problems are reported."""
         try:
             source = test_of(node, "assert")
             uses = read(source)
@@ -233,7 +233,7 @@ class PolicySections:
                 self.problems.add(node.at, error.message, id=error.id)
 
     def _fits(self, scope: ExpressionScope, found: Uses, at: Source) -> bool:
-        """Whether an expression uses only what there is; notes what else it uses."""
+        """Whether an expression uses only names that exist; reports others."""
         wrong = scope.wrong(found)
         if wrong is not None:
             self.problems.add(at, wrong.message, id=wrong.id)
@@ -242,7 +242,7 @@ class PolicySections:
         self.used.update(scope.variables if found.any_variable else found.variables)
         return True
 
-    # -- ready ones, and exceptions ------------------------------------------------------------------------------------------------
+    # -- ready policies, and exceptions -----------------------------------------------------------------------------------------------
 
     def _use(self, node: Node) -> None:
         level = None
@@ -306,7 +306,7 @@ class PolicySections:
             return None
 
     def _excepted(self, policy: Policy, address: tuple[str, Source] | None, at: Source) -> None:
-        """Note what is wrong with the address of an exception."""
+        """Report errors in the address of an exception."""
         if policy.whole and address is not None:
             self.problems.add(
                 address[1], f"{policy.id} is about the whole plan, so its exceptions have no address; remove this line", id="RC-plan-policy"

@@ -1,7 +1,7 @@
 """The items of a project by address: a new one gets its address from its key and from what contains it. Pure.
 
-In: the key and the container of a resource. Out: its item, with nothing read of it yet; None, with a problem, where its key cannot be a
-key or its address is taken.
+In: the key and the container of a resource. Out: its item, without values yet; None, with a problem, if its key is invalid or its address
+is in use.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reconciler.resource import Kind
 
 @dataclass(eq=False)
 class ItemReader:
-    """`each`: the element of `forEach` for which items are made now. `written`: the containers and kinds that files have a section for."""
+    """`each`: the element of `forEach` for which items are created. `written`: the containers and kinds for which files have a section."""
 
     shapes: Mapping[str, KindShape]
     problems: Problems
@@ -32,7 +32,7 @@ class ItemReader:
     _counts: defaultdict[tuple[Address, str], int] = field(default_factory=lambda: defaultdict(int))
 
     def mark(self, kind: Kind, parent: Item) -> None:
-        """Note that the files have a section for a kind."""
+        """Record that the files have a section for a kind."""
         if kind.within is not None:
             self.written.add(((parent.around(kind.within) or parent).address, kind.name))
 
@@ -50,7 +50,7 @@ class ItemReader:
         return ordered
 
     def keyed(self, kind: Kind, entry: MapEntry, key: str, parent: Item | None, section: str, *, advice: str = "") -> Item | None:
-        """A new item; None, with a problem, where the key cannot be one or is taken."""
+        """A new item; None, with a problem, if the key is invalid or in use."""
         about = parent.address if parent is not None else None
         reader = self.shapes[kind.name].key_reader
         value: Any = None
@@ -59,7 +59,7 @@ class ItemReader:
             if value is INVALID:
                 return None
             if isinstance(value, str):
-                key = value  # a field's validation may settle how it is spelled: upper and lower case of an e-mail
+                key = value  # a field's validation may normalize its spelling: upper and lower case of an e-mail
         if holds_expression(key):
             self.problems.add(entry.at, f"{shown(key)} is an expression, but {LITERAL}", about, id="RC-computed-key")
             return None
@@ -86,7 +86,7 @@ class ItemReader:
         return item
 
     def new(self, kind: Kind, entry: MapEntry, address: Address, parent: Item | None, section: str, *, advice: str = "") -> Item | None:
-        """An item that says nothing yet; None, with a problem, where its address is taken."""
+        """An item without values; None, with a problem, if its address is in use."""
         before = self.by_address.get(address)
         if before is not None:
             here = f" (for element {self.each.element}, at {self.each.place})" if self.each is not None else ""

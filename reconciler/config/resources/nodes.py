@@ -1,6 +1,6 @@
-"""Nodes of ordered lists: which kind a node is, and what its key is. Pure.
+"""Nodes of ordered lists: their kinds and keys. Pure.
 
-In: a node of the YAML. Out: its kind, or its key and the value that gave it; None, with a problem, where that cannot be said.
+In: a node of the YAML. Out: its kind, or its key and the value that determined it; None, with a problem, if unknown.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LITERAL: Final = "keys must be literal text, except inside forEach: write it out
 
 @dataclass(frozen=True)
 class Head:
-    """What the first words of a node say: the key, and the `value` of its tag where that is a field. `words`: those that are read."""
+    """The first keys of a node: its `key`, and the `value` of its tag if that is a field. `words`: the keys that were read."""
 
     key: str
     words: tuple[str, ...]
@@ -66,7 +66,7 @@ def kind_of(members: Mapping[str, Kind], section: str, node: Node, about: Addres
 
 
 def head_of(shape: KindShape, node: Map, about: Address, problems: Problems) -> Head | None:
-    """What the first words of a node say."""
+    """The key and tag of a node; None, with a problem, if it has no key."""
     kind, tag = shape.kind, str(shape.kind.place.tag)
     entry = node.entries[tag]
     if tag not in shape.readers:
@@ -92,7 +92,7 @@ def head_of(shape: KindShape, node: Map, about: Address, problems: Problems) -> 
 
 
 def key_of(entry: MapEntry, about: Address, problems: Problems) -> str | None:
-    """The key that an entry holds."""
+    """The key that an entry contains."""
     node = entry.node
     if problems.settled and (node.at.file, node.at.line, node.at.column) in problems.settled:
         return None  # its expression failed
@@ -111,7 +111,7 @@ def key_of(entry: MapEntry, about: Address, problems: Problems) -> str | None:
 
 
 def _without_key(node: Map, key: str | None, about: Address, problems: Problems) -> None:
-    """Where a node has no key, it is not known what it declares; a misspelled `forEach` is why an expression has no value."""
+    """Report a node without a key, as its resource is unknown; a misspelled `forEach` may be why an expression has no value."""
     if key is None:
         problems.partial = True
         for name, entry in node.entries.items():

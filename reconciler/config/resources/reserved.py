@@ -1,5 +1,5 @@
-"""The words that stand on every resource (`id`, `key`, `previously`, `protect`, `adopt`, `expect`, `forEach`), and flags: the words by
-which a resource is what its container chooses (`default`). Pure."""
+"""The keys that every resource accepts (`id`, `key`, `previously`, `protect`, `adopt`, `expect`, `forEach`), and flags: keys that make a
+resource the one that its container chooses (`default`). Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from reconciler.text.suggest import a, did_you_mean
 
 
 def read_reserved(kinds: Kinds, shape: KindShape, item: Item, entry: MapEntry, report: ProblemReport) -> None:
-    """Take one reserved word into the item."""
+    """Copy one reserved key into the item."""
     node, name = entry.node, entry.key
     if isinstance(node, Scalar) and node.empty:
         report(node.at, empty(name), id="RC-no-value")
@@ -65,7 +65,7 @@ def read_reserved(kinds: Kinds, shape: KindShape, item: Item, entry: MapEntry, r
 
 
 def _expect(shape: KindShape, item: Item, entry: MapEntry, report: ProblemReport) -> None:
-    """The values that the service is to derive."""
+    """The values that the service is expected to derive."""
     names = item.kind.expectable
     if not names:
         report(entry.at, f"expect is not allowed here: the service derives nothing of {a(item.kind.name)}", id="RC-expect-not-allowed")
@@ -110,14 +110,14 @@ def _previously(kinds: Kinds, shape: KindShape, item: Item, entry: MapEntry, rep
 
 @dataclass(eq=False)
 class ResourceFlags:
-    """Reads the flags of all resources. `declined`: those that are false, each with what chooses and in which field."""
+    """Reads the flags of all resources. `declined`: the false ones, each with the parent that chooses and the field."""
 
     kinds: Kinds
     problems: Problems
     declined: list[tuple[Item, MapEntry, Item, Field]] = field(default_factory=list)
 
     def read(self, item: Item, entry: MapEntry) -> None:
-        """Take one flag into the item that chooses."""
+        """Copy one flag into the item that chooses."""
         report, flag = self.problems.about(item.address), entry.key
         value = entry.node.core() if isinstance(entry.node, Scalar) and not entry.node.taint else None
         if not isinstance(value, bool):
@@ -145,7 +145,7 @@ class ResourceFlags:
             chooser.nodes[chosen.name] = entry.node
 
     def check(self) -> None:
-        """Report each flag that is false where none is true: it would have no effect."""
+        """Report each false flag whose parent has no true one: it would have no effect."""
         for item, entry, chooser, chosen in self.declined:
             if chosen.name not in chooser.flagged:
                 wrong = f"{entry.key} is false, and no other {item.kind.name} of {chooser.address} is the {entry.key}"
@@ -153,7 +153,7 @@ class ResourceFlags:
 
 
 def _around(item: Item) -> Iterator[tuple[str, Item]]:
-    """What an item is declared in, the nearest first, each with its kind."""
+    """The items that contain an item, the nearest first, each with its kind."""
     at = item.parent
     while at is not None:
         yield at.kind.name, at

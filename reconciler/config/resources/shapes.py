@@ -1,4 +1,4 @@
-"""What may stand in the YAML of each kind, compiled once from the declarations; and a resource on its way into Desired. Pure."""
+"""What the YAML of each kind may contain, compiled once from the declarations; and a resource while it is read. Pure."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ from reconciler.resource import RESERVED, Kind, Kinds
 class KindShape:
     """One kind as the YAML shows it.
 
-    `readers`: the fields users write. `sections`: its maps. `lists`: its ordered lists, each with the kinds of its nodes by tag.
-    `singles`: its values that are resources of their own. `flags`: the words by which a parent's choice is written on a resource of this
-    kind. `words`: all of these and the reserved ones. `required`: the fields that a resource may not lack. `unique`: those whose values
-    no two siblings may have.
+    `readers`: the fields users write. `sections`: its maps. `lists`: its ordered lists, each with the kinds of its nodes by tag. `singles`:
+    its values that are resources of their own. `flags`: the keys of a resource of this kind by which its parent chooses it. `words`: all of
+    these and the reserved ones. `required`: the required fields. `unique`: those whose values must differ between siblings.
     """
 
     kind: Kind
@@ -38,12 +37,12 @@ class KindShape:
 
     @property
     def tag(self) -> str | None:
-        """The first word of a list item of this kind; None for a kind that stands in a map."""
+        """The first key of a list item of this kind; None for a kind that is declared in a map."""
         return self.kind.place.tag
 
     @property
     def bare(self) -> str | None:
-        """The field that a bare value in a map stands for."""
+        """The field that a bare value in a map sets."""
         return self.kind.place.bare_is if not self.kind.place.in_list else None
 
 
@@ -69,13 +68,12 @@ def _shape(kinds: Kinds, kind: Kind) -> KindShape:
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """A resource as read, its references not yet looked up.
+    """A resource as read, its references not yet resolved.
 
-    `values`: by field, in the written form but for `Named`. `nodes`: where each value stands. `given`: the fields that `defaults` gave;
-    `patched`: those that no file writes but that of the environment.
-    `first`: the first child of the kind its create brings. `flagged`: who chose each of its choices. `meant`: the
-    fields that misspelled words probably name. `unread`: its value is not a map, so nothing else in it is checked. `body`: what
-    is written of it. `each`: the element of a `forEach` that it was made for, or that its container was made for.
+    `values`: by field, in the written form but for `Named`. `nodes`: the node of each value. `given`: the fields set by `defaults`;
+    `patched`: those set only by the file of the environment. `first`: the first child of the kind its create brings. `flagged`: the child
+    that set each of its choices. `meant`: the fields that misspelled keys probably mean. `unread`: its value is not a map, so nothing else
+    in it is checked. `body`: its node. `each`: the element of the `forEach` that generated it or its container.
     """
 
     address: Address
@@ -101,7 +99,7 @@ class Item:
     each: Each | None = None
 
     def around(self, kind: str) -> Item | None:
-        """The nearest item of a kind that this one is or stands in; None where there is none."""
+        """The nearest item of a kind among this one and its containers; None if there is none."""
         at: Item | None = self
         while at is not None and at.kind.name != kind:
             at = at.parent

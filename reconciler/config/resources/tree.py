@@ -1,6 +1,6 @@
-"""From the evaluated YAML to resources: walks maps and ordered lists as the kinds' places say, and reads every field.
+"""From the evaluated YAML to resources: walks maps and ordered lists at the locations that kinds declare, and reads every field.
 
-In: nodes. Out: one `Item` an address, containers before what they contain. Not here: references between resources (`references`).
+In: nodes. Out: one `Item` per address, containers before their contents. Not here: references between resources (`references`).
 Forbidden: knowledge of any kind, I/O.
 """
 
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class ResourceTree:
-    """Gathers the resources of all files. `lists`: where each ordered list of a root was first met, so that a second file is refused.
-    `misread`: files that contain sections where resources are expected, of which one is said."""
+    """Gathers the resources of all files. `lists`: the first position of each ordered list of a root, so that a second file is refused.
+    `misread`: files with sections where resources are expected; each is reported once."""
 
     kinds: Kinds
     items: ItemReader
@@ -66,18 +66,18 @@ class ResourceTree:
     # -- files ---------------------------------------------------------------------------------------------------------------------
 
     def roots(self, kind: Kind, entry: MapEntry) -> None:
-        """The section of root resources of one file; what they contain waits until `open` is called for them."""
+        """The root resources of a section of one file; their contents wait until `open` is called for them."""
         for each in self._map(entry, None):
             self._entry(kind, None, entry.key, each)
 
     def complete(self) -> dict[Address, Item]:
-        """All items by address, in their order; what only all files together show is checked."""
+        """All items by address, in their order; runs the checks that need all files."""
         self.flags.check()
         self.items.by_address = self.items.in_order()
         return self.items.by_address
 
     def sections(self, root: Item, entries: list[MapEntry]) -> None:
-        """Sections and lists of a root that stand in an included file."""
+        """The sections and lists of a root that an included file contains."""
         shape = self.shapes[root.kind.name]
         self.items.each = root.each
         for entry in entries:
@@ -119,7 +119,7 @@ class ResourceTree:
         self.items.each = around
 
     def _is_section(self, shape: KindShape, entry: MapEntry) -> bool:
-        """Whether what seems to be a resource is a section: it has the name of one, and nothing that a resource has."""
+        """Whether an apparent resource is a section: its name is a section's, and it has no key of a resource."""
         if entry.key not in self._section_names or isinstance(entry.node, Scalar):
             return False
         return isinstance(entry.node, List) or (bool(entry.node.entries) and not {*entry.node.entries} & {*shape.words})
@@ -206,20 +206,20 @@ class ResourceTree:
 
     @cached_property
     def flags(self) -> ResourceFlags:
-        """What reads `default`."""
+        """The reader of `default`."""
         return ResourceFlags(self.kinds, self.problems)
 
     # -- forEach -------------------------------------------------------------------------------------------------------------------
 
     @cached_property
     def generator(self) -> ForEachCopies:
-        """What makes the elements of `forEach`."""
+        """Creates the elements of `forEach`."""
         from reconciler.config.language.for_each import ForEachCopies
 
         return ForEachCopies(self.evaluation, self.problems)
 
     def _generated_nodes(self, members: Mapping[str, Kind], parent: Item, section: str, template: Map) -> list[Item]:
-        """The resources that one node of a list stands for."""
+        """The resources that one node of a list generates."""
         found, around = [], self.items.each
         for node in self.generator.nodes(template, parent.address):
             assert isinstance(node, Generated)
@@ -231,7 +231,7 @@ class ResourceTree:
         return found
 
     def _generated_entries(self, entries: list[MapEntry], about: Address | None) -> list[MapEntry]:
-        """The entries of a map, those that `forEach` makes in the place of what it stands in."""
+        """The entries of a map, with each `forEach` replaced by the entries that it generates."""
         found: list[MapEntry] = []
         for entry in entries:
             if isinstance(entry.node, Map) and FOR_EACH in entry.node.entries:
@@ -304,21 +304,21 @@ class ResourceTree:
 
 
 def _refuse_unevaluated(name: str, node: Node, report: ProblemReport) -> None:
-    """Report an expression that was not evaluated inside a value that is no scalar."""
+    """Report an expression that was not evaluated inside a value that is not a scalar."""
     if not isinstance(node, Scalar) and (left := first_unevaluated(node)) is not None:
         message = f"{name} cannot hold an expression beside forEach, which makes resources, not values; write the value out"
         report(left.at, message, id="RC-expression-not-allowed")
 
 
 def _as_a_map(shape: KindShape, node: Node) -> str:
-    """What to write instead of a text: a map with the field that it probably is."""
+    """What to write instead of a text: a map with the field that was probably meant."""
     required = [name for name, reader in shape.readers.items() if reader.field.required]
     written = isinstance(node, Scalar) and node.value is UNREAD and node.text.isprintable() and len(node.text) < 60
     return f"; write {{{required[0]}: {node.text}}}" if written and isinstance(node, Scalar) and len(required) == 1 else ""
 
 
 def unknown_word(shapes: Mapping[str, KindShape], shape: KindShape, item: Item, name: str) -> Mistake:
-    """What is said of a word that a resource does not take; the word that was meant is then not missing besides."""
+    """The message about a key that a resource does not accept; the field that was meant is then not reported as missing."""
     known = shape.kind.fields.get(name)
     if shape.key_reader is not None and name == shape.key_reader.field.name:
         return Mistake("RC-key-elsewhere", f"{name} is not allowed here: the key is the {name}")

@@ -1,7 +1,7 @@
 """Alternatives in a JSON Schema. Pure.
 
-`anyOf` accepts the right values, and of a wrong one says only that it is "not valid under any of the given schemas". With `if` and `then`
-the form of a value chooses the alternative, and an editor names what is wrong in that one. Both accept the same values.
+`anyOf` accepts valid values, and says of an invalid one only that it is "not valid under any of the given schemas". With `if` and `then`
+the form of a value chooses the alternative, and an editor reports the error in that one. Both accept the same values.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ EXPRESSION: Final[Schema] = {"$ref": "#/$defs/expression"}
 TEXT: Final[Schema] = {"$ref": "#/$defs/text"}
 SCALARS: Final = frozenset({"string", "number", "integer", "boolean"})
 SCALAR: Final = "scalar"
-_MARK: Final[Schema] = {"type": "string", "pattern": r"(?<!\$)\$\{\{"}  # whatever has it must be an expression
+_MARK: Final[Schema] = {"type": "string", "pattern": r"(?<!\$)\$\{\{"}  # any text with it must be an expression
 _REFERENCES: Final = {"#/$defs/text": SCALAR, "#/$defs/key": SCALAR, "#/$defs/split": "object"}
 
 
 def chosen(cases: Iterable[tuple[Schema, Schema]], otherwise: Schema) -> Schema:
-    """The alternative whose condition holds first, or else the last one."""
+    """The first alternative whose condition holds, or else the last one."""
     made = otherwise
     for condition, then in reversed(list(cases)):
         made = {"if": condition, "then": then, "else": made}
@@ -28,7 +28,7 @@ def chosen(cases: Iterable[tuple[Schema, Schema]], otherwise: Schema) -> Schema:
 
 
 def either(options: Sequence[Schema]) -> Schema:
-    """One of several: an expression is known by its mark, the others by their type."""
+    """One of several: an expression is recognized by its mark, the others by their type."""
     rest = [option for option in options if option != EXPRESSION]
     expression = [(_MARK, EXPRESSION)] if len(rest) < len(options) else []
     if len(rest) <= 1:
@@ -51,7 +51,7 @@ def _any(options: Sequence[Schema]) -> Schema:
 
 
 def _form(option: Schema) -> str | None:
-    """The only JSON type that an alternative accepts, all scalars as one; None where there may be several."""
+    """The only JSON type that an alternative accepts, all scalars counting as one; None if there may be several."""
     if "$ref" in option:
         return _REFERENCES.get(option["$ref"])
     if "enum" in option or "const" in option:
@@ -65,7 +65,7 @@ def _form(option: Schema) -> str | None:
 
 
 def or_expression(made: Schema) -> Schema:
-    """The same, or an expression; the description stays outside, where editors look for it."""
+    """The same, or an expression; the description stays outside, where editors find it."""
     doc = {"description": made["description"]} if "description" in made else {}
     bare = {name: part for name, part in made.items() if name != "description"}
     if bare == TEXT:
@@ -79,7 +79,7 @@ def takes_null(made: Schema) -> bool:
 
 
 def loosened(made: Any) -> Any:
-    """What pydantic says of a type, with expressions allowed inside it and texts written plainly."""
+    """pydantic's schema of a type, with expressions allowed inside it and plain texts."""
     if isinstance(made, list):
         return [loosened(part) for part in made]
     if not isinstance(made, dict):
@@ -91,7 +91,7 @@ def loosened(made: Any) -> Any:
     if "properties" in made:
         out["properties"] = {name: or_expression(loosened(part)) for name, part in made["properties"].items()}
         if "additionalProperties" not in out and "title" in made:
-            out["additionalProperties"] = False  # a TypedDict; what a kind writes itself has no title and says what it means
+            out["additionalProperties"] = False  # a TypedDict; schemas written by a kind have no title and have a description
     if isinstance(out.get("items"), dict):
         out["items"] = or_expression(out["items"])
     return out

@@ -1,4 +1,4 @@
-"""The parts that several definitions of the JSON Schema share: a map, a text, a key, what `forEach` repeats."""
+"""Parts shared by several definitions of the JSON Schema: a map, a text, a key, the contents of `forEach`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMMENT: Schema = {"^x-": {"description": "Ignored: use it for YAML anchors."}}
 
 
 def map_of(properties: Mapping[str, Any], doc: str = "", *, required: tuple[str, ...] = (), ignored: bool = False) -> Schema:
-    """A map with these keys and no others; `ignored` lets `x-…` through."""
+    """A map with these keys and no others; `ignored` allows `x-…` too."""
     made: Schema = {"description": doc} if doc else {}
     made |= {"type": "object", "properties": dict(properties), "additionalProperties": False}
     if required:

@@ -16,20 +16,20 @@ from reconciler.resource import Field, Kind, Kinds
 
 
 class Resources:
-    """The definitions of resources. `types`: what annotations of fields define by themselves, by name."""
+    """The definitions of resources. `types`: definitions generated for the annotations of fields, by name."""
 
     def __init__(self, kinds: Kinds) -> None:
         self.kinds = kinds
         self.types: Schema = {}
 
     def definition(self, kind: Kind) -> Schema:
-        """The schema of a value of a key, or of an item of a list."""
+        """The schema of the value of a key, or of an item of a list."""
         if kind.place.value_is is not None:
             return {**self._field(kind, kind.fields[kind.place.value_is]), "description": kind.doc}
         return self.node(kind) if kind.place.in_list else self.resource(kind)
 
     def resource(self, kind: Kind) -> Schema:
-        """The map of one resource, without what a node adds."""
+        """The map of one resource, without the keys of nodes."""
         reserved = {
             **({FOR_EACH: LOOP} if kind.place.value_is is None else {}),
             "id": text("The id of an existing object to adopt."),
@@ -63,7 +63,7 @@ class Resources:
         return {**body, "required": [tag]}
 
     def items(self, members: tuple[Kind, ...]) -> Schema:
-        """A list, or the files that contain it. The word that a node begins with says what it is."""
+        """A list, or the files that contain it. The first key of a node determines its kind."""
         doc = "Ordered: " + ", ".join(kind.name for kind in members) + "."
         tags = {str(kind.place.tag): kind for kind in members}
         cases = [({"required": [tag]}, {"$ref": f"#/$defs/{kind.name}"}) for tag, kind in tags.items()]
@@ -111,11 +111,11 @@ class Resources:
 
 @cache
 def _of_type(type: Any, kind: str) -> Schema:
-    """What pydantic says of the type of a field; not to be changed. A field is described several times, for files and for environments."""
+    """pydantic's schema of a field's type; must not be changed. A field is described several times, for files and for environments."""
     return adapter(type).json_schema(ref_template=f"#/$defs/{kind}.{{model}}")
 
 
 def _expect(kind: Kind) -> Schema:
-    """The assertions about what the service derives."""
+    """The assertions about derived values."""
     names = {name: {"description": f"The {name} that the service is expected to derive.", **TEXT} for name in kind.expectable}
     return map_of(names, "What the service is expected to derive; the plan blocks the resource if it derives something else.")

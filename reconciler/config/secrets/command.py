@@ -1,6 +1,6 @@
-"""Runs another program: without a shell, in a session of its own, for a limited time, with limited output.
+"""Run another program: without a shell, in its own session, with limits on time and output.
 
-In: its words and its environment. Out: what it wrote and how it ended. Whatever interrupts this kills the program and what it started.
+In: its arguments and its environment. Out: its output and exit code. Any interruption kills the program and the processes that it started.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BLOCK: Final = 65_536  # bytes
 
 @dataclass(frozen=True)
 class EndedCommand:
-    """`code`: the exit code, negative for a signal. `late`: it was killed after the time limit; `large`: because it wrote too much."""
+    """`code`: the exit code, negative for a signal. `late`: it was killed at the time limit; `large`: because of too much output."""
 
     code: int
     out: bytes
@@ -43,7 +43,7 @@ class _Drain(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        with suppress(OSError, ValueError):  # a stream that is closed meanwhile
+        with suppress(OSError, ValueError):  # another thread closed the stream
             while block := os.read(self.stream.fileno(), BLOCK):
                 self.data += block
                 if len(self.data) > self.most:
@@ -53,7 +53,7 @@ class _Drain(threading.Thread):
 
 
 def run(words: Sequence[str], *, environ: Mapping[str, str], folder: Path, seconds: float, most: int) -> EndedCommand:
-    """Run a program to its end. Raises `OSError` where it cannot be started."""
+    """Run a program to its end. Raises `OSError` if it cannot be started."""
     process = subprocess.Popen(  # noqa: S603  no shell, and the words are ours
         words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=dict(environ), cwd=folder, start_new_session=True,
@@ -79,7 +79,7 @@ def run(words: Sequence[str], *, environ: Mapping[str, str], folder: Path, secon
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a program that still runs, with everything that it started."""
+    """Kill a program that still runs, with all processes that it started."""
     with suppress(ProcessLookupError, PermissionError):
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""An encrypted file as it is: the names of its values, which SOPS leaves in clear, and the servers that it names.
+"""An encrypted file before decryption: the names of its values, which SOPS does not encrypt, and the servers that it names.
 
 In: the text of a file. Out: its names, without decrypting anything. Pure.
 """
@@ -32,14 +32,14 @@ class EncryptedError(Exception):
 
 @dataclass(frozen=True)
 class Encrypted:
-    """`values`: as they are in the file, each still encrypted, by name. `servers`: the Vault servers that would be asked for the key."""
+    """`values`: the encrypted values by name. `servers`: the Vault servers that would be asked for the key."""
 
     values: Mapping[str, Any]
     servers: tuple[str, ...] = ()
 
 
 def encrypted(text: bytes, name: str) -> Encrypted:
-    """What can be seen of an encrypted file. Raises `EncryptedError`."""
+    """The readable parts of an encrypted file. Raises `EncryptedError`."""
     value = _json(text) if name.endswith(".json") else _yaml(text, name)
     if not isinstance(value, dict):
         raise EncryptedError("it contains no map of names and values", id="RC-secrets-not-a-map")
@@ -65,7 +65,7 @@ def _yaml(text: bytes, name: str) -> Any:
 
 
 def _servers(metadata: Any) -> Iterator[str]:
-    """Where the metadata say that a Vault is: in each group of keys."""
+    """The Vault servers in the metadata, from each group of keys."""
     if isinstance(metadata, dict):
         address = metadata.get("vault_address")
         if isinstance(address, str) and address:
@@ -95,7 +95,7 @@ def _host(address: str) -> tuple[str, str, int | None]:
 
 
 def missing(values: Mapping[str, Any], path: tuple[str, ...]) -> str | None:
-    """What is said of a path below `secrets` that leads nowhere; None where it leads somewhere, or that cannot be known."""
+    """The message about a path below `secrets` that does not exist; None if it exists, or if that cannot be known."""
     here: Any = values
     for at, name in enumerate(path):
         if not isinstance(here, Mapping):

@@ -1,6 +1,6 @@
-"""The `secrets` of a project and of its environment: named at once, decrypted when an expression needs a value.
+"""The `secrets` of a project and of its environment: the names are read at once, the values decrypted when an expression needs one.
 
-In: the entries of both files. Out: values for expressions, or stand-ins where nothing is decrypted. Reads files, and runs `sops`.
+In: the entries of both files. Out: values for expressions, or placeholders if nothing is decrypted. Reads files, and runs `sops`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FORM: Final = f"write {SECRETS}: FILE or {SECRETS}: [FILE, …]"
 
 @dataclass(eq=False)
 class _File:
-    """One encrypted file. `values`: None until it is decrypted; `failed`: that was not possible, which is reported."""
+    """One encrypted file. `values`: None until it is decrypted; `failed`: decryption failed, which is reported."""
 
     name: str
     at: Source
@@ -37,9 +37,9 @@ class _File:
 
 @dataclass(eq=False)
 class Secrets:
-    """The encrypted files by the names of their values. `decrypt`: False where names are checked and values are not needed.
+    """The encrypted files by the names of their values. `decrypt`: False if names are checked and values are not needed.
 
-    `unreadable`: a file is missing or wrong, which is reported: a name that is not known may be in it.
+    `unreadable`: a file is missing or invalid, which is reported: it may contain unknown names.
     """
 
     files: ProjectFiles
@@ -53,7 +53,7 @@ class Secrets:
     # -- reading -------------------------------------------------------------------------------------------------------------------
 
     def add(self, entry: MapEntry) -> None:
-        """Add the files that one document names; their values replace those of earlier documents by name."""
+        """Add the files that one document names; their values override those of earlier documents by name."""
         files: dict[str, _File] = {}
         nodes = entry.node.items if isinstance(entry.node, List) else [entry.node]
         for node in nodes:
@@ -107,7 +107,7 @@ class Secrets:
     # -- for expressions -----------------------------------------------------------------------------------------------------------
 
     def origins(self, paths: Collection[tuple[str, ...]]) -> frozenset[str]:
-        """What an expression uses, by name. Raises `ExpressionError` for a name that no file has."""
+        """The names that an expression uses. Raises `ExpressionError` for a name that no file has."""
         for path in sorted(paths):
             if path and path[0] not in self.by_name:
                 if self.unreadable:
@@ -122,7 +122,7 @@ class Secrets:
         return frozenset(f"{SECRETS}.{path[0]}" if path else SECRETS for path in paths)
 
     def values(self, paths: Collection[tuple[str, ...]]) -> Mapping[str, Any] | None:
-        """The values that an expression may use; None where nothing is decrypted. Raises `NoValue` where that fails."""
+        """The values that an expression may use; None if nothing is decrypted. Raises `NoValue` if decryption fails."""
         if self.unreadable:
             raise NoValue
         if not self.decrypt:

@@ -1,7 +1,7 @@
 """`sops decrypt`: the values of an encrypted file.
 
-In: the file, the environment. Out: a map, or `SopsError` in one sentence. What the command wrote to stderr is in the sentence; nothing of
-what it wrote to stdout is, and no key or password of the environment.
+In: the file, the environment. Out: a map, or `SopsError` in one sentence. The sentence contains the command's stderr, without any part of
+its stdout and without keys and passwords of the environment.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ COMMAND: Final = "sops"
 SECONDS: Final = 30.0
 OUTPUT_MAX: Final = 1024 * 1024  # bytes
 ERR_MAX: Final = 16_384  # bytes of stderr that are looked at
-SAID_MAX: Final = 600  # characters of it that are repeated
-MASKED_MAX: Final = 65_536  # bytes of output whose values are masked in every form; of more, as they are
+SAID_MAX: Final = 600  # characters of it in messages
+MASKED_MAX: Final = 65_536  # bytes of output whose values are masked in every form; those of longer output only as they are
 DEPTH_MAX: Final = 50
 _SECRET_NAME: Final = re.compile(r"(?:KEY|TOKEN|SECRET|PASS|CREDENTIAL)(?!.*(?:FILE|PATH|DIR|CMD)$)", re.IGNORECASE)
 _KEYS: Final = re.compile(r"AGE-SECRET-KEY-\S+|-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----.*?-----END [A-Z ]+-----", re.DOTALL)
-_WORD: Final = re.compile(r"[^\s\"'{}\[\],:=]{6,}")  # a word that is masked because it is also in the output
+_WORD: Final = re.compile(r"[^\s\"'{}\[\],:=]{6,}")  # a secret that was masked because it is also in the output
 _FRAME: Final = re.compile(r"\s*(?:\|\s*)?\n[\s|]*")
 
 
@@ -64,7 +64,7 @@ def decrypted(path: Path, folder: Path, environ: Mapping[str, str]) -> dict[str,
 
 
 def _values(out: bytes) -> dict[str, Any]:
-    """What the command printed, as data; its text is in no message."""
+    """The output of the command as data; no message contains its text."""
     try:
         value = json.loads(out.decode("utf-8"), parse_constant=_refuse)
         size = _depth(value)
@@ -97,7 +97,7 @@ def _refuse(name: str) -> NoReturn:
 
 
 def _error_text(err: bytes, out: bytes, environ: Mapping[str, str]) -> str:
-    """What the command said about itself, on one line, without secrets."""
+    """The error of the command, on one line, without secrets."""
     text = _KEYS.sub("(hidden)", err.decode("utf-8", "replace"))
     text = Mask(_secrets(out, environ)).text(text)
     printed = out.decode("utf-8", "replace")
@@ -109,7 +109,7 @@ def _error_text(err: bytes, out: bytes, environ: Mapping[str, str]) -> str:
 
 
 def _secrets(out: bytes, environ: Mapping[str, str]) -> Iterator[str]:
-    """What must not be repeated: what it printed as values, and what the environment calls a key, a token or a password."""
+    """The texts to mask: the values in its output, and the keys, tokens and passwords of the environment."""
     yield from (value for name, value in environ.items() if _SECRET_NAME.search(name))
     if len(out) <= MASKED_MAX:
         with suppress(ValueError, RecursionError):

@@ -1,7 +1,7 @@
 """`include`: the names and patterns of a project file, resolved to files inside the project.
 
-Looks at the file system (names and links only); opens nothing. What leads out of the project, by `..`, an absolute path or a link, is a
-problem, and so is a pattern that matches nothing: a file that went missing must not empty a plan.
+Reads names and links of the file system; opens nothing. A path out of the project, by `..`, an absolute path or a link, is a problem, and
+so is a pattern that matches nothing: a file that went missing must not empty a plan.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean
 
 FILES_MAX = 10_000  # matches of one pattern
-SEED_FILE = "sandbox.seed.yaml"  # what the sandbox holds beforehand; beside the project file, never part of the project
+SEED_FILE = "sandbox.seed.yaml"  # the seed of the sandbox; beside the project file, never part of the project
 MARK = "${{"
-BESIDE_MAX = 1_000  # files among which the one that was meant is looked for
+BESIDE_MAX = 1_000  # files that are searched for the intended one
 _WILD = "*?["
 
 
@@ -53,7 +53,7 @@ def _listed(node: Node) -> str:
 
 
 def named(root: Path, project_file: str, node: Node, problems: Problems) -> list[str]:
-    """The files that one name or pattern means, sorted; empty, with a problem, where it means none."""
+    """The files that a name or pattern matches, sorted; empty, with a problem, if there are none."""
     if not isinstance(node, Scalar) or not node.text:
         nothing = isinstance(node, Scalar) and node.empty
         problems.add(node.at, f"include must contain names of files, not {'nothing' if nothing else described(node)}", id=wrong_form(node))
@@ -79,12 +79,12 @@ def named(root: Path, project_file: str, node: Node, problems: Problems) -> list
     if wrong is None:
         return names
     problems.add(node.at, f"include {shown(node.text)} {wrong}", id="RC-not-includable")
-    problems.partial |= gone  # what the file declares is not missing besides
+    problems.partial |= gone  # the contents of the file are not reported as missing too
     return []
 
 
 def _beside(root: Path, name: str) -> list[str]:
-    """The YAML files in the folder of a name that is none."""
+    """The YAML files in the folder of a name that does not exist."""
     try:
         folder = (root / name).parent
         if not folder.resolve().is_relative_to(root):
@@ -96,7 +96,7 @@ def _beside(root: Path, name: str) -> list[str]:
 
 
 def _refused(text: str) -> str | None:
-    """Why a pattern cannot be followed at all."""
+    """Why a pattern is invalid; None if it is valid."""
     parts = PurePosixPath(text).parts
     if MARK in text:
         return "contains an expression; files are read before expressions are evaluated"

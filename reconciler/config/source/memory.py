@@ -1,7 +1,7 @@
-"""How much memory is left, so that a project that is too large ends with a sentence instead of a killed process.
+"""The available memory, so that a project that is too large ends with a message instead of a killed process.
 
-Asked only of projects with more than a million values. Reads what Linux says of the machine, of the control group and of the limits of the
-process; elsewhere nothing is known.
+Checked only for projects with more than a million values. Reads the limits of the machine, of the control group and of the process on
+Linux; unknown elsewhere.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-VALUE: Final = 600  # bytes that a value takes while a project is loaded, at most
+VALUE: Final = 600  # bytes of a value while a project is loaded, at most
 _MACHINE: Final = Path("/proc/meminfo")
 _PROCESS: Final = Path("/proc/self/statm")
 _GROUPS: Final = (
@@ -20,13 +20,13 @@ _GROUPS: Final = (
 
 
 def room_for(values: int) -> bool:
-    """Whether so many more values fit into the memory that is left, as far as that is known."""
+    """Whether so many more values fit into the available memory; True if unknown."""
     left = _available()
     return left is None or values * VALUE <= left
 
 
 def _available() -> int | None:
-    """Bytes that are left: the least of what the machine, the group and the limits of the process allow."""
+    """The available bytes: the least of the limits of the machine, the group and the process; None if unknown."""
     found: list[int] = []
     with suppress(OSError, ValueError, IndexError):
         lines = dict(line.split(":", 1) for line in _MACHINE.read_text().splitlines())

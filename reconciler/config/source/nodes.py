@@ -1,6 +1,6 @@
-"""The evaluated configuration: maps, lists and scalars with their places in the files, expressions replaced by their values.
+"""The evaluated configuration: maps, lists and scalars with their positions in the files, expressions replaced by their values.
 
-Plain data between reading and the rest of this package. What came from an expression stands where the expression stood.
+Plain data between reading and the rest of this package. The value of an expression has the position of the expression.
 """
 
 from __future__ import annotations
@@ -15,46 +15,46 @@ from reconciler.dataclass import dataclass
 from reconciler.errors import Problem
 from reconciler.model import Source
 
-PROBLEMS_MAX: Final = 1_000  # of a project; nobody reads more, and looking for what was meant takes its time
+PROBLEMS_MAX: Final = 1_000  # of a project; nobody reads more, and suggestions take time
 MARK: Final = "${{"
 SECRET: Final = re.compile(r"secrets(\.\S.*)?", re.DOTALL)  # a taint that names a secret, not a variable
 UNREAD: Final = object()
-"""The value of a scalar that no expression gave: its text says all."""
+"""The value of a scalar without an expression: its text is its value."""
 UNKNOWN: Final = object()
 """The value of an expression that uses a secret which is not decrypted, where only names are checked."""
 
 
 class StandIn(str):
-    """A text that stands for a value that nobody knows, and says which."""
+    """A placeholder text for an unknown value, which it names."""
 
     __slots__ = ()
 
 
 def holds_expression(text: str) -> bool:
-    """Whether a scalar has to be evaluated (to turn `$${{` into text, if for nothing else)."""
+    """Whether a scalar has to be evaluated (also if only to turn `$${{` into text)."""
     return MARK in text
 
 
 Mark = tuple[str, int, int]
-"""A file, a line and a column: what a `Source` says, in a fifth of the time. Every node has one, and few are asked where they are."""
+"""A file, a line and a column: the data of a `Source`, created in a fifth of the time. Every node has one, and few are read."""
 
 
 class Marked:
-    """Something that is written somewhere. `mark`: where."""
+    """A node with a position. `mark`: where."""
 
     __slots__ = ()
     mark: Mark
 
     @property
     def at(self) -> Source:
-        """Where it is written."""
+        """The position."""
         return Source(*self.mark)
 
 
 @dataclass(slots=True, eq=False)
 class Scalar(Marked):
-    """One scalar. `text`: as written. `plain`: without quotes. `value`: what an expression gave, else UNREAD. `taint`: where it came
-    from, where that was the environment. `computed`: an expression stands here, rather than around it."""
+    """One scalar. `text`: as written. `plain`: without quotes. `value`: the result of an expression, else UNREAD. `taint`: its source, if
+    that is the environment. `computed`: the node itself is an expression, and not part of the result of one."""
 
     mark: Mark
     text: str
@@ -65,12 +65,12 @@ class Scalar(Marked):
 
     @property
     def empty(self) -> bool:
-        """Nothing stands there at all."""
+        """Whether nothing is written."""
         return self.plain and not self.text and self.value is UNREAD
 
     @property
     def null(self) -> bool:
-        """It is `null`, written or computed (nothing at all is not `null`)."""
+        """Whether it is `null`, written or computed (an empty value is not `null`)."""
         if self.value is not UNREAD:
             return self.value is None
         return self.plain and self.text in _NULLS
@@ -82,7 +82,7 @@ class Scalar(Marked):
 
 @dataclass(slots=True, eq=False)
 class MapEntry(Marked):
-    """One key of a map and what stands behind it."""
+    """One key of a map and its value."""
 
     key: str
     mark: Mark
@@ -91,7 +91,7 @@ class MapEntry(Marked):
 
 @dataclass(slots=True, eq=False)
 class Map(Marked):
-    """A map in the order of the file; the reader has refused duplicate keys."""
+    """A map in the order of the file; the reader refuses duplicate keys."""
 
     mark: Mark
     entries: dict[str, MapEntry]
@@ -99,7 +99,7 @@ class Map(Marked):
 
 @dataclass(slots=True, eq=False)
 class List(Marked):
-    """A list. `computed`: an expression stands here."""
+    """A list. `computed`: it is an expression."""
 
     mark: Mark
     items: list[Node]
@@ -108,8 +108,8 @@ class List(Marked):
 
 @dataclass(frozen=True)
 class Each:
-    """One element of a `forEach`. `at`: where that stands; `element`: which one, for a sentence; `value`: what it goes over, as written;
-    `place`: where the element is written, as far as that is known."""
+    """One element of a `forEach`. `at`: the position of the `forEach`; `element`: the element's name in messages; `value`: the collection
+    as written; `place`: the position of the element, if known."""
 
     at: Source
     element: str
@@ -119,14 +119,14 @@ class Each:
 
 @dataclass(eq=False)
 class NestedForEach(Map):
-    """A map with `forEach` inside what another one made. `scope`: what evaluates its expressions."""
+    """A map with `forEach` in the result of another one. `scope`: evaluates its expressions."""
 
     scope: Any
 
 
 @dataclass(eq=False)
 class Generated(Map):
-    """What a `forEach` made of its map for one element."""
+    """The results of a `forEach` for one element."""
 
     each: Each
 
@@ -176,7 +176,7 @@ def core(text: str) -> Any:
 
 
 def lifted(value: Any, at: Source, taint: tuple[str, ...] = ()) -> Node:
-    """Data that an expression gave, as nodes that all stand where the expression stands."""
+    """The value of an expression as nodes, all at the position of the expression."""
     if isinstance(value, Mapping):
         return Map(at, {str(key): MapEntry(str(key), at, lifted(part, at, taint)) for key, part in value.items()})
     if isinstance(value, list | tuple):
@@ -197,7 +197,7 @@ def scalars(node: Node) -> Iterator[Scalar]:
 
 
 def first_tainted(node: Node) -> Scalar | None:
-    """The first scalar in a node that came from the environment or from a secret. (Asked of every value: hence no generator.)"""
+    """The first scalar in a node that came from the environment or from a secret. (Called for every value: hence no generator.)"""
     if isinstance(node, Scalar):
         return node if node.taint else None
     for part in node.items if isinstance(node, List) else [entry.node for entry in node.entries.values()]:
@@ -217,7 +217,7 @@ def plain(node: Node) -> Any:
 
 
 def described(node: Node) -> str:
-    """What stands there, for a sentence: `a list`, `"yes"`."""
+    """A node's value in a message: `a list`, `"yes"`."""
     if isinstance(node, Map):
         return "a map"
     if isinstance(node, List):
@@ -231,29 +231,29 @@ def described(node: Node) -> str:
 
 
 def described_or_nothing(node: Node) -> str:
-    """The same, but `nothing` where no value is written."""
+    """The same, but `nothing` if no value is written."""
     return "nothing" if isinstance(node, Scalar) and node.empty else described(node)
 
 
 def shown(value: Any) -> str:
-    """A value inside a sentence, quoted and cut."""
+    """A value in a message, quoted and truncated."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str):
         return str(value)[:60]
-    first = (value.splitlines() or [""])[0]  # a sentence is one line, whatever it tells of
+    first = (value.splitlines() or [""])[0]  # a message is one line, whatever its values contain
     return f'"{first}"' if first == value and len(value) <= 60 else f'"{first[:59]}…"'
 
 
 class Enough(Exception):
-    """So many problems are noted that the rest is not looked at."""
+    """So many problems were reported that checking stops."""
 
 
 @dataclass
 class Problems:
-    """Collects what is wrong. `about` is the address a sentence is about, where there is one.
+    """Collects problems. `about` is the address that a message is about, if there is one.
 
-    `partial`: a file could not be read, so what seems to be absent may stand in it. `settled`: places of which enough is said.
+    `partial`: a file could not be read, so missing names may be defined in it. `settled`: positions without further problems.
     """
 
     found: list[Problem]
@@ -262,26 +262,27 @@ class Problems:
     _said: set[tuple[Source, str]] = field(default_factory=set)
 
     def add(self, at: Source, message: str, about: Address | str | None = None, *, id: str) -> None:
-        """Note a problem with the id of its cause, unless its place is settled, or it is said of another element of the same `forEach`."""
+        """Report a problem with the id of its cause, unless its position is settled, or it was reported for another element of the same
+        `forEach`."""
         if (at.file, at.line, at.column) not in self.settled and (at, message) not in self._said:
             self._said.add((at, message))
             text = message if about is None else f"{about}: {message}"
             self._note(Problem(at.file, at.line, at.column, text, id=id))
 
     def absent(self, at: Source, message: str, about: Address | str | None = None, *, id: str) -> None:
-        """Note that something is named and not declared."""
+        """Report that a name is used and not declared."""
         if not self.partial:
             self.add(at, message, about, id=id)
 
     def settle(self, problem: Problem) -> None:
-        """Note a problem that leaves nothing more to say of its place."""
+        """Report a problem that makes others at its position redundant."""
         self._note(problem)
         self.settled.add((problem.file, problem.line, problem.column))
 
     def _note(self, problem: Problem) -> None:
         self.found.append(
             replace(problem, message=problem.message.replace("\n", "\\n").replace("\r", "\\r"))
-        )  # one line each, whatever a key holds
+        )  # one line each, whatever a key contains
         if len(self.found) >= PROBLEMS_MAX:
             raise Enough
 
@@ -295,30 +296,30 @@ class Problems:
 
 
 class ProblemReport(Protocol):
-    """Reports what is wrong at a place, with the id of the cause."""
+    """Reports a problem at a position, with the id of the cause."""
 
     def __call__(self, at: Source, message: str, *, id: str) -> None: ...
 
 
 class Mistake(NamedTuple):
-    """What is wrong with something whose place is not known yet. `id`: of the cause."""
+    """A problem whose position is not known yet. `id`: of the cause."""
 
     id: str
     message: str
 
 
-# -- what is said of any value ------------------------------------------------------------
+# -- messages about any value -------------------------------------------------------------
 
 
 def read_from_file(node: Node) -> str:
-    """The expression that reads the JSON file which a written text names; "" where it names none."""
+    """The expression that reads the JSON file which a text names; "" if it names none."""
     if isinstance(node, Scalar) and node.value is UNREAD and _JSON_FILE.fullmatch(node.text) is not None:
         return f'${{{{ json(file("{node.text}")) }}}}'
     return ""
 
 
 def wrong_form(node: Node) -> str:
-    """The cause where a value of another form is expected: there is nothing at all, or something else."""
+    """The id of the cause if a value has the wrong form: it is missing, or of another type."""
     return "RC-no-value" if isinstance(node, Scalar) and node.empty else "RC-wrong-form"
 
 
@@ -327,7 +328,7 @@ def empty(name: str) -> str:
 
 
 def untainted(node: Node, name: str, report: ProblemReport) -> bool:
-    """Whether nothing in it came from the environment or from a secret; reports what did."""
+    """Whether no part of a node came from the environment or from a secret; reports the parts that did."""
     tainted = first_tainted(node)
     if tainted is None:
         return True
@@ -336,7 +337,7 @@ def untainted(node: Node, name: str, report: ProblemReport) -> bool:
 
 
 def exposed(name: str, taint: tuple[str, ...]) -> str:
-    """What is said where a value that may be a secret would be shown."""
+    """The message if a value that may be a secret would be shown."""
     secrets = [source for source in taint if SECRET.fullmatch(source)]
     if secrets:
         return f"{name} would show a secret ({', '.join(secrets)}); secrets are only allowed in sensitive fields"
@@ -345,12 +346,12 @@ def exposed(name: str, taint: tuple[str, ...]) -> str:
 
 
 def unknown(node: Node) -> bool:
-    """Whether something in it is not decrypted."""
+    """Whether a part of a node is not decrypted."""
     return first_tainted(node) is not None and any(scalar.value is UNKNOWN for scalar in scalars(node))
 
 
 def is_stand_in(node: Node) -> bool:
-    """Whether something in it has no value that is known."""
+    """Whether a part of a node has no known value."""
     if isinstance(node, Scalar):
         return isinstance(node.value, StandIn)
     return any(is_stand_in(part) for part in (node.items if isinstance(node, List) else [entry.node for entry in node.entries.values()]))

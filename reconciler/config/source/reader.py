@@ -1,7 +1,7 @@
-"""One YAML file as nodes with places: text by a strict subset of YAML 1.2, every problem with its line and column.
+"""One YAML file as nodes with positions: a strict subset of YAML 1.2, every problem with its line and column.
 
-In: the bytes of a file. Out: `Document`, its nodes as the rest of this package takes them, expressions not yet evaluated. The parser's
-events are walked here, never composed by the parser, so nesting is capped before anything recurses. Pure.
+In: the bytes of a file. Out: `Document`, its nodes in the form of this package, expressions not yet evaluated. The nodes are built from the
+parser's events, not by the parser, so nesting is limited before anything recurses. Pure.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ SCALAR_MAX: Final = 1024 * 1024  # characters
 DEPTH_MAX: Final = 100
 NODES_MAX: Final = 500_000  # some 200 MB, and a few seconds
 EXPANDED_MAX: Final = 100_000  # nodes that aliases repeat
-MEANT_MAX: Final = 100  # problems, and anchors, up to which the anchor that was meant is looked for
+MEANT_MAX: Final = 100  # numbers of problems and anchors up to which a similar anchor is suggested
 
-# Where PyYAML was built without libyaml, its own parser says the same more slowly and in other words.
+# If PyYAML was built without libyaml, its own parser reports the same more slowly and in other words.
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # What YAML does not allow, the line breaks that only YAML 1.1 knows (they would shift every line after them) and byte order marks.
@@ -39,7 +39,7 @@ EMPTY_FILE: Final = "this file is empty"
 
 @dataclass(frozen=True)
 class Document:
-    """`data`: None where the file cannot be read at all; a key written twice, for one, leaves the rest readable. `values`: how many."""
+    """`data`: None if the file cannot be read at all; a duplicate key, for example, leaves the rest readable. `values`: their number."""
 
     data: Node | None
     problems: tuple[Problem, ...] = ()
@@ -47,10 +47,10 @@ class Document:
 
 
 def read(text: bytes, file: str) -> Document:
-    """The one document of a file; `file` is its name in the places."""
+    """The only document of a file; `file` is its name in positions."""
     reader = _Reader(file)
     collects = gc.isenabled()
-    gc.disable()  # nothing that is built here can be freed before it is finished; looking for it costs a fifth of the time
+    gc.disable()  # no node can be freed before the end; garbage collection costs a fifth of the time
     try:
         data = reader.document(reader.decoded(text))
     except _Stop:
@@ -62,11 +62,11 @@ def read(text: bytes, file: str) -> Document:
 
 
 class _Stop(Exception):
-    """Nothing after this can be read; the problem is noted."""
+    """Reading cannot continue; the problem is reported."""
 
 
 class _Reader:
-    """One run over one file. `anchors`: finished nodes by name; `open`: names of anchors around the place that is read.
+    """One run over one file. `anchors`: finished nodes by name; `open`: names of anchors around the present position.
 
     `keys`: each text that was a key, once.
     """
@@ -156,7 +156,7 @@ class _Reader:
         return List(self._at(start), items)
 
     def _map(self, start: Any, depth: int) -> Map:
-        # Nearly every key and value is a plain scalar, and this is the floor of every command: both are made here, without a call.
+        # Nearly every key and value is a plain scalar, and every command reads all of them: both are created here, without a call.
         entries: dict[str, MapEntry] = {}
         file, known, next_event, scalar, end = self.file, self.keys, self.next, yaml.ScalarEvent, yaml.MappingEndEvent
         mark: Any
@@ -186,13 +186,13 @@ class _Reader:
         return Map(self._at(start), entries)
 
     def _refuse(self, event: Any) -> None:
-        """Stop at a scalar that is too long, or one too many."""
+        """Stop at a scalar that is too long, or at one too many."""
         self.count -= 1
         self._counted(event)
         self._text(event)
 
     def _key(self, event: Any, at: Mark, depth: int, start: Any) -> str | None:
-        """The text of a key; None, with a problem, where it is none. `start`: where its map begins."""
+        """The text of a key; None, with a problem, if it is invalid. `start`: the beginning of its map."""
         kind = event.__class__
         if kind is not yaml.ScalarEvent:
             what = "an alias" if kind is yaml.AliasEvent else "a list" if kind is yaml.SequenceStartEvent else "a map"
@@ -238,7 +238,7 @@ class _Reader:
         return node
 
     def _copy(self, node: Node, event: Any) -> Node:
-        """A node of its own, as evaluating changes nodes."""
+        """A copy of a node, because evaluation changes nodes."""
         self._counted(event)
         self.expanded += 1
         if self.expanded > EXPANDED_MAX:
@@ -249,7 +249,7 @@ class _Reader:
             return List(node.mark, [self._copy(item, event) for item in node.items])
         return Map(node.mark, {key: MapEntry(key, entry.mark, self._copy(entry.node, event)) for key, entry in node.entries.items()})
 
-    # -- places and problems -------------------------------------------------------------------------------------------------------
+    # -- positions and problems ----------------------------------------------------------------------------------------------------
 
     def _counted(self, event: Any) -> None:
         self.count += 1
@@ -275,7 +275,7 @@ class _Reader:
 
 
 def _place(before: str) -> tuple[int, int]:
-    """Line and column, from 1, of what comes after a text."""
+    """Line and column, from 1, of the end of a text."""
     lines = _BREAK.split(before)
     return len(lines), len(lines[-1]) + 1
 

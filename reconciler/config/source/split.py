@@ -1,7 +1,7 @@
 """Maps and lists that are split into files: `content: {include: "content/*.yaml"}`, at any resource.
 
-In: the map that stands where the entries or nodes are expected. Out: the entries or nodes of the files it names, in the order of the names.
-A file is a list of nodes, a map of entries, or a map with the one key of the section. Each file is read on its own, and once.
+In: the map instead of entries or nodes. Out: the entries or nodes of the files it names, in the order of the names.
+A file is a list of nodes, a map of entries, or a map with the one key of the section. Each file is read separately, and once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ INCLUDE: Final = "include"
 
 
 def is_split(node: Node, *, ordered: bool) -> bool:
-    """Whether a map names files instead of what stands where it stands; in a section of keys `include` may be one of them."""
+    """Whether a map names files instead of containing the values; in a section of keys `include` may be a key."""
     if not isinstance(node, Map) or INCLUDE not in node.entries:
         return False
     return ordered or not isinstance(node.entries[INCLUDE].node, Map)
@@ -30,9 +30,9 @@ def is_split(node: Node, *, ordered: bool) -> bool:
 
 @dataclass(eq=False)
 class Split:
-    """The split maps and lists of one project. `taken`: where each file is included. `evaluated`: what makes a file's node of it.
+    """The split maps and lists of one project. `taken`: where each file is included. `evaluated`: evaluates a file's node.
 
-    `documents`: the files that were read, by name, as they are in the end.
+    `documents`: the files that were read, by name, after evaluation.
     """
 
     files: Files
@@ -75,7 +75,7 @@ class Split:
     # -- files ---------------------------------------------------------------------------------------------------------------------
 
     def names(self, node: Map, about: Address | None) -> list[str]:
-        """The files that a map names, each once; what cannot be included is a problem."""
+        """The files that a map names, each once; files that cannot be included are reported."""
         sources: dict[str, Source] = {}
         for pattern in self._patterns(node.entries[INCLUDE].node, about):
             if isinstance(pattern, Scalar) and pattern.computed:
@@ -101,7 +101,7 @@ class Split:
         return []
 
     def _free(self, name: str, at: Source, about: Address | None) -> bool:
-        """Whether a file may be included here: no other place includes it, and it does not include itself."""
+        """Whether a file may be included here: it is included nowhere else, and does not include itself."""
         chain = [at.file]
         while (above := self.taken.get(chain[-1])) is not None and above.file not in chain:
             chain.append(above.file)
@@ -117,7 +117,7 @@ class Split:
         return False
 
     def _inner(self, section: str, name: str) -> Node | None:
-        """What a file contains, without the key of the section that may be around it."""
+        """The contents of a file, without the key of the section that may be around it."""
         if name not in self.documents:
             read = self.files.read(name)
             self.documents[name] = self.evaluated(read) if read is not None else None
@@ -144,13 +144,13 @@ class Split:
 
 @dataclass(frozen=True)
 class Sections:
-    """The names of what contains resources: `maps` of keys, and `lists` of nodes."""
+    """The names of sections with resources: `maps` of keys, and `lists` of nodes."""
 
     maps: Collection[str]
     lists: Collection[str]
 
     def splits(self, document: Node, section: str | None) -> Iterator[tuple[str, Map]]:
-        """Every split map and list of a file, with its section; `section`: what includes the file, None for a whole file."""
+        """Every split map and list of a file, with its section; `section`: the section that includes the file, None for a whole file."""
         if section is None:
             yield from self._body(document)
             return

@@ -1,4 +1,4 @@
-"""What the YAML parser says, in calm words and at the place to look at. Pure."""
+"""The errors of the YAML parser, reworded and at the position of their cause. Pure."""
 
 from __future__ import annotations
 
@@ -55,6 +55,6 @@ def explained(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[int, i
         message = "a tab is not allowed before a value" if character == "\t" else f'"{character}" cannot begin a value; quote it'
     places = {one.line for one in (mark, error.problem_mark, error.context_mark) if one is not None}
     holes = any(_OPENING in lines[place] for place in places if place < len(lines))
-    if not holes and mark.line > 0:  # a map or a list that an expression broke is missed one line later
+    if not holes and mark.line > 0:  # a map or a list that an expression interrupts is reported one line later
         holes = problem.startswith("did not find expected") and _OPENING in lines[mark.line - 1]
     return mark.line + 1, mark.column + 1, (message or f"this is not YAML: {problem}") + (_HINT if holes else ""), "RC-yaml-syntax"

@@ -1,4 +1,4 @@
-"""The YAML files of a project as texts, each known to be readable; expressions, words and references are not looked at.
+"""The YAML files of a project as texts, checked for syntax; expressions, keys and references are not checked.
 
 In: a project directory or file. Out: texts by name. Reads files below the project only.
 """
@@ -53,7 +53,7 @@ def files_of_environments(root: Path) -> list[str]:
 
 
 def sections(kinds: Kinds) -> Sections:
-    """What the kinds call the maps and lists that contain resources."""
+    """The names of the maps and lists that contain resources."""
     maps = {section for kind in kinds.values() for section in kinds.sections(kind.name)} | {
         kind.place.section_in(None) for kind in kinds.roots
     }

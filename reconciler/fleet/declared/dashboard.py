@@ -1,4 +1,4 @@
-"""What a fleet file says of the dashboard: where it is, who may do what, how webhooks are signed. Pure; what is wrong is noted."""
+"""The settings of the dashboard in a fleet file: its URL, roles, webhook secrets. Pure; problems are reported."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _dashboard(words: KeyReader) -> dict[str, Any]:
 
 
 def _url(words: KeyReader, key: str, *, path: bool = False) -> str | None:
-    """https://HOST, or http:// of this machine. `path`: there may be one."""
+    """https://HOST, or http:// of this machine. `path`: a path is allowed."""
     value = words.text(key)
     if value is None:
         return None

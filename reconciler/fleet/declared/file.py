@@ -20,7 +20,7 @@ PROJECTS_MAX: Final = 100_000
 
 
 def read_fleet(file: Path) -> tuple[Fleet, bytes]:
-    """The fleet of a file, and its text. Raises `ConfigError`, or `UsageError` where it cannot be read."""
+    """The fleet of a file, and its text. Raises `ConfigError`, or `UsageError` if it cannot be read."""
     path = file / FILE if file.is_dir() else file
     try:
         with path.open("rb") as opened:
@@ -80,7 +80,7 @@ def _fleet(top: Map, problems: Problems) -> Fleet:
 
 
 def _generators(generators: Sequence[Generator], refresh: int) -> dict[str, Any]:
-    """What of the generators is read again while the fleet runs, as JSON; nothing, where there is nothing to read."""
+    """The settings of the generators that are reread while the fleet runs, as JSON; empty if there are none."""
     reading = [generator for generator in generators if generator.sort != "list"]
     repositories = sorted({(made.git, made.ref) for generator in reading if (made := generator.repository) is not None})
     about = {"every": refresh, "repositories": [list(repository) for repository in repositories]}

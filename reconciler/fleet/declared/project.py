@@ -1,4 +1,4 @@
-"""One project of fleet.yaml, over the defaults of the file. Pure; what is wrong is noted."""
+"""One project of fleet.yaml, merged with the defaults of the file. Pure; problems are reported."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MERGED: Final = ("source", "vars", "secretVars", "sops", "approvals")  # maps th
 
 
 def over(defaults: Map | None, own: Map) -> Map:
-    """The map of a project with what the defaults add to it; every value keeps its place."""
+    """The map of a project with the defaults added; every value keeps its position."""
     if defaults is None:
         return own
     entries = dict(own.entries)
@@ -48,7 +48,7 @@ def over(defaults: Map | None, own: Map) -> Map:
 
 
 def project(node: Map, problems: Problems) -> FleetProject | None:
-    """The project that a map describes, defaults included; None, with a problem noted, where it is not one."""
+    """The project that a map describes, defaults included; None, with a problem, if it is invalid."""
     before = len(problems.found)
     label = node.entries["name"].node if "name" in node.entries else None
     about = f"project {shown(label.text)}" if isinstance(label, Scalar) and values.NAME.fullmatch(label.text) else "a project"
@@ -119,7 +119,7 @@ def _vars(words: KeyReader) -> Mapping[str, str]:
 
 
 def _references(words: KeyReader, key: str, names: re.Pattern[str]) -> Mapping[str, SecretReference]:
-    """Names, and where their secrets are."""
+    """The secret references by name."""
     entry = words.entry(key)
     if entry is None:
         return {}
@@ -135,7 +135,7 @@ def _references(words: KeyReader, key: str, names: re.Pattern[str]) -> Mapping[s
 
 
 def duplicates(projects: list[FleetProject], problems: Problems) -> None:
-    """Note names that are used twice."""
+    """Report names that are used twice."""
     first: dict[str, Source] = {}
     for one in projects:
         at = first.setdefault(one.name, one.at)

@@ -1,4 +1,4 @@
-"""A generator of fleet.yaml, and the project that its template gives for one element. Pure; what is wrong is noted."""
+"""A generator of fleet.yaml, and the project that its template gives for one element. Pure; problems are reported."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ EACH: Final = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
 _NAME: Final = re.compile(r"\s*each\.([A-Za-z_][A-Za-z0-9_]*)\s*", re.ASCII)
 KEYS: Final = {"directories": ("name", "path"), "organizations": ("id", "title")}
 TRUSTED: Final = ("token", "state", "baseUrl", "tenant", "approvals", "mode", "windows", "revertDrift", "secretVars", "sops")
-"""What decides who is trusted with what: no name that a repository or a service chose may be a part of it."""
+"""Keys that decide about trust: names chosen by a repository or a service must not be part of their values."""
 
 
 def generator(number: int, node: Map, defaults: Map | None, problems: Problems) -> Generator | None:
-    """The generator that a map describes; None, with a problem noted, where it is not one."""
+    """The generator that a map describes; None, with a problem, if it is invalid."""
     before = len(problems.found)
     words = KeyReader(f"generator {number}", node.entries, problems)
     chosen = [sort for sort in SORTS if sort in node.entries]
@@ -103,7 +103,7 @@ def _organizations(words: KeyReader, entry: MapEntry, defaults: Map | None) -> t
 
 
 def _check(made: Generator, problems: Problems) -> None:
-    """Note what the template uses that no element has, and names of others where they would decide about trust."""
+    """Report names in the template that no element has, and foreign names in keys that decide about trust."""
     known = KEYS.get(made.sort) or (sorted({key for element in made.elements for key in element}) or ["value"])
     used = 0
     for key, entry in made.template.entries.items():
@@ -139,7 +139,7 @@ def _is_git(entry: MapEntry, scalar: Scalar) -> bool:
 
 
 def filled(node: Node, element: Mapping[str, str], problems: Problems) -> Node:
-    """A copy of a node with `${{ each.KEY }}` replaced; every part keeps its place."""
+    """A copy of a node with `${{ each.KEY }}` replaced; every part keeps its position."""
     if isinstance(node, Map):
         return Map(node.at, {key: MapEntry(key, entry.at, filled(entry.node, element, problems)) for key, entry in node.entries.items()})
     if isinstance(node, List):

@@ -1,4 +1,4 @@
-"""Values of fleet.yaml that have a form: durations, references, git URLs, paths, windows. Pure; what is wrong is noted."""
+"""Values of fleet.yaml with a format: durations, references, git URLs, paths, windows. Pure; problems are reported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reconciler.text.suggest import did_you_mean, one_of
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
-SOPS: Final = re.compile(r"(SOPS|AWS|GOOGLE|AZURE|VAULT)_[A-Z0-9_]{1,99}", re.ASCII)  # what the sops command finds its keys by
+SOPS: Final = re.compile(r"(SOPS|AWS|GOOGLE|AZURE|VAULT)_[A-Z0-9_]{1,99}", re.ASCII)  # how the sops command finds its keys
 REFERENCE_FORM: Final = "write {env: NAME} or {file: /PATH}"
 _DURATION: Final = re.compile(r"([1-9][0-9]{0,7})(s|m|h|d)", re.ASCII)
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -79,7 +79,7 @@ def flag(words: KeyReader, key: str, default: bool) -> bool:
 
 
 def reference(words: KeyReader, key: str) -> SecretReference | None:
-    """Where a secret is. A literal value is refused, and never repeated in the message."""
+    """The location of a secret. A literal value is refused, and never repeated in the message."""
     entry = words.entry(key)
     if entry is None:
         return None
@@ -125,7 +125,7 @@ def service(words: KeyReader, key: str) -> str | None:
 
 
 def git(words: KeyReader, key: str) -> str | None:
-    """The URL of a repository: without a password, and nothing that git would take for an option or a program."""
+    """The URL of a repository: without a password, and without text that git would read as an option or a program."""
     value = words.text(key)
     if value is None:
         return None

@@ -1,4 +1,4 @@
-"""What a fleet file says of warnings and notifications. Pure; what is wrong is noted."""
+"""The settings of warnings and notifications in a fleet file. Pure; problems are reported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ON_DEFAULT: Final = tuple(event for event in EVENTS if event is not Event.APPLIE
 
 
 def settings(words: KeyReader) -> dict[str, Any]:
-    """These parts of a fleet file, as JSON. URLs are references."""
+    """These settings as JSON. URLs are references."""
     made: dict[str, Any] = {}
     soon = values.duration(words, "expiresSoon", SOON_DEFAULT, least=SOON_MIN, most=SOON_MAX)
     if "expiresSoon" in words.entries:
@@ -46,7 +46,7 @@ def _notifications(words: KeyReader, entry: MapEntry) -> list[dict[str, Any]]:
 
 
 def _texts(words: KeyReader, key: str, known: tuple[str, ...] = ()) -> tuple[str, ...] | None:
-    """A list of texts; None where there is none. `known`: all that there are."""
+    """A list of texts; None if there is none. `known`: all allowed values."""
     entry = words.entry(key)
     if entry is None:
         return None

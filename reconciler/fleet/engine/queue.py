@@ -1,7 +1,7 @@
-"""procrastinate behind the port: jobs are rows beside the fleet's own tables, and LISTEN/NOTIFY wakes the workers.
+"""procrastinate as the queue: jobs are rows beside the fleet's own tables, and LISTEN/NOTIFY wakes the workers.
 
-Jobs have no lock, no time and no retry: a job that waits for a time blocks the others of its lock (procrastinate's issue 1599), and a
-retry that cannot be written leaves a job under way for ever (its issue 1446). The table of projects is the schedule.
+Jobs have no lock, no time and no retry: a job that waits for a time blocks the others of its lock (procrastinate's issue 1599), and a retry
+that cannot be written leaves a job in progress for ever (its issue 1446). The table of projects is the schedule.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from reconciler.fleet.store.schema import SCHEMA, engine
 
 TASK: Final = "run"
 QUEUE: Final = "runs"
-AFTERWARDS: Final = "_post_"  # in the name of a migration that older workers do not survive
-END_SECONDS: Final = 12.0  # for the jobs that are under way, whose runs have been ended
-POLL_SECONDS: Final = 2.0  # where a notification was lost
+AFTERWARDS: Final = "_post_"  # part of the name of a migration that older workers do not survive
+END_SECONDS: Final = 12.0  # for the jobs in progress, whose runs have been ended
+POLL_SECONDS: Final = 2.0  # if a notification was lost
 for name in ("procrastinate", "psycopg.pool"):
-    logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters of them is in the rows of the runs, and what a worker says
+    logging.getLogger(name).setLevel(logging.CRITICAL)  # the rows of the runs and the workers' log contain what matters
 
 
 class Queue:
@@ -41,7 +41,7 @@ class Queue:
         app.task(name=TASK, queue=QUEUE)(self._run)
 
     def prepare(self, connection: Connection) -> None:
-        """Create procrastinate's tables where there are none."""
+        """Create procrastinate's tables if they do not exist."""
         prepare(connection)
 
     async def admit(self, runs: Sequence[int]) -> None:
@@ -50,7 +50,7 @@ class Queue:
             await self._app.tasks[TASK].batch_defer_async(*arguments)
 
     async def run(self, work: Work, *, concurrency: int) -> None:
-        """Start queued runs until this is cancelled. Returns where the database ended the connection."""
+        """Start queued runs until this is cancelled. Returns if the database ended the connection."""
         self._work = work
         worker: Any = Worker(
             self._app, queues=[QUEUE], concurrency=concurrency, wait=True, install_signal_handlers=False,
@@ -71,7 +71,7 @@ class Queue:
         gone = set(runs)
         for job in await self._app.job_manager.list_jobs_async(queue=QUEUE) if gone else ():
             if job.task_kwargs.get("run") in gone and job.id is not None:
-                with suppress(Exception):  # its worker, or another sweeper, was quicker
+                with suppress(Exception):  # its worker, or another sweeper, was faster
                     await self._app.job_manager.finish_job_by_id_async(job.id, Status.FAILED, delete_job=True)
 
     async def sweep(self) -> list[int]:
@@ -88,14 +88,14 @@ class Queue:
 
 
 def _calm(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Keep quiet about a job that ended elsewhere: the row of its run says so."""
+    """Ignore the error of a job that ended elsewhere: the row of its run has the result."""
     if not isinstance(context.get("exception"), ProcrastinateException):
         loop.default_exception_handler(context)
 
 
 def prepare(connection: Connection) -> None:
-    """Create procrastinate's tables in the schema of the fleet, or bring them to the version that is installed. What older workers
-    do not survive waits until none is running."""
+    """Create procrastinate's tables in the schema of the fleet, or migrate them to the installed version. Migrations that older workers do
+    not survive wait until none is running."""
     connection.execute(text(f"SET LOCAL search_path TO {SCHEMA}"))
     scripts = {path.name: path for path in sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql"))}
     applied = set(connection.execute(select(engine.c.migration)).scalars())

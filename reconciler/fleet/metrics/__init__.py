@@ -1,7 +1,7 @@
-"""What monitors read of a fleet: its rows as Prometheus metrics. Whoever may read them sees the names of tenants, and no other ones.
+"""A fleet's rows as Prometheus metrics. They contain the names of tenants and no other names.
 
-Everything is counted by PostgreSQL at the moment of the question, so any process can answer, and a restart loses nothing. There are as many
-series as tenants, up to a limit; those of projects only where somebody asks for them.
+PostgreSQL counts everything at the time of the request, so any process can answer, and a restart loses nothing. There are as many series as
+tenants, up to a limit; series of projects only on request.
 """
 
 from __future__ import annotations

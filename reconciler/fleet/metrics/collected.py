@@ -16,13 +16,13 @@ from reconciler.fleet.store import FleetDatabase
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 PREFIX: Final = "reconciler_fleet_"
-TENANTS_MAX: Final = 200  # the projects of all others are one tenant
+TENANTS_MAX: Final = 200  # the projects of all further tenants count as one
 OTHERS: Final = "(others)"
 ENDS: Final = ("done", "failed", "late", "lost")
 
 
 def metrics_text(database: FleetDatabase, *, per_project: bool = False) -> bytes:
-    """The metrics now. `per_project`: with series for each project. Raises `StateError` where the database cannot be read."""
+    """The present metrics. `per_project`: with series for each project. Raises `StateError` if the database cannot be read."""
     with database.transaction() as connection:
         counted = numbers(connection, per_project=per_project)
     registry = CollectorRegistry(auto_describe=False)
@@ -31,7 +31,7 @@ def metrics_text(database: FleetDatabase, *, per_project: bool = False) -> bytes
 
 
 class _Counted(Collector):
-    """Numbers that were counted a moment ago."""
+    """Cached numbers, a moment old at most."""
 
     def __init__(self, counted: Numbers) -> None:
         self.counted = counted

@@ -1,4 +1,4 @@
-"""Metrics of one worker's process: what it did since it was started, its memory and its time."""
+"""Metrics of one worker's process: its runs and requests since its start, its memory and its time."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def count(ended: str, requests: int) -> None:
 
 
 def serve(port: int) -> None:
-    """Answer programs of this machine until the process ends. Raises `OSError`."""
+    """Answer requests from this machine until the process ends. Raises `OSError`."""
     start_http_server(port, LOOPBACK)

@@ -1,1 +1,1 @@
-"""What people are told: which events a new reading, or the end of a run, gives (`events`, pure), and sending it (`send`, apprise)."""
+"""Notifications: which events follow from a new reading or the end of a run (`events`, pure), and sending them (`send`, apprise)."""

@@ -1,4 +1,4 @@
-"""One message from its row to whoever gets it, and how that ended."""
+"""Send one message of the database, and store the result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from reconciler.fleet.store import FleetDatabase, notices
 
 
 def deliver(database: FleetDatabase) -> bool:
-    """Send a message that is due; False where there is none."""
+    """Send a message that is due; False if there is none."""
     with database.transaction() as connection:
         notice = notices.take(connection)
     if notice is None:

@@ -1,7 +1,7 @@
-"""Which messages people get after the end of a run, and when nothing was read for too long. Pure; times are arguments.
+"""The messages after the end of a run, and when nothing was read for too long. Pure; times are arguments.
 
-Nothing is repeated while it stays the same: what was announced of a project is kept, and only what is new since then is a message.
-Unknown has to hold for a while, and a run to fail twice; a message that all is well comes once, after all that was announced has ended.
+Nothing is repeated while it lasts: announcements are stored per project, and only new facts become messages. Unknown must last a while, and
+a run must fail twice; a message that everything is well is sent once, after everything announced has ended.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from reconciler.fleet.model import Event
 from reconciler.fleet.status import ProjectStatus, Reading, StatusWord
 
 HOLD: Final = timedelta(minutes=10)  # for which a project must be Unknown
-FAILURES: Final = 2  # runs in a row that must fail; the first one is repeated soon
+FAILURES: Final = 2  # consecutive runs that must fail; the first one is repeated soon
 LINES_MAX: Final = 10
 TEXT_MAX: Final = 4_000  # characters
 CAUSES: Final = ("ahead", "drift", "both", "unmanaged")
 LASTING: Final = (Event.OUT_OF_SYNC, Event.UNKNOWN, Event.FAILED, Event.UNHEALTHY)
-"""The events that a message about a recovery ends."""
+"""The events that end with a message about recovery."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A project now. `applied`: a run has just applied its commit; `run`: what is said follows from a run that has just ended.
-    `digest`: of the plan that waits."""
+    """A project now. `applied`: a run has just applied its commit; `run`: the facts come from a run that has just ended. `digest`: of the
+    waiting plan."""
 
     name: str
     status: ProjectStatus
@@ -45,7 +45,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Announced:
-    """What was announced and has not ended: for each event, what it was about. `unknown_since`: since when the project is Unknown."""
+    """Announcements that have not ended: the subjects of each event. `unknown_since`: since when the project is Unknown."""
 
     open: Mapping[Event, frozenset[str]] = field(default_factory=dict)
     unknown_since: datetime | None = None
@@ -59,7 +59,7 @@ class Message:
 
 
 def messages(announced: Announced, seen: Seen, now: datetime) -> tuple[list[Message], Announced]:
-    """The messages about a project now, and what was announced then."""
+    """The messages about a project now, and the announcements after them."""
     unknown = seen.status.word is StatusWord.UNKNOWN
     since = (announced.unknown_since or now) if unknown else None
     current = dict(_current(seen, held=since is not None and now - since >= HOLD))
@@ -79,12 +79,12 @@ def messages(announced: Announced, seen: Seen, now: datetime) -> tuple[list[Mess
 
 
 def _current(seen: Seen, *, held: bool) -> Iterator[tuple[Event, frozenset[str]]]:
-    """What is so now, and what it is about."""
+    """The present events, and their subjects."""
     if seen.status.word is StatusWord.OUT_OF_SYNC and seen.reading is not None and not seen.applied:
         yield Event.OUT_OF_SYNC, frozenset(name for name in CAUSES if getattr(seen.reading, name))
     if held:
         yield Event.UNKNOWN, frozenset({"unknown"})
-    if seen.error is not None and (seen.failures >= FAILURES or seen.read):  # what failed after a reading was an apply
+    if seen.error is not None and (seen.failures >= FAILURES or seen.read):  # a failure after a reading was a failed apply
         yield Event.FAILED, frozenset({_cause(seen.error)})
     if seen.waits is not None and seen.waits.startswith(LACKING):
         yield Event.NEEDS_APPROVAL, frozenset({seen.digest or seen.waits})
@@ -92,7 +92,7 @@ def _current(seen: Seen, *, held: bool) -> Iterator[tuple[Event, frozenset[str]]
 
 
 def _may_continue(event: Event, seen: Seen) -> bool:
-    """Whether what was announced may still be so although this does not show it."""
+    """Whether an announced event may continue although the present facts do not show it."""
     if event is Event.OUT_OF_SYNC:
         return seen.status.word is StatusWord.UNKNOWN or seen.applied
     if event is Event.UNHEALTHY:
@@ -108,7 +108,7 @@ def _concerns(health: ProjectHealth) -> Iterator[str]:
 
 
 def _cause(error: str) -> str:
-    """The id of an error, which stays the same where its words have numbers in them."""
+    """A digest of an error, which stays the same if only the numbers in it change."""
     _, begin, rest = error.rpartition("[RC-")
     return f"RC-{rest.partition(']')[0]}" if begin else "error"
 
@@ -132,7 +132,7 @@ def _message(event: Event, seen: Seen, before: frozenset[str], now: datetime) ->
 
 
 def _new_concerns(health: ProjectHealth, before: frozenset[str], now: datetime) -> Sequence[str]:
-    """The sentences about the concerns that were not announced before."""
+    """The sentences about concerns that were not announced before."""
     concerns = zip((*health.broken, *health.ending), _concerns(health), strict=True)
     return [sentence_of(concern, now.date()) for concern, key in concerns if key not in before]
 

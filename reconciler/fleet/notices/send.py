@@ -16,14 +16,14 @@ from reconciler.fleet.runs.secrets import resolved
 from reconciler.text.redact import Mask
 
 REASON_MAX: Final = 300  # characters
-PART_MIN: Final = 4  # characters of a part of a URL that is hidden by itself
+PART_MIN: Final = 4  # characters of a part of a URL that is masked by itself
 _PARTS: Final = re.compile(r"[/:@?&=#,\s]+")
 _ONE_AT_A_TIME: Final = threading.Lock()
-"""What apprise says of a failure goes to a logger that all threads share."""
+"""apprise reports failures to a logger that all threads share."""
 
 
 class NotSent(Exception):
-    """Why a message was not sent, without anything of the URL."""
+    """Why a message was not sent, without any part of the URL."""
 
 
 def send(target: SecretReference, title: str, text: str) -> None:
@@ -38,7 +38,7 @@ def send(target: SecretReference, title: str, text: str) -> None:
             service = apprise.Apprise()
             known = service.add(url)
             sent = known and bool(service.notify(body=text or title, title=title, body_format=apprise.NotifyFormat.TEXT))
-        except Exception as error:  # whatever a plugin does, the message is tried again
+        except Exception as error:  # whatever a plugin raises, the message is retried
             raise NotSent(_reason(url, [type(error).__name__])) from None
     if not known:
         raise NotSent(f"{target} is not a URL that apprise knows")
@@ -47,7 +47,7 @@ def send(target: SecretReference, title: str, text: str) -> None:
 
 
 def _reason(url: str, said: list[str]) -> str:
-    """What apprise said, without anything of the URL."""
+    """The error that apprise reported, without any part of the URL."""
     secrets = {url, *(part for part in _PARTS.split(url) if len(part) >= PART_MIN)}
     text = Mask(secrets).text("; ".join(dict.fromkeys(said))) or "the service did not accept it"
     return "".join(character if character.isprintable() else " " for character in text)[:REASON_MAX]
@@ -55,7 +55,7 @@ def _reason(url: str, said: list[str]) -> str:
 
 @contextmanager
 def _listening() -> Iterator[list[str]]:
-    """What apprise's logger is given meanwhile; it goes nowhere else."""
+    """Collect the messages of apprise's logger, which go nowhere else."""
     said: list[str] = []
 
     class Keeping(logging.Handler):

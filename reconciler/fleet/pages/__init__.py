@@ -1,7 +1,7 @@
-"""Pages: values of the model to HTML and SVG. Pure, but for reading the templates and files of the package.
+"""Pages: render values of the model as HTML and SVG. Pure, except that it reads the templates and files of the package.
 
-In: a view (`views`), filled from rows by whoever answers a request. Out: a page, or the part of one that htmx replaces. The paths of the
-pages are in `links`, what a list is asked for in `query`, the files that pages ask for in `assets`.
+In: a view (`views`), filled from rows by the routes. Out: a page, or the part of one that htmx replaces. The paths of the pages are in
+`links`, the filters of lists in `query`, the static files in `assets`.
 
 Every page works without a script: links and forms do what htmx does without loading the whole page.
 

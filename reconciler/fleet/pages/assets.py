@@ -1,6 +1,6 @@
-"""The files that the pages ask for: a style, an icon, and two pinned scripts. They are read from the package once.
+"""The static files of the pages: a style, an icon, and two pinned scripts. They are read from the package once.
 
-`POLICY` lets a page ask for these and nothing else: no other origin, no script and no style that is written in a page.
+`POLICY` lets a page load these and nothing else: no other origin, no inline scripts or styles.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ HEADERS: Final = {
 
 @dataclass(frozen=True)
 class Asset:
-    """A file. `digest`: a part of its URL, so that a browser may keep it for good."""
+    """A file. `digest`: a part of its URL, so that browsers may cache it permanently."""
 
     name: str
     type: str
@@ -52,7 +52,7 @@ def assets() -> dict[str, Asset]:
 
 
 def url(name: str) -> str:
-    """Where a page asks for a file."""
+    """The URL of a file."""
     return f"{links.STATIC}{name}?{assets()[name].digest}"
 
 

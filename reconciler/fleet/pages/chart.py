@@ -12,7 +12,7 @@ from reconciler.fleet.status import StatusWord
 
 WIDTH: Final = 1000  # of the coordinates; the picture is stretched to the width of the page
 HEIGHT: Final = 100
-TABLE: Final = 50  # rows of the table that says the same
+TABLE: Final = 50  # rows of the table with the same data
 
 _ROWS: Final[tuple[tuple[str, str, Callable[[SampleView], int]], ...]] = (
     ("Changed outside Reconciler", "drift", lambda sample: sample.drift),
@@ -23,7 +23,7 @@ _ROWS: Final[tuple[tuple[str, str, Callable[[SampleView], int]], ...]] = (
 
 @dataclass(frozen=True)
 class Series:
-    """A number over time. `line` and `area`: the paths. `most`: where the scale ends. `last`: the newest value."""
+    """A number over time. `line` and `area`: the paths. `most`: the end of the scale. `last`: the newest value."""
 
     name: str
     style: str
@@ -54,7 +54,7 @@ class DriftChart:
 
 
 def drift(samples: Sequence[SampleView], now: datetime) -> DriftChart | None:
-    """The chart of these samples, the oldest first; None where there are too few for one."""
+    """The chart of these samples, the oldest first; None if there are too few."""
     if len(samples) < 2:
         return None
     start, end = samples[0].at, max(now, samples[-1].at)

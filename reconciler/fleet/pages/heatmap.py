@@ -1,7 +1,7 @@
 """The fleet as a picture: a cell for each project, in blocks by tenant and wave. Pure.
 
-The colour and a mark say the status, the lightness says how fresh the reading is. The marks of a block are one path, so that ten thousand
-cells stay small. Links in the picture are not reached by the keyboard: the table of the groups beside it says the same.
+The colour and a mark show the status, the lightness shows the age of the reading. The marks of a block are one path, so that ten thousand
+cells stay small. The keyboard does not reach links in the picture: the table of the groups beside it has the same data.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def totals(cells: Sequence[CellView]) -> Counter[str]:
 
 
 def freshness(cells: Sequence[CellView]) -> list[tuple[str, int]]:
-    """How many readings are how old; orphaned projects are not read any more."""
+    """The number of readings by age; orphaned projects are no longer read."""
     numbers = Counter(_bucket(cell.age) for cell in cells if not cell.orphaned)
     names = [name for name, _ in AGES] + ["a day or older", "never read"]
     return [(name, numbers[index]) for index, name in enumerate(names)]
@@ -83,7 +83,7 @@ def label(cell: CellView) -> str:
 
 
 def level(cell: CellView) -> int:
-    """0 for a reading within its interval, 1 within the time in which it counts, 2 for one that is too old or missing."""
+    """0 for a reading within its interval, 1 for one that still counts, 2 for one that is too old or missing."""
     if cell.age is None or timedelta(seconds=cell.age) > stale_after(cell.every):
         return 2
     return int(cell.age > cell.every)
@@ -112,7 +112,7 @@ def _block(cells: Sequence[CellView]) -> Markup:
 
 
 def _cells(cells: Sequence[CellView]) -> Iterator[str]:
-    """The cells, together where they look the same."""
+    """The cells, merged if they look the same."""
     looks: dict[str, list[str]] = {}
     for index, cell in enumerate(cells):
         looks.setdefault(f"{_LETTERS[label(cell)]}{level(cell)}", []).append(_cell(cell, index))
@@ -128,7 +128,7 @@ def _cell(cell: CellView, index: int) -> str:
 
 
 def _marks(cells: Sequence[CellView]) -> str:
-    """The marks of a block: what is not Synced, and what is paused."""
+    """The marks of a block: cells that are not Synced, or are paused."""
     path = "".join(
         f"M{index % COLUMNS * PITCH} {index // COLUMNS * PITCH}{_MARKS[mark]}"
         for index, cell in enumerate(cells)

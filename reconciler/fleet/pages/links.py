@@ -1,4 +1,4 @@
-"""The paths of the pages, as the routes and the templates have them. Pure."""
+"""The paths of the pages, for the routes and the templates. Pure."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from urllib.parse import quote
 
 LIST: Final = "/"
 OVERVIEW: Final = "/overview"
-FIGURES: Final = "/overview/figures"  # the part of the overview that follows the events
+FIGURES: Final = "/overview/figures"  # the part of the overview that is updated by events
 CALENDAR: Final = "/calendar"
 AUDIT: Final = "/audit"
 AUDIT_EXPORT: Final = "/audit.jsonl"
 LOGIN: Final = "/login"
 LOGIN_START: Final = "/login/start"  # leads to the OIDC provider
 LOGOUT: Final = "/logout"
-EVENTS: Final = "/events"  # server-sent events named `changed`, without data that matters; at most one in 5 seconds
+EVENTS: Final = "/events"  # server-sent events named `changed`, whose data is not needed; at most one in 5 seconds
 STATIC: Final = "/static/"
 
 Action = Literal["approve", "reject", "pause", "resume", "sync"]
@@ -27,12 +27,12 @@ def project(name: str) -> str:
 
 
 def act(name: str, action: Action) -> str:
-    """Where the form of an action is sent."""
+    """The URL that the form of an action posts to."""
     return f"{project(name)}/{action}"
 
 
 def status_of(name: str, digest: str) -> str:
-    """The part of a project's page that follows its events, with `seen` added. `digest`: of the plan that the page shows, "" for none."""
+    """The part of a project's page that is updated by events, with `seen` added. `digest`: of the displayed plan, "" for none."""
     return f"{project(name)}/status?digest={quote(digest, safe='')}"
 
 
@@ -42,7 +42,7 @@ def events(name: str = "") -> str:
 
 
 def login_start(back: str) -> str:
-    """A link and no form: a form may send the browser to this site only, and this leads to another one."""
+    """A link instead of a form: a form may send the browser to this site only, and this leads to another one."""
     return f"{LOGIN_START}?back={quote(back, safe='')}"
 
 

@@ -1,6 +1,6 @@
-"""The lines of a plan's text, marked by what they do. Pure.
+"""The lines of a plan's text with the style of their change. Pure.
 
-A line of a field begins with two spaces and a sign; what belongs to it is indented further, so that no value can pass for a sign.
+A line of a field begins with two spaces and a sign; its further lines are indented more, so that no value can look like a sign.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def numbers(lines: Sequence[MarkedLine]) -> Counter[str]:
 
 
 def _heads(texts: Sequence[str]) -> set[int]:
-    """The lines that name what the indented lines below them are about; a long name is on several lines."""
+    """The lines that name the subject of the indented lines below them; a long name takes several lines."""
     heads: set[int] = set()
     for index in range(len(texts) - 2, -1, -1):
         if texts[index] and not texts[index].startswith(" ") and (texts[index + 1].startswith(" ") or index + 1 in heads):

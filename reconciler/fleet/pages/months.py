@@ -1,4 +1,4 @@
-"""A month as weeks, and what ends on its days. Days are those of UTC. Pure."""
+"""A month as weeks, and the expiries of its days. Days are those of UTC. Pure."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def shown(month: date) -> date:
 
 
 def weeks(month: date) -> list[list[date]]:
-    """The weeks that a month is part of, from Monday to Sunday."""
+    """The weeks that contain days of a month, from Monday to Sunday."""
     return Calendar().monthdatescalendar(month.year, month.month)
 
 
 def by_day(items: Iterable[ExpiryView]) -> dict[date, list[ExpiryView]]:
-    """What ends on which day, in the order of time."""
+    """The expiries of each day, sorted by time."""
     days: dict[date, list[ExpiryView]] = {}
     for item in sorted(items, key=lambda item: (item.at, item.project, item.what)):
         days.setdefault(day_of(item.at), []).append(item)

@@ -1,6 +1,6 @@
-"""What a viewer asks of a list: filters, order and page, from the query of a URL and back. Pure.
+"""The filters, order and page of a list, from the query of a URL and back. Pure.
 
-What is not understood is left out: a link of an older version shows the list without it.
+Unknown parameters are ignored: a link of an older version shows the list without them.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _CHOICES: Final = {"status": STATUSES, "health": HEALTHS, "mode": MODES, "sort":
 
 @dataclass(frozen=True)
 class Query:
-    """`text`: a part of the name, of the tenant or of a cause, in any case. `seen`: the numbers that the viewer has heard already. `live`:
-    whether the page follows the events."""
+    """`text`: a part of the name, of the tenant or of a cause, in any case. `seen`: the numbers that the viewer was already notified of.
+    `live`: whether events update the page."""
 
     text: str = ""
     status: str = ""
@@ -60,11 +60,11 @@ class Query:
 
     @property
     def filtered(self) -> bool:
-        """Whether anything is left out."""
+        """Whether any filter is set."""
         return bool(self.text or self.status or self.health or self.tenant or self.mode)
 
     def link(self, path: str = "/", **changes: Any) -> str:
-        """The URL of this query with something changed. A changed filter or order starts at the first page."""
+        """The URL of this query with changes. A changed filter or order starts at the first page."""
         return _url(path, replace(self, **{"page": 1, **changes}), {"seen"})
 
     def sorted_by(self, column: str) -> str:
@@ -93,7 +93,7 @@ class AuditQuery:
 
 
 def number(text: str, otherwise: int) -> int:
-    """A positive number that PostgreSQL can compare; something else for any other text."""
+    """A positive number that PostgreSQL can compare; `otherwise` for any other text."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 and int(text) > 0 else otherwise
 
 

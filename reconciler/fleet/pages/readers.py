@@ -1,4 +1,4 @@
-"""Which readers an object gains and loses, from the document of a plan. Pure."""
+"""The readers that an object gains and loses, from the document of a plan. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reconciler.fleet.pages.views import ReadersView
 
 
 def gained(plan: Mapping[str, Any]) -> tuple[ReadersView, ...]:
-    """What becomes readable, or may be changed by more people. What needs a consent comes first."""
+    """Objects that become readable, or that more people may change. Those that require consent come first."""
     exposures = sorted(plan["exposures"], key=lambda exposure: not exposure["asked"])
     return tuple(
         ReadersView(
@@ -25,7 +25,7 @@ def gained(plan: Mapping[str, Any]) -> tuple[ReadersView, ...]:
 
 
 def lost(plan: Mapping[str, Any]) -> tuple[ReadersView, ...]:
-    """Which published URLs stop working, and what is deleted."""
+    """Published URLs that stop working, and deleted objects."""
     urls = [ReadersView(entry["address"], _broken(entry), where=_where(entry["source"])) for entry in plan["broken"]]
     named = {entry["address"] for entry in plan["broken"]}
     deleted = [

@@ -1,7 +1,7 @@
-"""Views to HTML. Each `render_*` gives a whole page, except where it says that it gives a part of one. Pure, but for reading the templates.
+"""Render views as HTML. Each `render_*` returns a whole page unless it is documented to return a part. Pure, except that it reads the
+templates.
 
-Whatever a template shows passes the terminal's encoder, which writes out what cannot be seen or would turn the line around, and then the
-escaping of HTML.
+All values in a template pass the terminal's encoder, which escapes invisible and bidirectional characters, and then the escaping of HTML.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ CONFIG: Final = (
     '{"includeIndicatorStyles":false,"allowEval":false,"allowScriptTags":false,"selfRequestsOnly":true,"historyCacheSize":0,'
     '"refreshOnHistoryMiss":true,"defaultSwapStyle":"outerHTML"}'
 )
-"""Of htmx: it adds no style, evaluates nothing, runs no script of an answer, asks no other origin and stores no page."""
+"""The settings of htmx: it adds no style, evaluates nothing, runs no script of an answer, sends no request to other origins and stores no
+page."""
 
 
 def render_list(view: ListView) -> str:
@@ -49,7 +50,7 @@ def render_project(view: ProjectView) -> str:
 
 
 def render_project_status(view: ProjectView) -> str:
-    """The part `#status` of the page of a project, for requests of htmx: the forms are left alone."""
+    """The part `#status` of the page of a project, for requests of htmx: the forms are not replaced."""
     return _rendered("project_status.html", view, part=True)
 
 
@@ -59,12 +60,12 @@ def render_overview(view: OverviewView) -> str:
 
 
 def render_figures(view: OverviewView) -> str:
-    """The part `#figures` of the overview, for requests of htmx: all but the picture."""
+    """The part `#figures` of the overview, for requests of htmx: everything but the picture."""
     return _rendered("figures.html", view, part=True)
 
 
 def render_calendar(view: CalendarView) -> str:
-    """What expires in a month."""
+    """The expiries of a month."""
     return _rendered("calendar.html", replace(view, month=months.shown(view.month)))
 
 
@@ -74,12 +75,12 @@ def render_audit(view: AuditView) -> str:
 
 
 def render_login(view: LoginView) -> str:
-    """Where a person logs in."""
+    """The login page."""
     return _rendered("login.html", view)
 
 
 def render_error(view: ErrorView) -> str:
-    """What is wrong, and what to do."""
+    """An error page: what is wrong, and what to do."""
     return _rendered("error.html", view)
 
 
@@ -102,7 +103,7 @@ def _environment() -> Environment:
 
 
 def _visible(value: Any) -> Any:
-    """Markup and numbers as they are; a text with what cannot be seen written out."""
+    """Markup and numbers unchanged; a text with its invisible characters escaped."""
     return terminal(value) if type(value) is str else value
 
 

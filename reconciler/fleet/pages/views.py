@@ -1,6 +1,6 @@
-"""What the pages show. Plain data: whoever reads the rows fills it, and `render` turns it into HTML. Pure.
+"""The contents of the pages. Plain data: the routes fill it from rows, and `render` turns it into HTML. Pure.
 
-Texts are as they came: the templates escape them. Times have a zone; `Frame.now` is the database's time.
+Texts are unescaped: the templates escape them. Times have a zone; `Frame.now` is the database's time.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Viewer:
 
 @dataclass(frozen=True)
 class Frame:
-    """What is around every page. `viewer`: None before the login. `workers`: that are alive; None where it was not asked. `notice`: a
-    sentence about what the viewer just did, or why it failed (`failed`)."""
+    """The frame of every page. `viewer`: None before the login. `workers`: the number of live ones; None if not queried. `notice`: a
+    sentence about the viewer's last action, or why it failed (`failed`)."""
 
     now: datetime
     viewer: Viewer | None = None
@@ -56,7 +56,7 @@ class HealthView:
 
 @dataclass(frozen=True)
 class PauseView:
-    """A pause that holds. `until`: None for one without an end."""
+    """A pause in effect. `until`: None for one without an end."""
 
     by: str
     reason: str
@@ -65,8 +65,8 @@ class PauseView:
 
 @dataclass(frozen=True)
 class RowView:
-    """A project in a list. `causes`: why the status is what it is. `age`: of the reading. `coverage`: 0 to 1. `waits`: why changes are not
-    applied. `running`: since when a run is under way. `origin`: its generator, "" for none."""
+    """A project in a list. `causes`: the reasons for the status. `age`: of the reading. `coverage`: 0 to 1. `waits`: why changes are not
+    applied. `running`: when the present run began. `origin`: its generator, "" for none."""
 
     name: str
     tenant: str
@@ -87,7 +87,7 @@ class RowView:
 
 @dataclass(frozen=True)
 class GeneratorsView:
-    """What is wrong with the generators. `read_at`: when they were last read as a whole."""
+    """The problems of the generators. `read_at`: when they were last read completely."""
 
     says: str
     read_at: datetime | None
@@ -97,7 +97,7 @@ class GeneratorsView:
 class ListView:
     """One page of the list. `rows`: at most `query.PAGE_SIZE`. `matching`: how many projects match the whole query. `counts`: how many
     match the query without its status, by status (`Synced`, `OutOfSync`, `Unknown`, `orphaned`). `total`: how many the viewer sees.
-    `tenants`: for the filter. `generators`: None where nothing is wrong with them, or is not for the viewer."""
+    `tenants`: for the filter. `generators`: None without problems, or if the viewer may not see them."""
 
     frame: Frame
     query: Query
@@ -114,7 +114,7 @@ class ListView:
 
 @dataclass(frozen=True)
 class SourceView:
-    """Where a project comes from and how it runs. `commit`: of the last reading; `applied`: that was applied last. `windows`: in words.
+    """The source of a project and its schedule. `commit`: of the last reading; `applied`: the last one applied. `windows`: in words.
     References and URLs only, never a secret."""
 
     git: str
@@ -131,7 +131,7 @@ class SourceView:
 
 @dataclass(frozen=True)
 class ReadersView:
-    """Readers that an object gains or loses. `says`: the end of a sentence. `path`: how they reach it. `where`: `file:line`."""
+    """Readers that an object gains or loses. `says`: the end of a sentence. `path`: how they get access. `where`: `file:line`."""
 
     address: str
     says: str
@@ -144,7 +144,7 @@ class ReadersView:
 @dataclass(frozen=True)
 class PlanView:
     """The last plan. `text`: as the command line shows it. `gained`, `lost`: by `readers.gained`, `readers.lost` of its document.
-    `requests`: that applying it sends."""
+    `requests`: the number that applying it sends."""
 
     digest: str
     commit: str
@@ -158,7 +158,7 @@ class PlanView:
 
 @dataclass(frozen=True)
 class DecisionView:
-    """What a person decided. `counts`: whether it is about the plan that is shown; `why_not`: why it does not count."""
+    """A decision of a person. `counts`: whether it is about the displayed plan; `why_not`: why it does not count."""
 
     person: str
     approves: bool
@@ -182,8 +182,8 @@ class RuleView:
 
 @dataclass(frozen=True)
 class ApprovalsView:
-    """What the plan needs and what was decided. `rejected`: by whom, None where nobody did. `cannot`: why the viewer cannot approve it,
-    "" where they can."""
+    """The approvals that the plan needs and the decisions. `rejected`: by whom, None if by nobody. `cannot`: why the viewer cannot approve
+    it, "" if they can."""
 
     rules: tuple[RuleView, ...] = ()
     decisions: tuple[DecisionView, ...] = ()
@@ -193,7 +193,7 @@ class ApprovalsView:
 
 @dataclass(frozen=True)
 class SampleView:
-    """What a reading said: numbers of resources and objects."""
+    """The numbers of a reading: resources and objects."""
 
     at: datetime
     status: StatusWord
@@ -205,7 +205,7 @@ class SampleView:
 
 @dataclass(frozen=True)
 class RunView:
-    """A run. `ended`: done, failed, late or lost; None while it is under way."""
+    """A run. `ended`: done, failed, late or lost; None while it is in progress."""
 
     id: int
     admitted_at: datetime
@@ -220,7 +220,7 @@ class RunView:
 
 @dataclass(frozen=True)
 class QuarantineView:
-    """What was undone, and waits for a person. `undone_by`: the run of `undo`."""
+    """Changes that were undone, and wait for a person. `undone_by`: the run of `undo`."""
 
     commit: str
     addresses: tuple[str, ...]
@@ -230,7 +230,7 @@ class QuarantineView:
 
 @dataclass(frozen=True)
 class May:
-    """What the viewer may do with the project."""
+    """The viewer's permissions on the project."""
 
     approve: bool = False
     sync: bool = False
@@ -239,8 +239,8 @@ class May:
 
 @dataclass(frozen=True)
 class ProjectView:
-    """The page of a project. `samples` and `runs`: the newest last, and the newest first. `error`: why the last run gave no reading.
-    For its part `#status` only: `shown`, the digest of the plan that the page shows, and `seen`, what the viewer has heard already."""
+    """The page of a project. `samples` and `runs`: the newest last, and the newest first. `error`: why the last run returned no reading.
+    For its part `#status` only: `shown`, the digest of the displayed plan, and `seen`, what the viewer was already notified of."""
 
     frame: Frame
     row: RowView
@@ -263,7 +263,7 @@ class ProjectView:
 
 
 class CellView(NamedTuple):
-    """A project in the picture. `age` and `every`: seconds; `age` is None where it was never read."""
+    """A project in the picture. `age` and `every`: seconds; `age` is None if it was never read."""
 
     name: str
     tenant: str
@@ -277,7 +277,7 @@ class CellView(NamedTuple):
 
 @dataclass(frozen=True)
 class QueueView:
-    """`due`: projects whose time has come. `late`: seconds by which the oldest of them is late. `waiting`: admitted and not started."""
+    """`due`: projects that are due. `late`: seconds by which the oldest of them is late. `waiting`: admitted and not started."""
 
     due: int = 0
     late: int = 0
@@ -300,7 +300,7 @@ class WorkerView:
 
 @dataclass(frozen=True)
 class LimitView:
-    """One rate limit of the service. `left`: None where it is unknown, with which one request at a time is sent."""
+    """One rate limit of the service. `left`: None if unknown: then one request at a time is sent."""
 
     size: int
     left: int | None
@@ -309,7 +309,7 @@ class LimitView:
 
 @dataclass(frozen=True)
 class BudgetView:
-    """The budget of a token. `token`: its reference, such as `env:ACME_TOKEN`, never the token. `projects`: that share it."""
+    """The budget of a token. `token`: its reference, such as `env:ACME_TOKEN`, never the token. `projects`: the number that share it."""
 
     token: str
     limits: tuple[LimitView, ...] = ()
@@ -328,14 +328,14 @@ class OverviewView:
     generators: GeneratorsView | None = None
 
 
-# -- what expires -----------------------------------------------------------------------------------------------------------------
+# -- expiries ---------------------------------------------------------------------------------------------------------------------
 
 Sort = Literal["end", "exception", "pause"]
 
 
 @dataclass(frozen=True)
 class ExpiryView:
-    """Something that ends at a time. `what`: its address or name."""
+    """An object that expires at a time. `what`: its address or name."""
 
     at: datetime
     sort: Sort
@@ -347,8 +347,8 @@ class ExpiryView:
 
 @dataclass(frozen=True)
 class CalendarView:
-    """One month. `month`: its first day. `items`: of this month, in any order. `expired`: what ended before now and still exists.
-    `months`: how many end in which month, for the links."""
+    """One month. `month`: its first day. `items`: of this month, in any order. `expired`: objects that have expired and still exist.
+    `months`: the number of expiries by month, for the links."""
 
     frame: Frame
     month: date
@@ -384,7 +384,8 @@ class AuditView:
 
 @dataclass(frozen=True)
 class LoginView:
-    """`provider`: what OIDC logs in with; "" where the token is asked that `serve` printed. `back`: a path of this site to return to."""
+    """`provider`: the name of the OIDC provider; "" if the login needs the token that `serve` printed. `back`: a path of this site to
+    return to."""
 
     frame: Frame
     provider: str = ""
@@ -394,7 +395,7 @@ class LoginView:
 
 @dataclass(frozen=True)
 class ErrorView:
-    """`title`: a few words. `says`: what is wrong. `remedy`: what to do. `id`: `RC-…`, "" for none. `project`: that was acted on."""
+    """`title`: a few words. `says`: what is wrong. `remedy`: what to do. `id`: `RC-…`, "" for none. `project`: of the action."""
 
     frame: Frame
     code: int

@@ -1,5 +1,5 @@
-"""What the generators of a fleet list, read again and again while it runs. Any worker does it, one at a time, as `fleet plan` does.
+"""Rereads the generators of a fleet while it runs. Any worker does it, one at a time, with the same result as `fleet plan`.
 
-What appeared is run, and what vanished is orphaned, never deleted. A list that cannot be read, or that lost so much that it is probably a
-mistake, changes nothing.
+New projects are run, and removed ones are orphaned, never deleted. A list that cannot be read, or that lost so many projects that it is
+probably a mistake, changes nothing.
 """

@@ -1,4 +1,4 @@
-"""The budget of a token for requests that no run sends: those with which a worker reads what a generator lists."""
+"""The budget of a token for requests outside of runs: those with which a worker reads a generator's list."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reconciler.fleet.runs.gate import WAIT_MAX, limit_report, reported
 from reconciler.fleet.runs.secrets import digest
 from reconciler.fleet.store import FleetDatabase, budgets
 
-NO_RUN: Final = 0  # the id of a run that there is not: nobody gives its requests up before they are answered
+NO_RUN: Final = 0  # the id of a run that does not exist: its requests are never given up before they are answered
 
 
 class Budgeted:
@@ -25,7 +25,7 @@ class Budgeted:
         self._number = 0
 
     async def take(self, method: str, seconds: float) -> int:
-        """Leave to send one request now; raises TimeoutError where it would take longer than `seconds`."""
+        """Permission to send one request now; raises TimeoutError if that would take longer than `seconds`."""
         self._number += 1
         number, until = self._number, time.monotonic() + seconds
         while (wait := await asyncio.to_thread(self._take, method, number)) > 0:
@@ -40,14 +40,14 @@ class Budgeted:
             return budgets.take(connection, self._name, method, self._ticket(number))
 
     def report(self, ticket: int, status: int | None, hints: Hints | None) -> None:
-        """What became of a request."""
+        """Report the result of a request."""
         report = reported(limit_report(status, hints))
 
         def write() -> None:
             with self._database.transaction() as connection:
                 budgets.report(connection, self._name, {self._ticket(ticket): report})
 
-        asyncio.get_running_loop().run_in_executor(None, write)  # the loop waits for it when it ends
+        asyncio.get_running_loop().run_in_executor(None, write)  # the event loop waits for it when it ends
 
     def _ticket(self, number: int) -> str:
         return f"{NO_RUN}.{self._begun}.{number}"

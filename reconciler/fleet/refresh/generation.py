@@ -1,4 +1,4 @@
-"""When the generators of the fleet are read again, and how that went last time: one row, and one worker at a time."""
+"""When the generators of the fleet are reread, and the result of the last time: one row, and one worker at a time."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from reconciler.dataclass import dataclass
 from reconciler.fleet.store.schema import generation, revisions
 
-IDLE: Final = 600  # seconds, where nothing is read
-CLAIMED: Final = timedelta(minutes=15)  # in which whoever reads the generators does so, or is taken for dead
-AGAIN: Final = 60  # seconds after which they are read again where they could not be
+IDLE: Final = 600  # seconds, if nothing is read
+CLAIMED: Final = timedelta(minutes=15)  # in which a worker reads the generators, or counts as dead
+AGAIN: Final = 60  # seconds after which they are reread if they could not be
 _ROW: Final = 1
 
 
 @dataclass(frozen=True)
 class Claimed:
-    """The fleet file whose generators this worker reads now. `every`: seconds until they are read again."""
+    """The fleet file whose generators this worker reads now. `every`: seconds until they are reread."""
 
     revision: int
     file: str
@@ -30,8 +30,8 @@ class Claimed:
 
 @dataclass(frozen=True)
 class GeneratorReading:
-    """How reading the generators went. `read_at`: when they were last read as a whole. `error`: why they cannot be; `held`: why what they
-    list now does not take effect."""
+    """The result of reading the generators. `read_at`: when they were last read completely. `error`: why they cannot be; `held`: why their
+    present list does not take effect."""
 
     read_at: datetime | None
     error: str | None
@@ -39,7 +39,7 @@ class GeneratorReading:
 
 
 def claim(connection: Connection) -> Claimed | None:
-    """The generators to read now; None where the fleet has none that read something, they are not due, or another worker reads them."""
+    """The generators to read now; None if the fleet has none that read something, they are not due, or another worker reads them."""
     row = connection.execute(select(revisions).order_by(revisions.c.id.desc()).limit(1)).first()
     about = (row.settings or {}).get("generators") if row is not None else None
     if row is None or about is None:
@@ -53,12 +53,12 @@ def claim(connection: Connection) -> Claimed | None:
 
 
 def is_current(connection: Connection, claimed: Claimed) -> bool:
-    """Whether no other fleet file took effect meanwhile."""
+    """Whether no other fleet file has taken effect meanwhile."""
     return bool(connection.execute(select(func.max(revisions.c.id))).scalar() == claimed.revision)
 
 
 def end(connection: Connection, claimed: Claimed, *, error: str | None = None, held: str | None = None) -> None:
-    """Say how it went, and when it is done again."""
+    """Store the result, and when they are reread."""
     wait = timedelta(seconds=min(claimed.every, AGAIN) if error is not None else claimed.every)
     values: dict[str, Any] = {"next_due": func.now() + wait, "error": error, "held": held}
     if error is None:
@@ -67,7 +67,7 @@ def end(connection: Connection, claimed: Claimed, *, error: str | None = None, h
 
 
 def begin(connection: Connection) -> None:
-    """A fleet file takes effect, whose generators were read just now."""
+    """Store that a fleet file takes effect, whose generators were read just now."""
     about = connection.execute(select(revisions.c.settings).order_by(revisions.c.id.desc()).limit(1)).scalar() or {}
     every = timedelta(seconds=about.get("generators", {}).get("every", IDLE))
     values = {"next_due": func.now() + every, "read_at": func.now(), "error": None, "held": None}
@@ -75,7 +75,7 @@ def begin(connection: Connection) -> None:
 
 
 def hurry(connection: Connection, concerns: Callable[[str, str], bool]) -> bool:
-    """Read the generators now if one lists a repository and ref that is concerned."""
+    """Read the generators now if `concerns` matches a repository and ref that one of them lists."""
     about = connection.execute(select(revisions.c.settings).order_by(revisions.c.id.desc()).limit(1)).scalar() or {}
     repositories: Sequence[Sequence[str]] = about.get("generators", {}).get("repositories", ())
     if not any(concerns(git, ref) for git, ref in repositories):
@@ -85,6 +85,6 @@ def hurry(connection: Connection, concerns: Callable[[str, str], bool]) -> bool:
 
 
 def state(connection: Connection) -> GeneratorReading:
-    """How reading the generators went last time."""
+    """The result of the last time."""
     row = connection.execute(select(generation)).first()
     return GeneratorReading(row.read_at, row.error, row.held) if row is not None else GeneratorReading(None, None, None)

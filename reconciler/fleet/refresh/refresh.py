@@ -1,4 +1,4 @@
-"""One refresh: claim it, read what the generators list, compare, let it take effect or say why not."""
+"""One refresh: claim it, read the generators' lists, compare, make them take effect or say why not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMED: Final = 20  # projects in a line of the audit log
 
 
 def refresh(database: FleetDatabase, cache: Path) -> str | None:
-    """Read what the generators list, if that is due and no other worker does it; a sentence where something changed or is wrong."""
+    """Read the generators' lists, if that is due and no other worker does it; a sentence if something changed or is wrong."""
     with database.transaction() as connection:
         claimed = generation.claim(connection)
     if claimed is None:
@@ -48,7 +48,7 @@ def refresh(database: FleetDatabase, cache: Path) -> str | None:
 
 
 def _failed(database: FleetDatabase, claimed: generation.Claimed, error: ReconcilerError) -> str:
-    """Say that the generators could not be read; nothing changes, and they are read again soon."""
+    """Store that the generators could not be read; nothing changes, and they are reread soon."""
     first = str(error.problems[0]) if isinstance(error, ConfigError) and error.problems else error.message
     says = f"the generators cannot be read: {first} [{error.id}]"
     with database.transaction() as connection:

@@ -1,4 +1,4 @@
-"""Messages for people about a project as it is now: by the end of a run, or because no run says anything any more."""
+"""Messages about the present state of a project: after a run, or because its runs no longer report anything."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reconciler.fleet.store import notices, projects
 
 
 def announce(connection: Connection, name: str, *, applied: bool = False, read: bool = False) -> None:
-    """Write the messages about a project as it is now. `applied`, `read`: what the run did that has just ended, if one has."""
+    """Write the messages about the present state of a project. `applied`, `read`: what the run did that has just ended, if one has."""
     (row,) = projects.read(connection, [name])
     settings = projects.settings(connection).get("notifications", ())
     targets = [target for target in settings if target["tenants"] is None or row.project.tenant in target["tenants"]]
@@ -25,6 +25,6 @@ def announce(connection: Connection, name: str, *, applied: bool = False, read: 
 
 
 def announce_quiet(connection: Connection) -> None:
-    """Write the messages about projects of which no run says that they are Unknown."""
+    """Write the messages about projects that became Unknown without a run."""
     for name in notices.quiet(connection):
         announce(connection, name)

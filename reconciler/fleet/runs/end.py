@@ -1,4 +1,4 @@
-"""How a run ends: its row and that of its project, the plan it kept, a line of the audit log, a sample for charts, messages."""
+"""The end of a run: its row and that of its project, its plan, a line of the audit log, a sample for charts, messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reconciler.fleet.store.schema import projects as tables
 
 
 def write(database: FleetDatabase, begun: runs.BegunRun, worker: int, result: RunResult) -> None:
-    """Write the end of a run, and when its project is due again. Nothing, where this worker has lost the run."""
+    """Write the end of a run, and when its project is due again. Does nothing if this worker has lost the run."""
     word = _word(begun, result)
     run = {
         "commit": result.commit, "exit_code": result.code, "requests": result.requests,
@@ -49,13 +49,13 @@ def line(begun: runs.BegunRun, action: str, result: RunResult, **outcome: Any) -
 
 
 def _applied(result: RunResult) -> str:
-    """What the history of a project says of a plan that was applied."""
+    """The text about an applied plan in the history of a project."""
     people = dict.fromkeys(name for names in result.approvers.values() for name in names)
     return f"applied, approved by {', '.join(people)}" if people else "applied"
 
 
 def _word(begun: runs.BegunRun, result: RunResult) -> status.StatusWord | None:
-    """The project's status by what the run has just read, None where it read nothing."""
+    """The project's status after the run's reading, None if it read nothing."""
     if result.reading is None:
         return None
     now = datetime.now(UTC)
@@ -67,7 +67,7 @@ def _next(begun: runs.BegunRun, result: RunResult) -> dict[str, Any]:
     failures = begun.failures + 1 if result.error is not None else 0
     due = schedule.delay(begun.project.every, failures)
     if result.applied or result.stopped:
-        due = min(due, 1)  # what was applied is verified by a reading of its own
+        due = min(due, 1)  # an apply is verified by a reading of its own
     columns = {
         "failures": failures, "error": result.error, "error_at": func.now() if result.error is not None else None,
         "next_due": func.now() + timedelta(seconds=due), "waits": result.waits,
@@ -76,7 +76,7 @@ def _next(begun: runs.BegunRun, result: RunResult) -> dict[str, Any]:
 
 
 def _reading(result: RunResult, word: status.StatusWord | None) -> dict[str, Any]:
-    """The columns of the project about what was read. Nothing, where nothing was read."""
+    """The columns of the project about the reading; empty if nothing was read."""
     if result.reading is None:
         return {}
     return {
@@ -88,12 +88,12 @@ def _reading(result: RunResult, word: status.StatusWord | None) -> dict[str, Any
 
 
 def _health(begun: runs.BegunRun, result: RunResult, word: status.StatusWord | None) -> dict[str, Any]:
-    """The columns of the project about the health that was read. Nothing, where nothing was read."""
+    """The columns of the project about its health; empty if nothing was read."""
     if result.reading is None or result.health is None:
         return {}
     every, now = begun.project.every, datetime.now(UTC)
     passes = health.health(result.health, now, now, every=every)
-    again = tables.c.read_at < func.now() - schedule.stale_after(every)  # nobody knows how it was meanwhile
+    again = tables.c.read_at < func.now() - schedule.stale_after(every)  # the status in between is unknown
     since = case((again, func.now()), else_=func.coalesce(tables.c.well_since, func.now()))
     return {
         "health": {"word": passes.word.value, **health.as_data(result.health)},

@@ -1,7 +1,7 @@
-"""The private folders of runs: each is removed with its run, and what a killed worker left is removed by any other on this machine.
+"""The private folders of runs: each is removed with its run, and those of a killed worker by any other worker on this machine.
 
-A folder is locked by its worker and by the processes of its run until the last of them has ended, however it ends. What nobody locks is
-nobody's. A file system without locks keeps its folders: nothing is removed that might be somebody's.
+A folder is locked by its worker and by the processes of its run until the last of them has ended, however it ends. An unlocked folder is
+unused. On a file system without locks, folders are kept: none is removed that might be in use.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ GATE: Final = "reconciler-gate-"  # of the folder with its gate, among the tempo
 
 @dataclass(frozen=True)
 class PrivateFolder:
-    """`lock`: a descriptor; the folder is somebody's as long as a process has it."""
+    """`lock`: a descriptor; the folder is in use as long as a process has it open."""
 
     path: Path
     lock: int
 
     def remove(self) -> None:
-        """Remove it with all that it contains."""
+        """Remove the folder and its contents."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self.lock)
 
@@ -37,7 +37,7 @@ def create(prefix: str, parent: Path | None = None) -> PrivateFolder:
     """A locked folder with a name of its own, by default among the temporary files."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-        with suppress(FileNotFoundError):  # another worker found it before it was locked
+        with suppress(FileNotFoundError):  # another worker removed it before it was locked
             lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
             with suppress(OSError):
                 fcntl.flock(lock, fcntl.LOCK_SH)
@@ -47,10 +47,10 @@ def create(prefix: str, parent: Path | None = None) -> PrivateFolder:
 
 
 def tidy(prefix: str, parent: Path | None = None) -> None:
-    """Remove this user's folders that nobody locks."""
+    """Remove this user's unlocked folders."""
     with suppress(OSError), os.scandir(parent or tempfile.gettempdir()) as entries:
         for path in [Path(entry.path) for entry in entries if entry.name.startswith(prefix)]:
-            with suppress(OSError):  # somebody has it, or has removed it
+            with suppress(OSError):  # another process uses it, or has removed it
                 _remove_unlocked(path)
 
 

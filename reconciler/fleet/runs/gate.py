@@ -1,5 +1,5 @@
 """The gate between a run and the database: a Unix socket of the worker that the run asks before each request, for its share of the token's
-budget, and before each step that opens something or cannot be taken back.
+budget, and before each step that gives more access or cannot be undone.
 
 A run therefore needs no access to the fleet's database, and ends if its worker does. Both ends are here.
 
@@ -22,16 +22,16 @@ from reconciler.client.hints import Hints
 from reconciler.fleet.budget import BudgetReport
 
 VARIABLE: Final = "_RECONCILER_FLEET_GATE"
-LOST: Final = 70  # the exit code of a run whose worker is gone
-AGAIN: Final = 0.5  # seconds after which the database is asked again where it could not be
-WAIT_MAX: Final = 5.0  # seconds after which the row is looked at again, whatever it said
+LOST: Final = 70  # the exit code of a run whose worker has died
+AGAIN: Final = 0.5  # seconds until the next attempt to reach the database
+WAIT_MAX: Final = 5.0  # seconds until the row is read again, whatever its contents
 UNKNOWN: Final = "the fleet's database cannot say whether it may go on"
-LAST_WORDS: Final = 1.0  # seconds for reading what an ended run wrote
+LAST_WORDS: Final = 1.0  # seconds for reading the output of an ended run
 
 
 class RunGate:
-    """The worker's end, for one run. `take`: 0 or seconds to wait; `report`: what was answered, by ticket; `held`: why a step that cannot
-    be taken back must not be sent now. All are called in threads. `refused`: the first reason that was given to the run."""
+    """The worker's end, for one run. `take`: 0 or seconds to wait; `report`: the answer, by ticket; `held`: why a step that cannot be
+    undone must not be sent now. All are called in threads. `refused`: the first reason that was given to the run."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class RunGate:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._told |= dict.fromkeys(self._sent)
         self._sent.clear()
-        await self._flush()  # what cannot be reported now is over after a while
+        await self._flush()  # an unreported request expires after a while
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         current = asyncio.current_task()
@@ -85,12 +85,12 @@ class RunGate:
                     self._sent.discard(ticket)
                     self._told[ticket] = reported(message["told"])
                     _kept(flushes, self._flush())
-        except (ValueError, KeyError, TypeError, OSError, asyncio.CancelledError):  # a run that speaks nonsense gets no answer
+        except (ValueError, KeyError, TypeError, OSError, asyncio.CancelledError):  # an invalid message gets no answer
             pass
         finally:
             for task in tuple(grants):
                 task.cancel()
-            await asyncio.gather(*flushes, return_exceptions=True)  # a report that is lost keeps a request under way for minutes
+            await asyncio.gather(*flushes, return_exceptions=True)  # a lost report keeps a request in flight for minutes
             self._tasks.discard(current)
             writer.close()
 
@@ -99,7 +99,7 @@ class RunGate:
             try:
                 async with self._turn:
                     wait = await asyncio.to_thread(self._take, method, ticket)
-            except Exception:  # the database cannot be reached; the run waits as long as it likes
+            except Exception:  # the database cannot be reached; the run decides how long it waits
                 wait = AGAIN
             if wait <= 0:
                 break
@@ -110,7 +110,7 @@ class RunGate:
         await writer.drain()
 
     async def _clear(self, ticket: str, what: str, writer: asyncio.StreamWriter) -> None:
-        """Answer whether a step may be sent; without an answer of the database it may not."""
+        """Answer whether a step may be sent; if the database does not answer, it may not."""
         async with self._turn:
             try:
                 held = await asyncio.to_thread(self._held, what)
@@ -126,19 +126,19 @@ class RunGate:
             try:
                 if told:
                     await asyncio.to_thread(self._report, told)
-            except Exception:  # the database cannot be reached; the next report says it too
+            except Exception:  # the database cannot be reached; the next report repeats it
                 self._told = told | self._told
 
 
 def _kept(tasks: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
-    """Start a task that is in the set until it ends."""
+    """Start a task that stays in the set until it ends."""
     task = asyncio.create_task(work)
     tasks.add(task)
     task.add_done_callback(tasks.discard)
 
 
 def reported(told: Any) -> BudgetReport | None:
-    """What `limit_report` says of an answer."""
+    """The report in a message of `limit_report`."""
     if told is None:
         return None
     size, left, reset, refused = told
@@ -158,7 +158,7 @@ class Turnstile:
         self._connecting: asyncio.Future[asyncio.StreamWriter] | None = None
 
     async def take(self, method: str, seconds: float) -> int:
-        """Leave to send one request; raises TimeoutError."""
+        """Permission to send one request; raises TimeoutError."""
         writer = await self._connected()
         self._number += 1
         number, answer = self._number, asyncio.get_running_loop().create_future()
@@ -175,7 +175,7 @@ class Turnstile:
         return number
 
     async def refusal(self, what: str) -> str | None:
-        """Why a step that cannot be taken back must not be sent now; None where it may."""
+        """Why a step that cannot be undone must not be sent now; None if it may."""
         writer = await self._connected()
         self._number += 1
         number, answer = self._number, asyncio.get_running_loop().create_future()
@@ -188,7 +188,7 @@ class Turnstile:
             self._waiting.pop(number, None)
 
     def report(self, ticket: int, status: int | None, hints: Hints | None) -> None:
-        """Tell the worker what the answer said."""
+        """Report an answer to the worker."""
         self._tell(ticket, limit_report(status, hints))
 
     def _tell(self, number: int, told: list[Any] | None) -> None:
@@ -197,7 +197,7 @@ class Turnstile:
 
     async def _connected(self) -> asyncio.StreamWriter:
         loop = asyncio.get_running_loop()
-        if self._connecting is None or self._loop is not loop:  # whoever asks meanwhile waits for the same connection
+        if self._connecting is None or self._loop is not loop:  # other callers wait for the same connection
             self._loop, self._waiting = loop, {}
             self._connecting = asyncio.ensure_future(self._connect())
         return await asyncio.shield(self._connecting)
@@ -213,11 +213,11 @@ class Turnstile:
             answer = self._waiting.get(message["id"])
             if answer is not None and not answer.done():
                 answer.set_result(message.get("refused"))
-        os._exit(LOST)  # the worker is gone: nobody counts what is sent from here, and somebody else will run the project
+        os._exit(LOST)  # the worker has died: nothing counts requests from here, and another worker will run the project
 
 
 def limit_report(status: int | None, hints: Hints | None) -> list[Any] | None:
-    """What an answer says of the limit, as the gate passes it on; None where it says nothing."""
+    """The limits in an answer, as the gate sends them; None if it has none."""
     if status is None or hints is None or status >= 500:
         return None
     if hints.limit is None:

@@ -1,6 +1,6 @@
-"""What holds back an apply: a pause, a quarantine, a decision of people, a closed window, a wave before this one.
+"""The reasons that prevent an apply: a pause, a quarantine, a decision of people, a closed window, an earlier wave.
 
-Asked before an apply, and all but the wave again before each step that opens something or cannot be taken back. The database's time
+Checked before an apply, and all but the wave again before each step that gives more access or cannot be undone. The database's time
 decides.
 """
 
@@ -28,7 +28,7 @@ NAMED: Final = 3  # addresses
 
 
 def hold_reason(connection: Connection, name: str, plan: StoredPlan) -> str | None:
-    """Why nothing of a plan may be applied now; None where it may."""
+    """Why nothing of a plan may be applied now; None if it may."""
     row = projects.read(connection, [name])[0]
     project = row.project
     if row.orphaned or project.mode is not Mode.APPLY:
@@ -47,7 +47,7 @@ def hold_reason(connection: Connection, name: str, plan: StoredPlan) -> str | No
 
 
 def approvers(connection: Connection, id: int, project: FleetProject, plan: StoredPlan) -> dict[str, list[str]]:
-    """Whose approvals of a plan count, by class of change, for the audit log."""
+    """The people whose approvals of a plan count, by class of change, for the audit log."""
     people = _verdict(connection, id, project, plan).people
     return {change.value: list(names) for change, names in people.items() if NEEDED[project.approvals.get(change, Approval.TWO)]}
 
@@ -66,12 +66,12 @@ def _quarantined(name: str, quarantine: quarantines.Quarantine, both: Sequence[s
 
 
 def is_running(connection: Connection, run: int) -> bool:
-    """Whether nobody has ended a run, because its worker said nothing for too long."""
+    """Whether the run was not ended by others because its worker was silent for too long."""
     return connection.execute(select(runs.c.id).where(runs.c.id == run, runs.c.ended_at.is_(None))).first() is not None
 
 
 def wave_held(connection: Connection, project: FleetProject, commit: str) -> str | None:
-    """Which wave this project waits for."""
+    """The wave that this project waits for; None if none."""
     if project.wave == 0:
         return None
     soak = timedelta(seconds=projects.soak(connection))
@@ -83,7 +83,7 @@ def wave_held(connection: Connection, project: FleetProject, commit: str) -> str
 
 
 def _named(row: projects.ProjectRow, tenant: str) -> status.Follower:
-    """A project as the waves of a tenant see it: the names of other tenants' projects are not theirs to read."""
+    """A project as the waves of a tenant see it: without the names of other tenants' projects."""
     seen = follower(row)
     return seen if row.project.tenant == tenant else replace(seen, name=f"a project of {FOREIGN}")
 
@@ -91,8 +91,8 @@ def _named(row: projects.ProjectRow, tenant: str) -> status.Follower:
 def settle_quarantines(
     connection: Connection, row: projects.ProjectRow, plan: StoredPlan, undone: Sequence[Mapping[str, Any]], *, whole: bool
 ) -> None:
-    """Quarantine what was undone and the plan would do again, and end the quarantines of what it no longer does. `undone`: the runs of
-    `undo` since the last apply. `whole`: whether everything could be read, so that what the plan does not contain is not wanted."""
+    """Quarantine undone changes that the plan would repeat, and end the quarantines of those that it no longer makes. `undone`: the runs of
+    `undo` since the last apply. `whole`: whether everything could be read, so that changes missing from the plan are no longer intended."""
     changed, name, tenant = approvals.addresses(plan), row.project.name, row.project.tenant
     known = quarantines.known(connection, row.id)
     for undo in undone:

@@ -1,4 +1,4 @@
-"""One run as a process: started with nothing but what it needs, ended after its time, its end as data."""
+"""One run as a process: started with a minimal environment, ended at its time limit, its result as data."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import Final
 from reconciler.dataclass import dataclass
 from reconciler.fleet.runs.folders import PrivateFolder
 
-GRACE: Final = 10.0  # seconds from SIGTERM to SIGKILL: a request that is under way may still be answered
-SAID_MAX: Final = 64 * 2**10  # bytes kept of what it wrote to standard error
+GRACE: Final = 10.0  # seconds from SIGTERM to SIGKILL: a request in flight may still be answered
+SAID_MAX: Final = 64 * 2**10  # bytes kept of its standard error
 ENTRY: Final = "reconciler.cli.commands.fleet_child"
-PROBLEM: Final = re.compile(r"\S+:[0-9]+:[0-9]+ ")  # a problem of the project, with its place
+PROBLEM: Final = re.compile(r"\S+:[0-9]+:[0-9]+ ")  # a problem of the project, with its position
 NAMED: Final = 3  # problems
 _PASSED: Final = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "PYTHONPATH", "COVERAGE_PROCESS_START")
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -26,7 +26,7 @@ _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 @dataclass(frozen=True)
 class EndedProcess:
-    """`code`: the exit code, negative for a signal. `late`: it was ended after its time. `says`: its last words, on one line."""
+    """`code`: the exit code, negative for a signal. `late`: it was ended at its time limit. `says`: its last message, on one line."""
 
     code: int
     says: str
@@ -34,14 +34,14 @@ class EndedProcess:
 
 
 def environ(folder: Path, secrets: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a run: nothing of the worker's own but how to find programs and certificates."""
+    """The environment of a run: of the worker's own only the paths of programs and certificates."""
     kept = {name: value for name, value in os.environ.items() if name in _PASSED or name.lower() in _PROXIES}
     return {**kept, "HOME": str(folder), "TMPDIR": str(folder), "NO_COLOR": "1", "PYTHONUNBUFFERED": "1", **secrets}
 
 
 def database_access(*, own: bool) -> dict[str, str]:
-    """The variables with which libpq reaches the state's server as it does here, where the home directory is another one: the password
-    file, and for the fleet's `own` database everything else that its URL leaves out, and the certificates."""
+    """The variables with which libpq reaches the state's server from another home directory: the password file, and for the fleet's `own`
+    database everything that its URL leaves out, and the certificates."""
     names = [name for name in os.environ if re.fullmatch("PG[A-Z]+", name)] if own else ["PGPASSFILE"]
     home = Path.home()
     files = {"PGPASSFILE": home / ".pgpass"}
@@ -53,7 +53,7 @@ def database_access(*, own: bool) -> dict[str, str]:
 
 
 async def execute(words: Sequence[str], *, folder: PrivateFolder, secrets: Mapping[str, str], seconds: float) -> EndedProcess:
-    """Run a command of the program to its end; being cancelled ends it too. Its folder is somebody's until it has ended."""
+    """Run a command of the program to its end; cancelling ends it too. Its folder is in use until then."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", ENTRY, *words,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
@@ -73,7 +73,7 @@ async def execute(words: Sequence[str], *, folder: PrivateFolder, secrets: Mappi
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End a process that still runs, kindly first."""
+    """End a process that still runs: first SIGTERM, then SIGKILL."""
     if process.returncode is None:
         _signal(process, signal.SIGTERM)
         try:
@@ -106,7 +106,7 @@ async def _error_text(reading: asyncio.Task[bytes]) -> str:
 
 
 def last_words(text: str) -> str:
-    """The error of a command that printed a text, on one line, with the first problems of the project where it has some."""
+    """The error in the output of a command, on one line, with the first problems of the project if it has some."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     first = next((index for index, line in enumerate(lines) if line.lower().startswith("error:")), None)
     chosen = lines[first:] if first is not None else lines[-3:]

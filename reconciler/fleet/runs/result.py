@@ -1,4 +1,4 @@
-"""What a run says of its project, and how it ended."""
+"""The facts about a project after a run, and how the run ended."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from reconciler.fleet.store.approvals import StoredPlan
 
 @dataclass
 class RunResult:
-    """What a run says of its project. `waits`: why changes are not applied, None where none wait. `began`: applying began, so
-    something may have been sent; `applied`: all of it was; `stopped`: it was stopped in the middle; `approvers`: whose approvals counted
-    when it began, by class of change."""
+    """The result of a run for its project. `waits`: why changes are not applied, None if none wait. `began`: applying began, so something
+    may have been sent; `applied`: all of it was; `stopped`: it was stopped in the middle; `approvers`: the people whose approvals
+    counted when it began, by class of change."""
 
     commit: str | None = None
     reading: status.Reading | None = None
@@ -33,5 +33,5 @@ class RunResult:
 
     @property
     def ended(self) -> str:
-        """How the run ended, as its row says it."""
+        """How the run ended, as stored in its row."""
         return "late" if self.late else "failed" if self.error is not None else "done"

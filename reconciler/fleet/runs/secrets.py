@@ -1,4 +1,4 @@
-"""References resolved where a run is started: the only place that reads a secret."""
+"""Resolve references where a run is started: the only module that reads secrets."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ def resolved(reference: SecretReference, what: str, *, where: str = "this worker
 
 
 def digest(*parts: str) -> str:
-    """A name for a secret or a scope that says nothing of it."""
+    """A digest that names a secret or a scope without revealing it."""
     return hashlib.sha256("\0".join(("reconciler.fleet/1", *parts)).encode()).hexdigest()

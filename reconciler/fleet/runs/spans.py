@@ -1,6 +1,6 @@
 """Traces of OpenTelemetry: a span for each run of a fleet, which the spans of its process are inside; imported where an endpoint is set.
 
-A collector that is slow or away changes nothing of a run: its spans are dropped.
+A slow or unreachable collector does not affect a run: its spans are dropped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reconciler.fleet.store.runs import BegunRun
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-PASSED: Final = "OTEL_"  # what begins so is for the process of a run too
+PASSED: Final = "OTEL_"  # variables with this prefix are passed to the process of a run
 PARENT: Final = "TRACEPARENT"
 FLUSH: Final = 1_000  # milliseconds for the last spans
 
@@ -32,7 +32,7 @@ def is_wanted() -> bool:
 
 @contextmanager
 def span(begun: BegunRun) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
-    """The span of a run: what the environment of its process needs, and a map to which attributes are added. Both empty without traces."""
+    """The span of a run: variables for its process, and a map to which attributes are added. Both empty without traces."""
     ends: dict[str, Any] = {}
     if not is_wanted():
         yield {}, ends
@@ -73,6 +73,6 @@ def _provider() -> Any:
 
 
 def flush() -> None:
-    """Send what is left, for a second at most."""
+    """Send the remaining spans, for a second at most."""
     if _provider.cache_info().currsize:
         _provider().force_flush(FLUSH)

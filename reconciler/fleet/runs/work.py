@@ -1,6 +1,6 @@
-"""What a worker does for one run: resolve the references, fetch the commit, read, apply what may be applied, write the end.
+"""The work of one run: resolve the references, fetch the commit, read, apply what may be applied, write the end.
 
-Every end is a row: a run that ends in an error writes when the project is due again, and nothing is retried by the queue.
+Every end is stored in a row: after an error it says when the project is due again, and the queue retries nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Failed(ReconcilerError):
 
 @dataclass(frozen=True)
 class Workplace:
-    """Where runs happen: the fleet's database, a cache of repositories, a folder for private folders."""
+    """The environment of runs: the fleet's database, a cache of repositories, a folder for private folders."""
 
     database: FleetDatabase
     cache: Path
@@ -51,7 +51,7 @@ class Workplace:
 
 
 async def work(place: Workplace, begun: runs.BegunRun, worker: int, trace: Mapping[str, str] = MappingProxyType({})) -> RunResult:
-    """Do a run that this worker has started, and write its end. `trace`: what makes the process of the run a part of a trace."""
+    """Do a run that this worker has started, and write its end. `trace`: variables that add the run's process to a trace."""
     result = RunResult()
     private: list[folders.PrivateFolder] = []
     try:
@@ -62,7 +62,7 @@ async def work(place: Workplace, begun: runs.BegunRun, worker: int, trace: Mappi
         result.error = _sentence(error)
     except OSError as error:
         result.error = f"this worker cannot do it: {(error.strerror or type(error).__name__).lower()}"
-    except Exception as error:  # whatever it is, the run ends, and its row says so
+    except Exception as error:  # whatever the error, the run ends, and its row contains it
         result.error = f"this worker failed: {type(error).__name__}"
     finally:
         for mine in private:
@@ -126,12 +126,12 @@ class _Run:
         return words + [word for key, value in project.vars.items() for word in ("--var", f"{key}={value}")]
 
     def _words_of(self, ended: EndedProcess) -> str:
-        """What a process said last, with the place where the operator has the token in place of the variable that the process had."""
+        """The last message of a process, with the operator's reference to the token instead of the variable of the process."""
         place = self.project.token
         return ended.says.replace("RECONCILER_TOKEN", f"the {'variable' if place.kind == 'env' else 'file'} {place.name}")
 
     async def _read(self, root: Path, secrets: Mapping[str, str], *, exclude: tuple[str, ...] = ()) -> None:
-        """Read the service, and take the plan of it. `exclude`: addresses that are left out of the plan; the reading stays as it was."""
+        """Read the service, and store the plan. `exclude`: addresses that are left out of the plan; the reading is unchanged."""
         words = [*self._words("read", root), "--folder", str(self.folder)]
         words += [*(["--keep"] if self._keeps else []), *(["--save"] if self.project.mode is Mode.APPLY else [])]
         words += [word for glob in exclude for word in ("--exclude", glob)]
@@ -153,7 +153,7 @@ class _Run:
         self.result.health = of_document(about["health"])
 
     def _own(self, scope: str, budget: str) -> None:
-        """Claim the state for this project. Raises `Failed` where another one has it."""
+        """Claim the state for this project. Raises `Failed` if another project has it."""
         with self.place.database.transaction() as connection:
             other = runs.own(connection, self.begun.project_id, scope, budget)
         if other is not None:
@@ -165,7 +165,7 @@ class _Run:
             )
 
     def _keep(self) -> None:
-        """Compare the plan with the one before it: since which commit it is about, what was undone meanwhile."""
+        """Compare the plan with the previous one: its first commit, and the changes undone meanwhile."""
         reading, plan, project = self.result.reading, self._plan, self.project
         assert reading is not None
         with self.place.database.transaction() as connection:
@@ -188,7 +188,7 @@ class _Run:
         return self.result.plan
 
     async def _apply(self, root: Path, secrets: Mapping[str, str], gate: RunGate) -> None:
-        """Apply the plan of the reading if nothing holds it back."""
+        """Apply the plan of the reading if nothing prevents it."""
         reading, result = self.result.reading, self.result
         assert reading is not None
         reverts = reading.drift and self.project.revert_drift
@@ -224,13 +224,13 @@ class _Run:
             result.applied = True
 
     def _begin(self) -> None:
-        """Write that applying begins: if this worker is killed, nobody writes how it ended."""
+        """Store that applying begins: if this worker is killed, nothing else records it."""
         with self.place.database.transaction() as connection:
             self.result.approvers = holds.approvers(connection, self.begun.project_id, self.project, self._plan)
             audit.write(connection, end.line(self.begun, "begin-apply", self.result))
 
     def _hold_reason(self) -> str | None:
-        """Why nothing may be applied now."""
+        """Why nothing may be applied now; None if it may."""
         try:
             self.result.plan = self._by_authors()
         except git.SourceError as error:
@@ -240,14 +240,14 @@ class _Run:
             return held or holds.wave_held(connection, self.project, self.commit.id)
 
     def _held_meanwhile(self, what: str) -> str | None:
-        """Why an apply that is under way must stop."""
+        """Why an apply in progress must stop; None if it may continue."""
         with self.place.database.transaction() as connection:
             if not holds.is_running(connection, self.begun.id):
                 return "another worker took over"
             return holds.hold_reason(connection, self.project.name, self._plan)
 
     def _by_authors(self) -> StoredPlan:
-        """The plan with the authors of all its commits, where they matter: where two others must approve it."""
+        """The plan with the authors of all its commits, if they matter: if two others must approve it."""
         plan = self._plan
         if not any(self.project.approvals.get(change, Approval.TWO) is Approval.TWO for change in plan.changes):
             return plan
@@ -256,7 +256,7 @@ class _Run:
 
 
 def _sentence(error: ReconcilerError) -> str:
-    """An error on one line, with its id: that of a process which ended is in its last words."""
+    """An error on one line, with its id; the last message of an ended process contains its own id."""
     cause = "" if "[RC-" in error.message else f" [{error.id}]"
     return f"{error.message}{cause}{f' ({error.hint})' if error.hint else ''}"
 

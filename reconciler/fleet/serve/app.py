@@ -22,8 +22,8 @@ Say = Callable[[str], None]
 
 
 def create_app(database: FleetDatabase, url: str, *, single: SinglePerson | None, feed: Feed, say: Say, show: Say) -> ASGIApp:
-    """The dashboard of a fleet. `url`: that people open. `single`: the only person; without it, the fleet file's provider says who people
-    are. `feed`: what pages follow; whoever serves ends it. `say`: for the log; `show`: for the terminal only."""
+    """The dashboard of a fleet. `url`: the URL that people open. `single`: the only person; without it, the fleet file's provider
+    identifies people. `feed`: the changes that pages follow; the caller ends it. `say`: for the log; `show`: for the terminal only."""
 
     app = FastAPI(
         title="The API of a fleet",

@@ -1,4 +1,4 @@
-"""Who asks: the session behind a cookie, or a token, and the person with the roles that the fleet file gives them now."""
+"""The caller of a request: the session of a cookie, or a token, and the person with their present roles in the fleet file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CSRF_FIELD: Final = "csrf"
 
 
 class NotLoggedIn(Exception):
-    """Nobody knows who asks."""
+    """The caller is unknown."""
 
 
 class Forged(Exception):
@@ -33,7 +33,7 @@ class Forged(Exception):
 
 @dataclass(frozen=True)
 class Caller:
-    """`session`: its id, "" of a token, which no browser sends by itself. `csrf`: what each form of the session contains."""
+    """`session`: its id, "" for a token, which no browser sends by itself. `csrf`: the value in each form of the session."""
 
     person: Person
     session: str = ""
@@ -57,7 +57,7 @@ class Caller:
 
 
 def find(request: HTTPConnection) -> Caller | None:
-    """Who asks; None where nobody knows."""
+    """The caller; None if unknown."""
     site = site_of(request)
     header = request.headers.get("authorization", "")
     if header:
@@ -74,7 +74,7 @@ def find(request: HTTPConnection) -> Caller | None:
 
 
 def _person(site: Dashboard, data: Mapping[str, Any]) -> Person | None:
-    """The person of a session, as long as the way that they logged in is still the one of the fleet file."""
+    """The person of a session, as long as the fleet file still has the login method that they used."""
     if data["way"] == SINGLE:
         return site.single.person if site.single is not None else None
     settings = site.settings()
@@ -91,11 +91,11 @@ def _known(request: Request) -> Caller:
 
 
 Known = Annotated[Caller, Depends(_known)]
-"""Somebody who is logged in."""
+"""A logged-in caller."""
 
 
 async def _fields(request: Request) -> QueryParams:
-    """The fields of a form; none of anything else. What PostgreSQL cannot store is left out of their values."""
+    """The fields of a form; none for any other body. Characters that PostgreSQL cannot store are removed."""
     if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         return QueryParams()
     try:
@@ -109,7 +109,7 @@ Fields = Annotated[QueryParams, Depends(_fields)]
 
 
 def _acting(request: Request, caller: Known, fields: Fields) -> Caller:
-    """Somebody who is logged in, and whose own page sent this."""
+    """A logged-in caller whose own page sent this request."""
     if caller.session:
         sent = request.headers.get(CSRF_HEADER) or fields.get(CSRF_FIELD, "")
         if not hmac.compare_digest(sent.encode(), caller.csrf.encode()):
@@ -121,6 +121,6 @@ Acting = Annotated[Caller, Depends(_acting)]
 
 
 def saw(site: Dashboard, connection: Connection, caller: Caller, project: str, tenant: str) -> None:
-    """Write who saw a project: once for each session and project, as far as this process remembers, so more often rather than never."""
+    """Record who saw a project: once for each session and project, as far as this process remembers, so rather twice than never."""
     if site.is_first(caller.session or caller.person.name, project):
         audit.write(connection, audit.AuditRecord(caller.person.name, "view", project, tenant))

@@ -29,7 +29,7 @@ Word = Annotated[str, Field(max_length=200, pattern=r"^[^\x00]*$")]
 
 
 class Selected(_Model):
-    """Which projects, in which order."""
+    """The filters and the order of a list of projects."""
 
     text: Annotated[Word, Field(description="A part of the name, of the tenant, of the repository's URL or of what is wrong.")] = ""
     status: Literal["", "Synced", "OutOfSync", "Unknown", "orphaned"] = ""
@@ -141,7 +141,7 @@ class Rejection(_Model):
 
 
 class Accepted(_Model):
-    """What was done."""
+    """The result of an action."""
 
     project: str
     action: Literal["sync", "pause", "resume"]

@@ -1,4 +1,4 @@
-"""What is wrong, as a page for people and as `application/problem+json` for programs. Neither has the inside of anything."""
+"""Errors as a page for people and as `application/problem+json` for programs. Neither shows internals."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class PageError:
 
     @property
     def data(self) -> dict[str, Any]:
-        """As RFC 9457 has it."""
+        """The JSON of RFC 9457."""
         more = {"remedy": self.remedy, "id": self.id}
         about = {"type": "about:blank", "title": self.title, "status": self.code, "detail": self.says}
         return about | {key: value for key, value in more.items() if value}
 
 
 def of_error(error: ReconcilerError) -> PageError:
-    """What an error says to whoever asked."""
+    """The page of an error."""
     if isinstance(error, StateError):
         return PageError(503, "The database of the fleet cannot be used now.", "Try again in a moment.", error.id)
     if error.id == "RC-no-fleet-project":
@@ -60,7 +60,7 @@ def of_error(error: ReconcilerError) -> PageError:
 
 
 def sentence(message: str) -> str:
-    """A message as a sentence. What begins with a name, such as an e-mail address, is not changed."""
+    """A message as a sentence. A message that begins with a name, such as an e-mail address, is not changed."""
     first = message.partition(" ")[0]
     return f"{message[:1].upper() if first.isalpha() else message[:1]}{message[1:]}."
 

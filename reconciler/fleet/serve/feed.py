@@ -1,7 +1,7 @@
-"""What changed, for everybody who looks: one reader of the database for each process, however many pages are open.
+"""Changes for open pages: one reader of the database for each process, however many pages are open.
 
-A change is a run that began or ended, or a line of the audit log. The moment of a row is older than its commit, so the last seconds are
-read again each time, and what was passed on before is left out.
+A change is a run that began or ended, or a line of the audit log. The time of a row is older than its commit, so the last seconds are read
+again each time, without the changes already passed on.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ class Changed:
 
 
 class Full(Exception):
-    """As many clients as there may be follow the changes already."""
+    """The maximum number of clients already follows the changes."""
 
 
 class Feed:
-    """Reads while somebody follows."""
+    """Reads while there are followers."""
 
     def __init__(self, database: FleetDatabase) -> None:
         self.database = database
         self._queues: set[asyncio.Queue[Changed | None]] = set()
         self._reader: asyncio.Task[None] | None = None
-        self._begun = asyncio.Event()  # the reader knows what was there before: whatever comes now is passed on
+        self._begun = asyncio.Event()  # the reader knows the earlier rows: all later ones are passed on
 
     @asynccontextmanager
     async def follow(self) -> AsyncIterator[asyncio.Queue[Changed | None]]:
@@ -62,11 +62,11 @@ class Feed:
                 self._reader = None
 
     def __len__(self) -> int:
-        """How many follow."""
+        """The number of followers."""
         return len(self._queues)
 
     def end(self) -> None:
-        """End every client: the process ends."""
+        """End every client, because the process ends."""
         self._begun.set()
         for queue in tuple(self._queues):
             self._last(queue)
@@ -74,7 +74,7 @@ class Feed:
     async def _read(self) -> None:
         seen: frozenset[feed.FeedChange] | None = None
         while True:
-            with suppress(ReconcilerError):  # it is read again in a moment
+            with suppress(ReconcilerError):  # retried in a moment
                 now = frozenset(await asyncio.to_thread(self._recent))
                 if seen is not None:
                     self._pass_on([change for change in now if change not in seen])

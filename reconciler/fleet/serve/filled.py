@@ -1,4 +1,4 @@
-"""Rows as what pages show. Pure."""
+"""Views of the pages, filled from rows. Pure."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def row_view(row: ProjectRow) -> views.RowView:
 
 
 def generators_view(reading: GeneratorReading) -> views.GeneratorsView | None:
-    """What is wrong with the generators, None where nothing is."""
+    """The problems of the generators; None without any."""
     says = reading.error or reading.held
     return views.GeneratorsView(says, reading.read_at) if says else None
 
@@ -81,7 +81,7 @@ def may(person: Person, tenant: str) -> views.May:
 
 
 def plan_view(plan: Mapping[str, Any] | None) -> views.PlanView | None:
-    """A plan that a run of this version kept."""
+    """The view of a plan of this version."""
     if plan is None or plan["digest"] is None:
         return None
     document = plan["document"]
@@ -98,7 +98,7 @@ def plan_view(plan: Mapping[str, Any] | None) -> views.PlanView | None:
 
 
 def approvals_view(judged: Judged, decisions: Iterable[Mapping[str, Any]], person: Person) -> views.ApprovalsView:
-    """What the plan needs, what was decided, and whether this person can add to it."""
+    """The approvals that the plan needs, the decisions, and whether this person can add one."""
     verdict, plan = judged.verdict, judged.plan
     rules = tuple(
         views.RuleView(change, judged.rules.get(change, Approval.TWO), verdict.lacking.get(change, 0), verdict.people.get(change, ()))
@@ -106,7 +106,7 @@ def approvals_view(judged: Judged, decisions: Iterable[Mapping[str, Any]], perso
         if judged.rules.get(change, Approval.TWO) is not Approval.AUTO
     )
     writers = {folded(author) for author in plan.authors}
-    applied: set[str] = set()  # digests; what was decided before the apply is used up
+    applied: set[str] = set()  # digests; the apply uses up earlier decisions
     made: tuple[views.DecisionView, ...] = ()
     for decision in decisions:  # the newest first
         if not decision["person"]:
@@ -192,7 +192,7 @@ def pause_expiry(row: Mapping[str, Any]) -> views.ExpiryView:
 
 
 def expiry(row: Mapping[str, Any]) -> views.ExpiryView:
-    """Something that ends on a day: at the end of it."""
+    """An object that expires at the end of a day."""
     concern, until = row["concern"], row["until"]
     at = datetime(until.year, until.month, until.day, 23, 59, 59, tzinfo=UTC)
     sort: views.Sort = "exception" if concern["sort"] == Sort.EXPOSURE else "end"
@@ -200,7 +200,7 @@ def expiry(row: Mapping[str, Any]) -> views.ExpiryView:
 
 
 def calendar_view(frame: views.Frame, month: date, expiries: Sequence[views.ExpiryView]) -> views.CalendarView:
-    """One month of what expires."""
+    """The expiries of one month."""
     by_month = Counter(_month(expiry.at) for expiry in expiries)
     items = [expiry for expiry in expiries if _month(expiry.at) == month]
     expired = [expiry for expiry in expiries if expiry.at <= frame.now]

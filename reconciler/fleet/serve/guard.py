@@ -1,4 +1,4 @@
-"""What every request passes before it reaches a route: the name of the host, the origin, the size; and what every response says.
+"""Checks of every request before it reaches a route: host name, origin, size; and the headers of every response.
 
 A page of another origin cannot send requests here with a name that it controls (DNS rebinding), nor with this site's cookies.
 """
@@ -13,10 +13,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BODY_MAX: Final = 64 * 2**10
-PUSH_MAX: Final = 4 * 2**20  # what a forge sends of a push
+PUSH_MAX: Final = 4 * 2**20  # size of a forge's push
 SAFE: Final = {"GET", "HEAD", "OPTIONS"}
-PROBES: Final = {"/healthz", "/readyz"}  # asked by address; they say nothing of the fleet
-METRICS: Final = "/metrics"  # asked by address with a token, which no page of another origin has
+PROBES: Final = {"/healthz", "/readyz"}  # requested by IP address; they reveal nothing about the fleet
+METRICS: Final = "/metrics"  # requested by IP address with a token, which no page of another origin has
 WEBHOOKS: Final = "/webhooks/"
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
@@ -36,11 +36,11 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 
 
 class _TooLarge(Exception):
-    """A body that is longer than it may be."""
+    """A body that is longer than allowed."""
 
 
 class Guard:
-    """`url`: that people open. `port`: of this process, which answers to loopback names too where `url` is one."""
+    """`url`: the URL that people open. `port`: of this process, which answers to loopback names too if `url` is one."""
 
     def __init__(self, app: ASGIApp, *, url: str, say: Callable[[str], None]) -> None:
         self.app, self.say = app, say
@@ -74,7 +74,7 @@ class Guard:
         except _TooLarge:
             if not begun:
                 await _problem(answer, 413, "The request is too large", "Send less at once.")
-        except Exception as error:  # its words may have what nobody should read
+        except Exception as error:  # its message may contain data that nobody should read
             self.say(f"A request of {scope['path'][:200]!r} failed: {type(error).__name__}")
             if not begun:
                 await _problem(answer, 500, "This request failed", "Try again. If it fails again, report it.")
@@ -111,7 +111,7 @@ def _limit(path: str) -> int:
 
 
 def _limited(receive: Receive, limit: int) -> Receive:
-    """The same messages, as long as the body is not longer than that."""
+    """The same messages, up to the maximum length of the body."""
     size = 0
 
     async def counted() -> Message:

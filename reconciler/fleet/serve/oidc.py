@@ -1,4 +1,4 @@
-"""The person that an OpenID Connect provider names: authorization code with PKCE, state and nonce; the ID token is verified.
+"""Log in with an OpenID Connect provider: authorization code with PKCE, state and nonce; the ID token is verified.
 
 Authlib builds the requests and validates the claims; the signature is verified with the keys that the provider publishes.
 """
@@ -29,14 +29,14 @@ ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES25
 TIMEOUT: Final = httpx.Timeout(10.0, connect=3.0)
 LEEWAY: Final = 60  # seconds by which clocks may differ
 DISCOVERY_SECONDS: Final = 3_600.0
-KNOWN_SECONDS: Final = 86_400.0  # for which an older document is used while the provider gives no new one
-AGAIN_SECONDS: Final = 5.0  # after which a provider that could not be reached is asked again
+KNOWN_SECONDS: Final = 86_400.0  # for which an older document is used if the provider returns no new one
+AGAIN_SECONDS: Final = 5.0  # after which an unreachable provider is tried again
 KEYS_SECONDS: Final = 30.0  # after which an unknown key is looked for again
 VALUES_MAX: Final = 1_000
 
 
 class LoginFailed(ReconcilerError):
-    """The provider named nobody. The message has nothing that the provider or the browser sent."""
+    """The provider identified nobody. The message contains no data of the provider or the browser."""
 
 
 class Undiscovered(Exception):
@@ -45,7 +45,7 @@ class Undiscovered(Exception):
 
 @dataclass(frozen=True)
 class BegunLogin:
-    """A login that was begun: what the browser brings back, and `url`, where it goes."""
+    """A started login: the data that the browser brings back, and `url`, where it is sent."""
 
     url: str
     state: str
@@ -55,7 +55,7 @@ class BegunLogin:
 
 @dataclass
 class Provider:
-    """What is known of providers, by issuer. For any number of threads."""
+    """Cached documents of providers, by issuer. Thread-safe."""
 
     _documents: dict[str, tuple[float, Mapping[str, Any]]] = field(default_factory=dict)
     _failures: dict[str, tuple[float, Undiscovered]] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Provider:
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def begin(self, oidc: Oidc, redirect: str) -> BegunLogin:
-        """Where a person logs in."""
+        """Start a login."""
         state, nonce, verifier = generate_token(43), generate_token(43), generate_token(64)
         with httpx.Client(timeout=TIMEOUT) as http:
             endpoint = self._document(oidc, http)["authorization_endpoint"]
@@ -72,7 +72,7 @@ class Provider:
         return BegunLogin(url, state, nonce, verifier)
 
     def finish(self, oidc: Oidc, redirect: str, begun: BegunLogin, *, code: str) -> dict[str, Any]:
-        """The person whom a code stands for, as a session keeps them. Raises `LoginFailed`."""
+        """The person of a code, as a session stores them. Raises `LoginFailed`."""
         try:
             with httpx.Client(timeout=TIMEOUT) as http:
                 document = self._document(oidc, http)
@@ -93,7 +93,7 @@ class Provider:
 
     def _document(self, oidc: Oidc, http: httpx.Client) -> Mapping[str, Any]:
         """The provider's discovery document, which must be of this issuer."""
-        with self._lock:  # one request at a time: whoever waits has the same answer
+        with self._lock:  # one request at a time: other callers get the same answer
             known, failed, now = self._documents.get(oidc.issuer), self._failures.get(oidc.issuer), time.monotonic()
             if known is not None and now - known[0] < DISCOVERY_SECONDS:
                 return known[1]
@@ -128,7 +128,7 @@ class Provider:
         return token.claims
 
     def _key_set(self, oidc: Oidc, http: httpx.Client, *, again: bool = False) -> KeySet:
-        """The keys of a provider. `again`: they may have been changed."""
+        """The keys of a provider. `again`: read them again, because they may have changed."""
         with self._lock:
             known, now = self._keys.get(oidc.issuer), time.monotonic()
             if known is not None and (not again or now - known[0] < KEYS_SECONDS) and now - known[0] < DISCOVERY_SECONDS:
@@ -160,14 +160,14 @@ def _discovered(issuer: str, http: httpx.Client) -> Mapping[str, Any]:
 
 
 def _auth(oidc: Oidc) -> dict[str, Any]:
-    """How the client proves itself to the token endpoint."""
+    """How the client authenticates to the token endpoint."""
     if oidc.secret is None:
         return {"client_id": oidc.client, "auth": httpx.Auth()}
     return {"auth": (oidc.client, resolved(oidc.secret, "dashboard.oidc.clientSecret", where="this machine"))}
 
 
 def _person(oidc: Oidc, claims: Mapping[str, Any]) -> dict[str, Any]:
-    """What a session keeps: a name that nobody else has, and the values that give roles."""
+    """The data that a session stores: a unique name, and the values that give roles."""
     email = claims.get("email")
     if not isinstance(email, str) or "@" not in email:
         name = str(claims["sub"])

@@ -1,4 +1,4 @@
-"""What a forge says of a push: whether it signed it, and which repository and branch changed. Pure."""
+"""Pushes in the webhooks of forges: whether the forge signed them, and which repository and branch changed. Pure."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ _SIGNING: Final = "whsec_"
 
 @dataclass(frozen=True)
 class Push:
-    """A branch or tag that changed. `repositories`: the forms that the forge gives of its URL; `default`: its default branch, "" where it
-    is not said."""
+    """A branch or tag that changed. `repositories`: the forms of its URL in the webhook; `default`: its default branch, "" if unknown."""
 
     repositories: frozenset[str]
     ref: str
@@ -34,7 +33,7 @@ class Push:
 
 
 def repository(url: str) -> str:
-    """A form that all URLs of a repository share: `https://git@HOST:443/A/B.git`, `ssh://…` and `git@HOST:A/B` are `HOST/a/b`."""
+    """The common form of all URLs of a repository: `https://git@HOST:443/A/B.git`, `ssh://…` and `git@HOST:A/B` are `HOST/a/b`."""
     if "://" not in url:
         _, _, place = url.rpartition("@")
         host, _, path = place.partition(":")
@@ -54,13 +53,13 @@ def _joined(host: str, path: str) -> str:
 
 
 def is_signed_by_github(body: bytes, headers: Mapping[str, str], secret: str) -> bool:
-    """Whether `X-Hub-Signature-256` is that of the body."""
+    """Whether `X-Hub-Signature-256` is the signature of the body."""
     expected = "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     return hmac.compare_digest(headers.get("x-hub-signature-256", "").encode(), expected.encode())
 
 
 def is_signed_by_gitlab(body: bytes, headers: Mapping[str, str], secret: str, now: float) -> bool:
-    """Whether the body is signed with a signing token (`whsec_…`, in the way of Standard Webhooks), or comes with a secret token."""
+    """Whether the body is signed with a signing token (`whsec_…`, as in Standard Webhooks), or comes with a secret token."""
     if not secret.startswith(_SIGNING):
         return hmac.compare_digest(headers.get("x-gitlab-token", "").encode(), secret.encode())
     try:
@@ -75,7 +74,7 @@ def is_signed_by_gitlab(body: bytes, headers: Mapping[str, str], secret: str, no
 
 
 def of_github(data: Mapping[str, Any]) -> Push | None:
-    """The push of a `push` event; None where it is none, or deletes the branch."""
+    """The push of a `push` event; None for other events and for deleted branches."""
     about = data.get("repository")
     if not isinstance(about, dict) or data.get("deleted") is True:
         return None
@@ -83,7 +82,7 @@ def of_github(data: Mapping[str, Any]) -> Push | None:
 
 
 def of_gitlab(data: Mapping[str, Any]) -> Push | None:
-    """The push of a `Push Hook` or a `Tag Push Hook`; None where it is none, or deletes the branch."""
+    """The push of a `Push Hook` or a `Tag Push Hook`; None for other events and for deleted branches."""
     about, after = data.get("project"), data.get("after")
     if not isinstance(about, dict) or data.get("object_kind") not in ("push", "tag_push"):
         return None

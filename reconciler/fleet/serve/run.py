@@ -1,4 +1,4 @@
-"""The server: where it listens, and for how long."""
+"""The server: its address, and how long it runs."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ CONNECTIONS_MAX: Final = 2_000
 
 @dataclass(frozen=True)
 class Listening:
-    """Where to listen. `port`: 0 for any. `person`: who uses this machine. `token`: that programs of theirs send, None for none.
-    `any_port`: another one will do where that is taken."""
+    """Where to listen. `port`: 0 for any. `person`: the user of this machine. `token`: sent by their programs, None for none. `any_port`:
+    use another port if this one is in use."""
 
     host: str = "127.0.0.1"
     port: int = PORT
@@ -45,7 +45,7 @@ class Listening:
 
 
 def checked(database: FleetDatabase, listening: Listening) -> ServeSettings:
-    """What the fleet file says, if it can be served there. Raises `UsageError`, or `MissingSecret` for a reference to nothing."""
+    """The settings of the fleet file, if it can be served there. Raises `UsageError`, or `MissingSecret` for a missing secret."""
     settings = _settings(database)
     if settings.oidc is None and not listening.is_loopback:
         raise UsageError(
@@ -72,9 +72,10 @@ def _settings(database: FleetDatabase) -> ServeSettings:
 
 
 async def serve(database: FleetDatabase, listening: Listening, *, say: Say, show: Say) -> None:
-    """Serve until this is cancelled. Shows where, when it is ready. `say`: for the log; `show`: for the terminal only.
+    """Serve until this is cancelled. Shows the URL when it is ready. `say`: for the log; `show`: for the terminal only.
 
-    When the fleet file begins or ceases to name a provider, or names another URL, it is served again in that way."""
+    When the fleet file begins or ceases to name a provider, or names another URL, the server is restarted with it.
+    """
     settings: ServeSettings | None = await asyncio.to_thread(checked, database, listening)
     with contextlib.closing(_listener(listening)) as listener:
         while settings is not None:
@@ -84,7 +85,7 @@ async def serve(database: FleetDatabase, listening: Listening, *, say: Say, show
 async def _served(
     database: FleetDatabase, listening: Listening, listener: socket.socket, settings: ServeSettings, *, say: Say, show: Say
 ) -> ServeSettings | None:
-    """Serve in one way, until the fleet file says another one, which is returned; None where the server ends."""
+    """Serve with these settings until the fleet file needs others, which are returned; None when the server ends."""
     name = f"[{listening.host}]" if ":" in listening.host else listening.host
     own = f"http://{name}:{listener.getsockname()[1]}"
     single = SinglePerson(listening.person, listening.token) if settings.oidc is None else None
@@ -103,7 +104,7 @@ async def _served(
     finally:
         for task in (ready, changed):
             task.cancel()
-        feed.end()  # whoever follows would keep the server for as long as it waits
+        feed.end()  # followers would keep the server running as long as they wait
         server.should_exit = True
         with contextlib.suppress(asyncio.CancelledError):
             await running
@@ -120,7 +121,7 @@ async def _changed(database: FleetDatabase, listening: Listening, served: ServeS
                 said = ""
                 continue
             settings = await asyncio.to_thread(checked, database, listening)
-        except StateError:  # it is read again in a moment
+        except StateError:  # retried in a moment
             continue
         except ReconcilerError as error:
             if error.message != said:
@@ -132,7 +133,7 @@ async def _changed(database: FleetDatabase, listening: Listening, served: ServeS
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to the command, and says when it is ready."""
+    """A server that leaves signals to the command, and reports when it is ready."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)

@@ -1,4 +1,4 @@
-"""What the fleet file that took effect last says of people. Plain data; secrets are references, resolved where they are used."""
+"""The settings about people in the last fleet file. Plain data; secrets are references, resolved where they are used."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Oidc:
 
 @dataclass(frozen=True)
 class ServeSettings:
-    """`url`: that people open, None for the loopback address. `webhooks`: secrets by forge. `metrics`: the token of /metrics."""
+    """`url`: the URL that people open, None for the loopback address. `webhooks`: secrets by forge. `metrics`: the token of /metrics."""
 
     url: str | None = None
     oidc: Oidc | None = None
@@ -34,12 +34,12 @@ class ServeSettings:
 
     @property
     def way(self) -> tuple[bool, str | None]:
-        """What a server is made for: whether a provider says who people are, and the URL that they open."""
+        """The settings that require a new server: whether a provider identifies people, and the URL that they open."""
         return self.oidc is not None, self.url if self.oidc is not None else None
 
 
 def of_data(data: Mapping[str, Any]) -> ServeSettings:
-    """The settings of the JSON that a fleet file gave (`reconciler.fleet.declared.dashboard`)."""
+    """The settings in the JSON of a fleet file (`reconciler.fleet.declared.dashboard`)."""
     dashboard, webhooks = data.get("dashboard") or {}, data.get("webhooks") or {}
     oidc, metrics = dashboard.get("oidc"), dashboard.get("metrics")
     return ServeSettings(

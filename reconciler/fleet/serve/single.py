@@ -1,4 +1,4 @@
-"""The one person of a dashboard without a provider: whoever can read the terminal of `fleet serve`, on this machine."""
+"""The only person of a dashboard without a provider: whoever can read the terminal of `fleet serve`, on this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WAY = "single"
 
 @dataclass
 class SinglePerson:
-    """`name`: for the audit log. `token`: that programs send as `Authorization: Bearer`, None for none."""
+    """`name`: for the audit log. `token`: sent by programs as `Authorization: Bearer`, None for none."""
 
     name: str
     token: str | None = None
@@ -31,7 +31,7 @@ class SinglePerson:
         return f"{url}/login?token={self._code}"
 
     def exchange(self, code: str) -> bool:
-        """Whether a code is the one of the link, which is another one from then on."""
+        """Whether a code is the one of the link; the link then gets a new code."""
         with self._lock:
             if not hmac.compare_digest(code.encode(), self._code.encode()):
                 return False

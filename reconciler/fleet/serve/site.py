@@ -1,4 +1,4 @@
-"""What every request of the dashboard needs: the database, the settings of today, where people open it."""
+"""What every request of the dashboard needs: the database, the present settings, the URL."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SEEN_MAX: Final = 20_000
 
 @dataclass
 class Dashboard:
-    """`url`: that people open, without a slash at its end. `single`: the only person, None where a provider says who people are. `say`: for
+    """`url`: the URL that people open, without a final slash. `single`: the only person, None if a provider identifies people. `say`: for
     the log; `show`: for the terminal only, such as a link that logs in."""
 
     database: FleetDatabase
@@ -49,7 +49,7 @@ class Dashboard:
         return "__Host-reconciler" if self.is_secure else f"reconciler-{urlsplit(self.url).port or 80}"
 
     def settings(self) -> ServeSettings:
-        """What the fleet file says of people now."""
+        """The present settings of the fleet file."""
         read, now = self._settings, time.monotonic()
         if read is None or now - read[0] > FRESH_SECONDS:
             with self.database.transaction() as connection:
@@ -57,7 +57,7 @@ class Dashboard:
         return read[1]
 
     def is_first(self, *key: str) -> bool:
-        """Whether something is seen for the first time by this process, as far as it remembers."""
+        """Whether this process sees a key for the first time, as far as it remembers."""
         with self._lock:
             if key in self._seen:
                 self._seen.move_to_end(key)
@@ -69,6 +69,6 @@ class Dashboard:
 
 
 def site_of(request: HTTPConnection) -> Dashboard:
-    """The site that a request is for."""
+    """The site of a request."""
     site: Dashboard = request.app.state.site
     return site

@@ -1,1 +1,1 @@
-"""Where the files of projects come from: commits of git repositories, which are not trusted."""
+"""The sources of projects' files: commits of git repositories, which are not trusted."""

@@ -1,4 +1,4 @@
-"""Who wrote what a commit brings: e-mail addresses of authors, committers and co-authors, from the commits alone.
+"""The authors of a commit's changes: e-mail addresses of authors, committers and co-authors, from the commits alone.
 
 The history is in a repository of ours beside the one of the files, without trees and files where the server can leave them out.
 """
@@ -19,8 +19,8 @@ _BRACKETS: Final = re.compile(r"<([^<>]*)>")
 
 
 def authors(cache: Path, source: Repository, commit: Commit, since: str | None) -> tuple[str, ...]:
-    """Who wrote the commits after `since` up to a commit. Without `since`, or where that is the commit itself: the commit and what it
-    merges. Where the history does not reach back to `since`, everybody in it. Raises `SourceError`."""
+    """The authors of the commits after `since` up to a commit. Without `since`, or if that is the commit itself: of the commit and of what
+    it merges. If the history does not reach back to `since`, of all of it. Raises `SourceError`."""
     with repository(cache, f"history {source.git}") as folder:
         if not _has(folder, commit.id):
             words = ["fetch", "--quiet", f"--depth={COMMITS_MAX}", "--no-tags", "--no-recurse-submodules", "--filter=tree:0"]

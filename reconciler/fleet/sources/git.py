@@ -1,7 +1,7 @@
 """A commit of a git repository, by the `git` command: shallow, partial, without hooks, submodules or filters.
 
-In: a repository, a ref. Out: the commit, in a bare repository of our own; nothing is ever checked out by git, so that no filter, no hook
-and no attribute of the repository has an effect. Forbidden: a shell with words that others chose; waiting without a deadline.
+In: a repository, a ref. Out: the commit, in a bare repository of our own; git never checks anything out, so that no filter, hook or
+attribute of the repository has an effect. Forbidden: a shell with words that others chose; waiting without a deadline.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SECONDS: Final = 120.0  # for one command
 PACK_MAX: Final = 512 * 2**20  # bytes of one fetch
 BLOB_MAX: Final = 16 * 2**20  # bytes of one file: the most that a project's file may have
 LISTING_MAX: Final = 64 * 2**20  # bytes of a listing
-FETCHES_MAX: Final = 100  # after which a repository of ours is created anew, so that it does not grow for ever
+FETCHES_MAX: Final = 100  # after which our copy of a repository is deleted and cloned again, so that it does not grow for ever
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _PASSED: Final = ("HOME", "PATH", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "USER", "XDG_CONFIG_HOME", "GIT_SSL_CAINFO")
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -34,7 +34,7 @@ _LIMITED: Final = 'ulimit -f "$1" && shift && exec git "$@"'  # the words are ar
 
 
 class SourceError(ReconcilerError):
-    """The files of a project cannot be had; the message says why."""
+    """The files of a project are not available; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Commit:
 
 
 def environ() -> dict[str, str]:
-    """What git is given: the operator's own configuration, nothing of the fleet, and nobody to ask."""
+    """The environment of git: the operator's own configuration, nothing of the fleet, and no prompts."""
     kept = {name: value for name, value in os.environ.items() if name in _PASSED or name.lower() in _PROXIES}
     ssh = "ssh -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=20"
     return kept | {
@@ -112,7 +112,7 @@ def directories(commit: Commit, pattern: str) -> list[dict[str, str]]:
 
 @contextmanager
 def repository(cache: Path, url: str) -> Iterator[Path]:
-    """A bare repository for a URL, that no other process of this machine uses meanwhile."""
+    """A bare repository for a URL, locked against the other processes of this machine."""
     cache.mkdir(mode=0o700, parents=True, exist_ok=True)
     name = hashlib.sha256(url.encode()).hexdigest()[:32]
     with (cache / f"{name}.lock").open("a+") as lock:
@@ -142,7 +142,7 @@ def repository(cache: Path, url: str) -> Iterator[Path]:
 
 
 def reason(ended: EndedCommand) -> str:
-    """The last thing that git said, on one line and short."""
+    """The last line of git's output, short and on one line."""
     if ended.late:
         return f"git took longer than {SECONDS:g} s"
     if ended.large:

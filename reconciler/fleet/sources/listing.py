@@ -1,4 +1,4 @@
-"""What the generators of a fleet list now: directories of repositories, organizations of tokens. Reads only."""
+"""The present lists of a fleet's generators: directories of repositories, organizations of tokens. Reads only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _unlimited(base_url: str, token: str) -> AbstractContextManager[None]:
 
 
 def listing(fleet: Fleet, cache: Path, *, using: Using = _unlimited) -> Listing:
-    """The elements of each generator that reads something. Raises `ReconcilerError` where one cannot be read: that is not "nothing"."""
+    """The elements of each generator that reads something. Raises `ReconcilerError` if one cannot be read: that is not an empty list."""
     elements: dict[int, Sequence[dict[str, str]]] = {}
     for generator in fleet.generators:
         if generator.repository is not None:

@@ -1,7 +1,7 @@
 """The files of a commit below a path, written into a private folder: regular files only, within limits.
 
-A link to a file of the same commit becomes a copy of it. Everything else that is not a file (a link that leads out, a name that is none) is
-an error and never left out: a file that is missing would look like resources that were removed.
+A link to a file of the same commit becomes a copy of it. Everything else that is not a file (a link out of the commit, an invalid name) is
+an error and never skipped: a missing file would look like removed resources.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class TreeEntry:
 
 
 def write(commit: Commit, source: Repository, folder: Path) -> Path:
-    """The project's directory with its files, below an empty private folder. Raises `SourceError`."""
+    """Write the files, and return the project's directory below an empty private folder. Raises `SourceError`."""
     entries = {entry.path: entry for entry in _entries(commit)}
     prefix = "" if source.path == "." else f"{source.path}/"
     wanted = [entry for path, entry in entries.items() if path.startswith(prefix) and entry.mode != MODULE]
@@ -59,7 +59,7 @@ def _entries(commit: Commit) -> Iterator[TreeEntry]:
 
 
 def _checked(path: str) -> str:
-    """The path as it came. Raises `SourceError` where it could lead out of a folder, or names something of git's."""
+    """The path unchanged. Raises `SourceError` if it could lead out of a folder, or names a file of git's own."""
     parts = path.split("/")
     unsafe = any(part in ("", ".", "..") or part.lower() == ".git" or "\\" in part or not part.isprintable() for part in parts)
     if unsafe or path.startswith("/") or len(path.encode("utf-8", "surrogateescape")) > 1_000:
@@ -68,7 +68,7 @@ def _checked(path: str) -> str:
 
 
 def _target(commit: Commit, entries: dict[str, TreeEntry], entry: TreeEntry, prefix: str) -> TreeEntry:
-    """The file that an entry is, links followed."""
+    """The file of an entry, with links followed."""
     at = entry
     for _ in range(LINKS_MAX):
         if at.mode in (FILE, PROGRAM):

@@ -1,4 +1,4 @@
-"""The database of a fleet: its only I/O with PostgreSQL beside the queue's own."""
+"""The database of a fleet: all its I/O with PostgreSQL, except the queue's own."""
 
 from __future__ import annotations
 

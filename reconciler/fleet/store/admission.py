@@ -1,8 +1,8 @@
-"""Admission: which projects that are due are run next, in one query; the queue gets no more than workers can start.
+"""Admission: choose the due projects to run next, in one query; the queue gets no more than workers can start.
 
-- Tenants take turns, and within a tenant its tokens. What is under way counts as turns that were had.
-- A run is admitted only where its token's budget is expected to be enough for it, as for all that are under way with it: a run that waits
-  for a rate limit keeps a place of a worker from others. A project that needs more than the whole limit is run by itself.
+- Tenants take turns, and within a tenant its tokens. Runs in progress count as turns taken. - A run is admitted only if its token's budget
+is expected to be enough for it and for all runs in progress: a run that waits for a rate limit blocks a slot of a worker. A project that
+needs more than the whole limit runs alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from reconciler.fleet.store.schema import SCHEMA, runs
 LOCK: Final = 0x666C6164
 ALIVE: Final = "seen_at BETWEEN now() - make_interval(secs => patience) AND now() + interval '1 minute'"
 FAR: Final = f"interval '{BACKOFF_MAX + 60} seconds'"  # beyond the interval of a project: only a clock that was set back has such a time
-COST: Final = 20  # requests of a project's first run, until they have been counted
+COST: Final = 20  # assumed requests of a project's first run, until they are counted
 
 _GET: Final = "b.\"left\"->'limits'->(b.\"left\"->'methods'->>'GET')"  # [left, resets at]; what is read is the most of a run
 _ADMISSION: Final = text(f"""
@@ -65,11 +65,11 @@ INSERT INTO {SCHEMA}.runs (project)
 SELECT id FROM turns ORDER BY tenant_turn, wanted_at NULLS LAST, next_due, id LIMIT :places
 ON CONFLICT DO NOTHING RETURNING id
 """)  # noqa: S608  the schema's name is a constant
-FIRST: Final = 4 * COST  # requests that may be under way with a token of which nothing is known yet
+FIRST: Final = 4 * COST  # requests in flight allowed with a token whose limits are unknown
 
 
 def admit(connection: Connection) -> list[int]:
-    """Admit what is due, fairly, as far as there are places; none where another worker is admitting."""
+    """Admit due projects, fairly, as far as slots are free; none if another worker is admitting."""
     if not connection.execute(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": LOCK}).scalar():
         return []
     living = connection.execute(

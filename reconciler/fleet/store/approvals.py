@@ -1,5 +1,5 @@
-"""The last plan of a project, and what people decided on it. Decisions are by the digest of what the plan would send, so they outlive the
-row of the plan, and never reach a plan that would send something else."""
+"""The last plan of a project, and the decisions on it. Decisions refer to the digest of what the plan would send, so they outlive the row
+of the plan, and never apply to a plan that would send something else."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from reconciler.fleet.store.schema import approvals, plans
 
 @dataclass(frozen=True)
 class StoredPlan:
-    """A plan as it is kept. `document`: as JSON; `text`: as `plan` shows it; `authors`: e-mail addresses of the commits' authors.
-    `digest`: None where nothing of it can be applied, or an older version kept it. `since`: the last commit of which nothing was left to
-    apply. `made_at`: None where it is not kept yet."""
+    """A stored plan. `document`: as JSON; `text`: as `plan` shows it; `authors`: e-mail addresses of the commits' authors. `digest`: None
+    if nothing of it can be applied, or an older version stored it. `since`: the last commit that was applied completely. `made_at`: None
+    if it is not stored yet."""
 
     commit: str
     document: Mapping[str, Any]
@@ -39,7 +39,7 @@ def addresses(plan: StoredPlan) -> set[str]:
 
 
 def keep_plan(connection: Connection, project: int, plan: StoredPlan) -> None:
-    """Replace the last plan of a project. Decisions on it stay, by its digest."""
+    """Replace the last plan of a project. Decisions on it are kept, by its digest."""
     values = {
         "commit": plan.commit,
         "document": dict(plan.document),
@@ -55,7 +55,7 @@ def keep_plan(connection: Connection, project: int, plan: StoredPlan) -> None:
 
 
 def plan_of(connection: Connection, project: int, *, lock: bool = False) -> StoredPlan | None:
-    """The last plan of a project. `lock`: it is not replaced before the end of this transaction."""
+    """The last plan of a project. `lock`: it cannot be replaced before the end of this transaction."""
     query = select(plans).where(plans.c.project == project)
     row = connection.execute(query.with_for_update(read=True) if lock else query).first()
     if row is None:
@@ -80,7 +80,7 @@ def _changes(names: Sequence[str] | None) -> frozenset[ChangeClass]:
 
 
 def decide(connection: Connection, project: int, decision: Decision) -> None:
-    """Add a decision; none is ever changed."""
+    """Add a decision; decisions are never changed."""
     connection.execute(
         insert(approvals).values(
             project=project,

@@ -13,7 +13,7 @@ from reconciler.dataclass import dataclass
 from reconciler.fleet.store.schema import audit
 
 BATCH = 1_000
-SELF: Final = "the fleet"  # the person of a line about what no person did
+SELF: Final = "the fleet"  # the person of a line about an automatic action
 SETTLED = text("(at < now() - interval '1 hour' OR age(audit.xmin) > age(pg_snapshot_xmin(pg_current_snapshot())::xid))")
 
 
@@ -31,7 +31,7 @@ class AuditRecord:
 
 
 def write(connection: Connection, *lines: AuditRecord) -> None:
-    """Add lines, in the transaction of what they are about."""
+    """Add lines, in the transaction of the action that they record."""
     if lines:
         values = [
             {"person": line.person, "action": line.action, "project": line.project, "tenant": line.tenant, "details": dict(line.details)}
@@ -43,10 +43,11 @@ def write(connection: Connection, *lines: AuditRecord) -> None:
 def read(
     connection: Connection, *, after: int = 0, since: datetime | None = None, tenants: Sequence[str] | None = None, settled: bool = False
 ) -> Iterator[AuditRecord]:
-    """The lines after an id and a time, oldest first. `tenants`: only those of these; None for all.
+    """The lines after an id and a time, oldest first. `tenants`: only lines of these; None for all.
 
-    `settled`: without lines that another one with a smaller id may still precede, because its transaction has not ended: whoever continues
-    after the last id then misses none."""
+    `settled`: without lines that one with a smaller id may still precede, because its transaction has not ended: reading on after the last
+    id then misses none.
+    """
     while True:
         query = select(audit).where(audit.c.id > after).order_by(audit.c.id).limit(BATCH)
         if since is not None:

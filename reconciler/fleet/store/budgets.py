@@ -21,7 +21,7 @@ def _locked(connection: Connection, token: str) -> tuple[TokenBudget, float]:
         empty = upsert(budgets).values(token=token, left=pure.as_data(TokenBudget()))
         connection.execute(empty.on_conflict_do_nothing())
         row = connection.execute(select(budgets.c.left).where(budgets.c.token == token).with_for_update()).one()
-    now = connection.execute(select(_SECONDS)).scalar_one()  # after the lock: another's report may have been waited for
+    now = connection.execute(select(_SECONDS)).scalar_one()  # read after the lock, which may have waited for another report
     return pure.of_data(row.left), now
 
 
@@ -34,7 +34,7 @@ def _write(connection: Connection, token: str, budget: TokenBudget, now: float) 
 
 
 def take(connection: Connection, token: str, method: str, ticket: str) -> float:
-    """Take a request; 0 where it may be sent, else the seconds to wait before asking again."""
+    """Take a request; 0 if it may be sent, else the seconds to wait before the next attempt."""
     budget, now = _locked(connection, token)
     after, wait = pure.take(budget, method, ticket, now)
     if wait == 0.0:
@@ -43,7 +43,7 @@ def take(connection: Connection, token: str, method: str, ticket: str) -> float:
 
 
 def report(connection: Connection, token: str, answers: dict[str, BudgetReport | None]) -> None:
-    """Write what was answered, by ticket."""
+    """Store the answers, by ticket."""
     budget, now = _locked(connection, token)
     for ticket, answer in answers.items():
         budget = pure.report(budget, ticket, answer, now)
@@ -51,7 +51,7 @@ def report(connection: Connection, token: str, answers: dict[str, BudgetReport |
 
 
 def forget(connection: Connection, lost: Sequence[int]) -> None:
-    """Expect no reports about requests of runs whose worker is dead."""
+    """Expect no more reports about requests of runs whose worker is dead."""
     if not lost:
         return
     for token in connection.execute(select(budgets.c.token).order_by(budgets.c.token)).scalars().all():

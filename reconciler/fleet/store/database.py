@@ -1,7 +1,4 @@
-"""The PostgreSQL database of a fleet: connections, and its tables brought to today's version.
-
-Forbidden: what the rows mean; waiting without a deadline.
-"""
+"""The PostgreSQL database of a fleet: connections and migrations. Forbidden: the meaning of rows; waiting without a deadline."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ NEWER: Final = "Upgrade Reconciler on this machine."
 
 Migration = Callable[[Connection], None]
 MIGRATIONS: Final[tuple[Migration, ...]] = (migrations.people, migrations.generators)
-"""The nth takes version n to n + 1; they only ever grow in number, and every one leaves what the version before it needs."""
+"""The nth migrates version n to n + 1; migrations are only added, and each keeps what the version before it needs."""
 
 
 class DatabaseAddress(NamedTuple):
@@ -75,22 +72,22 @@ class FleetDatabase:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """A transaction that is durable when the block ends, and void when it raises."""
+        """A transaction that commits when the block ends, and rolls back when it raises."""
         with calm(self.where), self._engine.begin() as connection:
             yield connection
 
     def is_prepared(self) -> bool:
-        """Whether the tables exist. Raises `StateError` where they are newer than this program."""
+        """Whether the tables exist. Raises `StateError` if they are newer than this program."""
         with self.transaction() as connection:
             return self._version(connection) is not None
 
     def fits(self) -> bool:
-        """Whether the tables are of this program's version. Raises `StateError` where they are newer, or cannot be read."""
+        """Whether the tables have this program's version. Raises `StateError` if they are newer, or cannot be read."""
         with self.transaction() as connection:
             return self._version(connection) == 1 + len(MIGRATIONS)
 
     def prepare(self, engine: Callable[[Connection], None]) -> None:
-        """Create the tables, or bring older ones to today's version; one process does it. `engine`: does the same for the queue's."""
+        """Create the tables, or migrate older ones; one process does it. `engine`: does the same for the queue's."""
         with self.transaction() as connection:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": PREPARE_LOCK})
             current, today = self._version(connection), 1 + len(MIGRATIONS)

@@ -1,4 +1,4 @@
-"""What ends in the fleet, and when: certificates and share links, as the last readings saw them."""
+"""Expiries in the fleet: certificates and share links, as the last readings saw them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LIMIT: Final = 10_000
 
 @dataclass(frozen=True)
 class Expiry:
-    """`day`: the last one on which it works. `address`: of what ends. `sentence`: without its full stop."""
+    """`day`: the last valid one. `address`: of the object that expires. `sentence`: without its full stop."""
 
     day: date
     project: str
@@ -37,6 +37,6 @@ class Expiry:
 def endings(
     connection: Connection, tenants: Sequence[str] | None, *, first: date | None = None, last: date | None = None, limit: int = LIMIT
 ) -> list[Expiry]:
-    """What ends between two days, the first one first. `tenants`: those whose projects are meant; None for all."""
+    """The expiries between two days, the first one first. `tenants`: those whose projects are meant; None for all."""
     values = {"tenants": list(tenants) if tenants is not None else None, "first": first, "last": last, "limit": limit}
     return [Expiry(**row) for row in connection.execute(_ENDINGS, values).mappings()]

@@ -1,4 +1,4 @@
-"""The tables of a fleet from one version to the next: forwards only, and each step leaves what the version before it needs."""
+"""Migrations of a fleet's tables: forwards only, and each step keeps what the version before it needs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COLUMNS: Final = {
 
 
 def people(connection: Connection) -> None:
-    """Version 2: what people decide, see and are told."""
+    """Version 2: decisions, sessions and notifications."""
     for table, columns in _COLUMNS.items():
         for column in columns:
             connection.execute(text(f"ALTER TABLE {SCHEMA}.{table} ADD COLUMN IF NOT EXISTS {column}"))

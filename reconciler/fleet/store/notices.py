@@ -1,4 +1,4 @@
-"""Messages as rows: written with what they are about, sent by any worker, repeated until they are a day old."""
+"""Messages as rows: written with the event that they are about, sent by any worker, retried until they are a day old."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reconciler.fleet.notices.events import Announced, Message, as_data, of_data
 from reconciler.fleet.schedule import STALE_MIN, STALE_TIMES
 from reconciler.fleet.store.schema import SCHEMA, notices, plans, projects
 
-LEASE: Final = timedelta(minutes=3)  # in which whoever took a message sends it, or is taken for dead
+LEASE: Final = timedelta(minutes=3)  # in which a worker sends its message, or counts as dead
 FIRST: Final = timedelta(seconds=30)  # after the first failure; doubled by each that follows
 MOST: Final = timedelta(hours=1)
 GIVEN_UP: Final = timedelta(days=1)
@@ -42,7 +42,7 @@ class Notice:
 
 
 def announced(connection: Connection, project: int) -> Announced:
-    """What was announced of a project; its row is locked until the transaction ends."""
+    """The announcements of a project; its row is locked until the transaction ends."""
     return of_data(connection.execute(select(projects.c.announced).where(projects.c.id == project).with_for_update()).scalar())
 
 
@@ -52,7 +52,7 @@ def digest(connection: Connection, project: int) -> str | None:
 
 
 def write(connection: Connection, project: int, found: Sequence[Message], then: Announced, targets: Sequence[Mapping[str, Any]]) -> None:
-    """Keep what was announced, and a row for each message and each target that wants it. `targets`: those for the project's tenant."""
+    """Store announcements, and a row for each message and each target that subscribes to it. `targets`: those for the project's tenant."""
     connection.execute(update(projects).where(projects.c.id == project).values(announced=as_data(then)))
     rows = [
         {"project": project, "event": message.event.value, "target": target["url"], "title": message.title, "text": message.text}
@@ -65,12 +65,12 @@ def write(connection: Connection, project: int, found: Sequence[Message], then: 
 
 
 def quiet(connection: Connection) -> list[str]:
-    """Projects that may be Unknown without a run saying so, and were not announced as such; others look at other ones meanwhile."""
+    """Projects that may be Unknown without a run, and were not announced as such; other workers get other projects meanwhile."""
     return list(connection.execute(_QUIET, {"least": STALE_MIN, "times": STALE_TIMES}).scalars())
 
 
 def take(connection: Connection) -> Notice | None:
-    """A message that is due, which nobody else is sending; it is due again if nobody says how it ended."""
+    """A message that is due and not being sent by another worker; it is due again unless its result is stored."""
     waiting = select(notices.c.id).where(notices.c.sent_at.is_(None), notices.c.given_up_at.is_(None), notices.c.next_try <= func.now())
     chosen = waiting.order_by(notices.c.next_try, notices.c.id).limit(1).with_for_update(skip_locked=True).scalar_subquery()
     taken = update(notices).where(notices.c.id == chosen).values(next_try=func.now() + LEASE, tries=notices.c.tries + 1)
@@ -83,7 +83,7 @@ def sent(connection: Connection, notice: Notice) -> None:
 
 
 def failed(connection: Connection, notice: Notice, why: str) -> None:
-    """Say why a message was not sent. It is tried again later, and no more when it is a day old."""
+    """Store why a message was not sent. It is retried later, until it is a day old."""
     wait = min(FIRST * 2 ** min(notice.tries - 1, 10), MOST)
     values = {"error": why, "next_try": func.now() + wait}
     connection.execute(update(notices).where(notices.c.id == notice.id).values(values))

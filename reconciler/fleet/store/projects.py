@@ -1,4 +1,4 @@
-"""Projects as rows: what is stored, how a fleet file takes effect, pauses and wishes of people."""
+"""Projects as rows: stored data, the effect of a fleet file, pauses and requests of people."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ APPLY_LOCK: Final = 0x666C6171
 
 @dataclass(frozen=True)
 class ProjectRow:
-    """A project and all that is known of it. `running`: since when a run of it is under way; `recovering`: the worker of its last run is
-    dead, whether or not another one has noticed; `soon`: how many seconds before the end of something people are warned; `now`: the
-    database's time of the reading."""
+    """A project and all its facts. `running`: when its present run began; `recovering`: the worker of its last run is dead, whether or not
+    that was noticed; `soon`: how many seconds before an expiry people are warned; `now`: the database's time of the reading."""
 
     id: int
     project: FleetProject
@@ -51,7 +50,7 @@ class ProjectRow:
 
     @property
     def is_paused(self) -> bool:
-        """Whether a pause holds now."""
+        """Whether a pause is in effect."""
         return self.paused and (self.paused_until is None or self.paused_until > self.now)
 
 
@@ -89,7 +88,7 @@ def read(connection: Connection, names: Sequence[str] = ()) -> list[ProjectRow]:
 
 
 def stored(connection: Connection) -> dict[str, Stored]:
-    """What a fleet file is compared with."""
+    """The stored fleet, for the comparison with a fleet file."""
     rows = connection.execute(select(projects.c.name, projects.c.spec, projects.c.orphaned_at))
     return {row.name: Stored(of_data(row.spec), row.orphaned_at is not None) for row in rows}
 
@@ -100,13 +99,13 @@ def lock(connection: Connection) -> None:
 
 
 def write(connection: Connection, declared: Mapping[str, FleetProject], changes: Changes) -> None:
-    """Make the stored fleet the declared one. What vanished is orphaned."""
+    """Make the stored fleet the declared one. Removed projects are orphaned."""
     for project in changes.appearing:
         connection.execute(insert(projects).values(name=project.name, **_columns(project)))
     for name in {*changes.changing, *changes.returning}:
         values = {**_columns(declared[name]), "orphaned_at": None, "next_due": func.now(), "failures": 0}
         connection.execute(update(projects).where(projects.c.name == name).values(values))
-    for name, project in declared.items():  # which generator a project comes from is not a change of it
+    for name, project in declared.items():  # a different generator of the same project is not a change
         origin = projects.c.spec["origin"].astext
         connection.execute(update(projects).where(projects.c.name == name, origin != project.origin).values(spec=as_data(project)))
     if changes.vanishing:
@@ -129,7 +128,7 @@ class Revision:
 
 
 def revise(connection: Connection, revision: Revision) -> None:
-    """Remember a fleet file that takes effect."""
+    """Store a fleet file that takes effect."""
     connection.execute(insert(revisions).values(asdict(revision)))
 
 
@@ -162,5 +161,5 @@ def soak(connection: Connection) -> int:
 
 
 def settings(connection: Connection) -> dict[str, Any]:
-    """What the fleet file that took effect last says of people: references, never secrets."""
+    """The settings about people in the last fleet file: references, never secrets."""
     return connection.execute(select(revisions.c.settings).order_by(revisions.c.id.desc()).limit(1)).scalar() or {}

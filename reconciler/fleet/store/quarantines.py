@@ -1,4 +1,4 @@
-"""What was undone by a person, and is not applied again until somebody says so, or no plan contains it any more."""
+"""Changes that a person undid, which are not applied until somebody allows it, or no plan contains them any more."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reconciler.fleet.store.schema import quarantines
 
 @dataclass(frozen=True)
 class Quarantine:
-    """`commit`: that was applied before it was undone. `undone_by`: the run of `undo`. `at`: None where it is not stored yet."""
+    """`commit`: the one applied before the undo. `undone_by`: the run of `undo`. `at`: None if it is not stored yet."""
 
     commit: str
     addresses: tuple[str, ...]
@@ -23,7 +23,7 @@ class Quarantine:
 
 
 def quarantine(connection: Connection, project: int, made: Quarantine) -> None:
-    """Store a quarantine; nothing where one of the same run of `undo` was stored before, lifted or not."""
+    """Store a quarantine; does nothing if one of the same run of `undo` was stored before, lifted or not."""
     same = select(quarantines.c.id).where(quarantines.c.project == project, quarantines.c.undone_by == made.undone_by)
     if connection.execute(same).first() is None:
         connection.execute(
@@ -34,12 +34,12 @@ def quarantine(connection: Connection, project: int, made: Quarantine) -> None:
 
 
 def known(connection: Connection, project: int) -> set[str]:
-    """The runs of `undo` of which there is a quarantine, lifted ones too."""
+    """The runs of `undo` with a quarantine, lifted ones too."""
     return set(connection.execute(select(quarantines.c.undone_by).where(quarantines.c.project == project)).scalars())
 
 
 def opened(connection: Connection, projects: Sequence[int]) -> dict[int, list[Quarantine]]:
-    """The quarantines that hold, by project, oldest first."""
+    """The quarantines in effect, by project, oldest first."""
     query = (
         select(quarantines).where(quarantines.c.project.in_(list(projects)), quarantines.c.lifted_at.is_(None)).order_by(quarantines.c.id)
     )

@@ -17,7 +17,7 @@ from reconciler.fleet.store import notices, samples
 from reconciler.fleet.store.admission import ALIVE
 from reconciler.fleet.store.schema import SCHEMA, projects, runs, workers
 
-QUEUED_SECONDS: Final = 30  # an admitted run that the queue does not have after so long was lost by it
+QUEUED_SECONDS: Final = 30  # seconds after which an admitted run that the queue does not have counts as lost
 RECENT: Final = "1 day"  # in which a run that is lost now began to apply
 KEPT: Final = "30 days"  # of runs that ended
 
@@ -36,7 +36,7 @@ class BegunRun:
 
 @dataclass(frozen=True)
 class Worker:
-    """A worker. `patience`: seconds after which it is taken for dead if it says nothing."""
+    """A worker. `patience`: seconds of silence after which it counts as dead."""
 
     host: str
     process: int
@@ -52,20 +52,20 @@ def register(connection: Connection, worker: Worker) -> int:
 
 
 def alive(connection: Connection, worker: int) -> set[int]:
-    """Say that a worker lives; the runs that are still its own."""
+    """Record that a worker lives; returns the runs that are still its own."""
     connection.execute(update(workers).where(workers.c.id == worker).values(seen_at=func.now()))
     return set(connection.execute(select(runs.c.id).where(runs.c.worker == worker, runs.c.ended_at.is_(None))).scalars())
 
 
 def give_up(connection: Connection, worker: int, lost: Collection[int]) -> None:
-    """Say that a worker does not do these runs, although it lives: they are recovered."""
+    """Record that a live worker does not do these runs: they are recovered."""
     if lost:
         mine = runs.c.id.in_(list(lost)) & (runs.c.worker == worker) & runs.c.ended_at.is_(None)
         connection.execute(update(runs).where(mine).values(worker=None))
 
 
 def leave(connection: Connection, worker: int) -> None:
-    """Forget a worker that ends; its runs are recovered at once."""
+    """Remove a worker that ends; its runs are recovered at once."""
     connection.execute(delete(workers).where(workers.c.id == worker))
 
 
@@ -75,7 +75,7 @@ def living(connection: Connection) -> int:
 
 
 def last(connection: Connection) -> int:
-    """The id of the newest run, 0 where there is none."""
+    """The id of the newest run; 0 if there is none."""
     number: int = connection.execute(select(func.coalesce(func.max(runs.c.id), 0))).scalar_one()
     return number
 
@@ -88,7 +88,7 @@ def ended_since(connection: Connection, names: Sequence[str], moment: datetime) 
 
 
 def begin(connection: Connection, run: int, worker: int) -> BegunRun | None:
-    """Start a run; None where it was started or ended before, so that a job that is delivered twice does nothing."""
+    """Start a run; None if it was started or ended before, so that a job delivered twice does nothing."""
     started = connection.execute(
         update(runs)
         .where(runs.c.id == run, runs.c.started_at.is_(None), runs.c.ended_at.is_(None))
@@ -102,9 +102,10 @@ def begin(connection: Connection, run: int, worker: int) -> BegunRun | None:
 
 
 def end(connection: Connection, run: int, worker: int, *, ended: str, values: Mapping[str, Any], project: Mapping[str, Any]) -> bool:
-    """Write the end of a run and what it says of its project; False where the run is no longer this worker's.
+    """Write the end of a run and its results for its project; False if the run is no longer this worker's.
 
-    What somebody asked for after the run began is not answered by it: the project stays due."""
+    A request made after the run began is still open: the project stays due.
+    """
     query = (
         update(runs)
         .where(runs.c.id == run, runs.c.worker == worker, runs.c.ended_at.is_(None))
@@ -121,8 +122,8 @@ def end(connection: Connection, run: int, worker: int, *, ended: str, values: Ma
 
 
 def own(connection: Connection, project: int, scope: str, budget: str) -> str | None:
-    """Claim a scope of a state for a project; the name of the project that has it, None where it is free or its own. The name of another
-    tenant's project is not said."""
+    """Claim a scope of a state for a project; the name of the project that has it, None if it is free or its own. The name of another
+    tenant's project is not returned."""
     tenant = select(projects.c.tenant).where(projects.c.id == project).scalar_subquery()
     name = case((projects.c.tenant == tenant, projects.c.name), else_=f"of {FOREIGN}")
     other = connection.execute(select(name).where(projects.c.scope == scope, projects.c.id != project)).scalar()
@@ -142,7 +143,8 @@ WHERE action = 'begin-apply' AND at > now() - interval '{RECENT}' AND details->>
 
 
 def recover(connection: Connection, queued: Sequence[int]) -> list[int]:
-    """End the runs whose worker is dead, and those that the queue has lost; their projects are due at once, and later if that repeats.
+    """End the runs whose worker is dead, and those that the queue has lost; their projects are due at once, and later if that happens
+    repeatedly.
 
     Any worker may do it at any time. `queued`: the runs that the queue still has.
     """
@@ -171,7 +173,7 @@ def recover(connection: Connection, queued: Sequence[int]) -> list[int]:
 
 
 def tidy(connection: Connection) -> None:
-    """Delete what nobody needs: dead workers, runs that ended long ago, old samples and messages."""
+    """Delete old rows: dead workers, runs that ended long ago, old samples and messages."""
     samples.tidy(connection)
     notices.tidy(connection)
     connection.execute(text(f"DELETE FROM {SCHEMA}.workers WHERE seen_at < now() - interval '1 hour'"))  # noqa: S608

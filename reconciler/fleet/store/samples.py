@@ -1,4 +1,4 @@
-"""What the readings said over time: one row for each, thinned after a week and deleted after 90 days."""
+"""The numbers of readings over time: one row for each reading, thinned after a week and deleted after 90 days."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reconciler.fleet.store.schema import SCHEMA, samples
 
 KEPT: Final = timedelta(days=90)
 WHOLE: Final = timedelta(days=7)  # in which every reading is kept; before it, the last one of each hour
-THINNED: Final = timedelta(days=2)  # before that, in which rows are still looked at: what is older was thinned by an earlier hour
+THINNED: Final = timedelta(days=2)  # before that, in which rows are still checked: older ones were thinned by an earlier hour
 POINTS: Final = 200
 
 # The worst status of an interval, the largest numbers, the lowest coverage. An interval without a reading has no row.
@@ -44,7 +44,7 @@ _DELETE: Final = text(f"DELETE FROM {SCHEMA}.samples WHERE at < now() - CAST(:ke
 
 @dataclass(frozen=True)
 class Point:
-    """What the readings of an interval said at worst. `at`: when it begins."""
+    """The worst values of the readings in an interval. `at`: its beginning."""
 
     at: datetime
     status: str
@@ -55,19 +55,19 @@ class Point:
 
 
 def write(connection: Connection, project: int, word: StatusWord, reading: Reading) -> None:
-    """Keep what a reading said. What the commit and somebody else changed counts for both."""
+    """Store the numbers of a reading. Changes by both the commit and others count for both."""
     counts = {"ahead": reading.ahead + reading.both, "drift": reading.drift + reading.both, "unmanaged": reading.unmanaged}
     connection.execute(insert(samples).values(project=project, status=word.value, coverage=reading.coverage, **counts))
 
 
 def chart(connection: Connection, project: int, since: timedelta, *, points: int = POINTS) -> list[Point]:
-    """A project's readings since some time ago, in so many intervals at most; intervals without a reading are left out."""
+    """A project's readings since some time ago, in at most so many intervals; intervals without a reading are left out."""
     rows = connection.execute(_CHART, {"project": project, "since": since, "step": since / points})
     return [Point(**row) for row in rows.mappings()]
 
 
 def heat(connection: Connection, projects: Sequence[int], since: timedelta, *, columns: int = 48) -> dict[int, list[Point]]:
-    """The same of several projects, by their ids, for a picture of so many columns."""
+    """The same for several projects, by their ids, for a picture with so many columns."""
     rows = connection.execute(_HEAT, {"projects": list(projects), "since": since, "step": since / columns})
     found: dict[int, list[Point]] = {project: [] for project in projects}
     for row in rows.mappings():
@@ -76,6 +76,6 @@ def heat(connection: Connection, projects: Sequence[int], since: timedelta, *, c
 
 
 def tidy(connection: Connection) -> None:
-    """Delete what is old, and all but the last reading of each hour of what is older than a week. To be called every hour."""
+    """Delete old rows, and all but the last reading of each hour after a week. To be called every hour."""
     connection.execute(_DELETE, {"kept": KEPT})
     connection.execute(_THIN, {"whole": WHOLE, "thinned": THINNED})

@@ -1,4 +1,4 @@
-"""The tables of a fleet. Times are the database's: the clocks of the workers decide nothing."""
+"""The tables of a fleet. All times are the database's: the clocks of the workers are never used."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ revisions = Table(  # every fleet file that took effect; the last one is the fle
     Column("soak", Integer, nullable=False),
     Column("applied_by", Text, nullable=False),
     _moment("applied_at", nullable=False, server_default=NOW),
-    Column("settings", JSONB),  # what the file says of people, notifications and webhooks; references, never secrets
+    Column("settings", JSONB),  # settings about people, notifications and webhooks; references, never secrets
 )
 
-projects = Table(  # the schedule: what is due is what has next_due in the past
+projects = Table(  # the schedule: projects with next_due in the past are due
     "projects",
     METADATA,
     Column("id", Integer, Identity(), primary_key=True),
@@ -57,7 +57,7 @@ projects = Table(  # the schedule: what is due is what has next_due in the past
     Column("wave", Integer, nullable=False),
     _moment("orphaned_at"),
     _moment("next_due", nullable=False, server_default=NOW),
-    _moment("wanted_at"),  # when somebody asked for a run
+    _moment("wanted_at"),  # when a person requested a run
     Column("failures", Integer, nullable=False, server_default="0"),
     Column("paused", Boolean, nullable=False, server_default="false"),
     _moment("paused_until"),
@@ -69,14 +69,14 @@ projects = Table(  # the schedule: what is due is what has next_due in the past
     Column("error", Text),  # why the last run ended without a reading
     _moment("error_at"),
     Column("waits", Text),  # why changes are not applied
-    Column("budget", Text),  # whose requests its runs take: a digest of service and token
-    Column("scope", Text, unique=True),  # a digest of the state's place, project and environment
+    Column("budget", Text),  # its runs' budget: a digest of service and token
+    Column("scope", Text, unique=True),  # a digest of the state's location, project and environment
     Column("applied", Text),  # the commit that was applied last
-    Column("cost", Integer),  # requests of its last reading
+    Column("cost", Integer),  # number of requests of its last reading
     Column("health", JSONB),  # what is broken or expires, beside the status
     _moment("health_at"),
     _moment("well_since"),  # since when it is Synced and its health lets the next wave follow
-    Column("announced", JSONB),  # what people were told of last
+    Column("announced", JSONB),  # the last announcements
 )
 Index("projects_due", projects.c.next_due, postgresql_where=text("orphaned_at IS NULL"))
 
@@ -99,17 +99,17 @@ Index("runs_open", runs.c.project, unique=True, postgresql_where=text("ended_at 
 Index("runs_of_project", runs.c.project, runs.c.id)
 Index("runs_ended", runs.c.ended_at)
 
-generation = Table(  # one row: when the generators of the fleet file are read again, and how that went
+generation = Table(  # one row: when the generators of the fleet file are reread, and the result of the last time
     "generation",
     METADATA,
     Column("id", Integer, primary_key=True, autoincrement=False),
     _moment("next_due", nullable=False),
     _moment("read_at"),
     Column("error", Text),  # why they could not be read
-    Column("held", Text),  # why what they list does not take effect
+    Column("held", Text),  # why their list does not take effect
 )
 
-engine = Table(  # which migrations of the queue's own tables were applied
+engine = Table(  # applied migrations of the queue's own tables
     "engine",
     METADATA,
     Column("migration", Text, primary_key=True),
@@ -122,7 +122,7 @@ workers = Table(
     Column("host", Text, nullable=False),
     Column("process", Integer, nullable=False),
     Column("concurrency", Integer, nullable=False),
-    Column("patience", Integer, nullable=False),  # seconds of silence after which it is taken for dead
+    Column("patience", Integer, nullable=False),  # seconds of silence after which it counts as dead
     Column("version", Text, nullable=False),
     _moment("started_at", nullable=False, server_default=NOW),
     _moment("seen_at", nullable=False, server_default=NOW),
@@ -133,7 +133,7 @@ budgets = Table(  # one row for each token of a service
     METADATA,
     Column("token", Text, primary_key=True),  # a digest
     Column("left", JSONB, nullable=False),
-    _moment("held_until"),  # nothing can be sent before
+    _moment("held_until"),  # no request can be sent before
     _moment("updated_at", nullable=False, server_default=NOW),
 )
 
@@ -144,20 +144,20 @@ plans = Table(  # the last plan of a project with mode plan or apply
     Column("commit", Text, nullable=False),
     Column("document", JSONB, nullable=False),
     _moment("made_at", nullable=False, server_default=NOW),
-    Column("digest", Text),  # of what would be sent; approvals are of a digest
+    Column("digest", Text),  # of what would be sent; approvals refer to a digest
     Column("classes", JSONB),  # of change, as a list
     Column("authors", JSONB),  # of the commit, as a list of e-mail addresses
     Column("text", Text),  # the plan as `plan` shows it
-    Column("since", Text),  # the last commit of which nothing was left to apply
+    Column("since", Text),  # the last commit that was applied completely
 )
 
-approvals = Table(  # who agreed to a plan, or refused it; a line is never changed
+approvals = Table(  # who approved a plan, or rejected it; a line is never changed
     "approvals",
     METADATA,
     Column("id", BigInteger, Identity(), primary_key=True),
     Column("project", Integer, ForeignKey(projects.c.id, ondelete="CASCADE"), nullable=False),
     Column("digest", Text, nullable=False),
-    Column("classes", JSONB, nullable=False),  # that are approved, as a list
+    Column("classes", JSONB, nullable=False),  # approved ones, as a list
     Column("person", Text, nullable=False),
     Column("approves", Boolean, nullable=False),  # false: rejects
     Column("reason", Text, nullable=False, server_default=""),
@@ -165,13 +165,13 @@ approvals = Table(  # who agreed to a plan, or refused it; a line is never chang
 )
 Index("approvals_of_plan", approvals.c.project, approvals.c.digest)
 
-quarantines = Table(  # what was undone, and is not applied again until somebody says so
+quarantines = Table(  # undone changes, which are not applied until somebody allows it
     "quarantines",
     METADATA,
     Column("id", BigInteger, Identity(), primary_key=True),
     Column("project", Integer, ForeignKey(projects.c.id, ondelete="CASCADE"), nullable=False),
     Column("commit", Text, nullable=False),
-    Column("addresses", JSONB, nullable=False),  # that were undone, as a list
+    Column("addresses", JSONB, nullable=False),  # undone ones, as a list
     Column("undone_by", Text, nullable=False),  # the run of `undo`
     _moment("at", nullable=False, server_default=NOW),
     _moment("lifted_at"),
@@ -179,7 +179,7 @@ quarantines = Table(  # what was undone, and is not applied again until somebody
 )
 Index("quarantines_open", quarantines.c.project, postgresql_where=text("lifted_at IS NULL"))
 
-samples = Table(  # what each reading said, for charts
+samples = Table(  # the numbers of each reading, for charts
     "samples",
     METADATA,
     Column("project", Integer, ForeignKey(projects.c.id, ondelete="CASCADE"), primary_key=True),
@@ -193,7 +193,7 @@ samples = Table(  # what each reading said, for charts
 
 Index("samples_at", samples.c.at)
 
-notices = Table(  # what is to be sent to people; whoever sends one locks its row
+notices = Table(  # messages to send; a worker that sends one locks its row
     "notices",
     METADATA,
     Column("id", BigInteger, Identity(), primary_key=True),
@@ -211,7 +211,7 @@ notices = Table(  # what is to be sent to people; whoever sends one locks its ro
 )
 Index("notices_open", notices.c.next_try, postgresql_where=text("sent_at IS NULL AND given_up_at IS NULL"))
 
-sessions = Table(  # who is logged in to the dashboard
+sessions = Table(  # sessions of the dashboard
     "sessions",
     METADATA,
     Column("id", Text, primary_key=True),  # a digest of the cookie
@@ -221,7 +221,7 @@ sessions = Table(  # who is logged in to the dashboard
     _moment("expires_at", nullable=False),
 )
 
-audit = Table(  # who saw, approved and ran what; nothing in it is ever changed or deleted
+audit = Table(  # who saw, approved and ran what; lines are never changed or deleted
     "audit",
     METADATA,
     Column("id", BigInteger, Identity(), primary_key=True),

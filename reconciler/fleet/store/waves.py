@@ -1,4 +1,4 @@
-"""Which project a wave waits for, found by PostgreSQL: with 10,000 projects, each of them asks."""
+"""Find the project that a wave waits for, in PostgreSQL: with 10,000 projects, each of them needs this."""
 
 from __future__ import annotations
 

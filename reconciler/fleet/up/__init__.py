@@ -1,4 +1,4 @@
-"""What a fleet on one machine needs beside a worker: a PostgreSQL server of its own."""
+"""What a fleet on one machine needs besides a worker: a PostgreSQL server of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reconciler.errors import ReconcilerError
 
 @contextmanager
 def postgres(data: Path, url: str | None) -> Iterator[str]:
-    """The URL of the database: as given, or of a server that is started, and stopped after the block. Its URL is kept in `data/url`."""
+    """The URL of the database: as given, or of a server that is started, and stopped after the block. Its URL is stored in `data/url`."""
     if url is not None:
         yield url
         return

@@ -1,6 +1,6 @@
 """Findings as GitLab's Code Quality report: a list, each with its file and line, shown beside the merge request. Pure.
 
-What no line says stands at the first line of the project file, because each entry of such a report needs a place.
+Findings without a line are reported at the first line of the project file, because each entry needs a position.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a plan, an outcome or drift asks people to look at, as findings. Pure.
+"""The items of a plan, an outcome or drift that need attention, as findings. Pure.
 
-Errors: what is blocked, refused, failed or in doubt, and assertions that are not met. Warnings: what destroys, exposes, breaks an
-address, drifts or could not be read.
+Errors: what is blocked, refused, failed or in doubt, and assertions that fail. Warnings: what destroys, exposes, breaks a URL, drifts or
+could not be read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from reconciler.report.layout import Style
 
 LEVELS: Final = {Style.BLOCKED: Severity.ERROR, Style.DELETE: Severity.WARNING, Style.DRIFT: Severity.WARNING}
 CHANGES: Final = {Style.BLOCKED: "RC-waits", Style.DELETE: "RC-destructive", Style.DRIFT: "RC-drift"}
-SAYS: Final = "!"  # the symbol of a line that tells of an exposure, a broken address or a warning
+SAYS: Final = "!"  # the symbol of a line about an exposure, a broken URL or a warning
 
 
 def of_sheet(sheet: Sheet) -> tuple[Finding, ...]:
@@ -24,7 +24,7 @@ def of_sheet(sheet: Sheet) -> tuple[Finding, ...]:
 
 
 def source_of(entry: ReportEntry) -> Source | None:
-    """Where the resource of an entry is declared; None where no line says it."""
+    """The position of the declaration of an entry's resource; None if it has none."""
     file, _, line = entry.where.rpartition(":")
     return Source(file, int(line), 0) if file and line.isascii() and line.isdecimal() else None
 
@@ -39,7 +39,7 @@ def _entry(sheet: Sheet, entry: ReportEntry) -> Iterator[Finding]:
 
 
 def _of_drift(line: ReportLine) -> Severity | None:
-    """Of a line of drift: an assertion that is not met is an error."""
+    """The severity of a line of drift: an assertion that fails is an error."""
     if line.style is Style.DIM:
         return None
     return Severity.ERROR if line.style is Style.BLOCKED and line.symbol == SAYS else Severity.WARNING
@@ -50,7 +50,7 @@ def _severity(line: ReportLine) -> Severity | None:
 
 
 def _cause(sheet: Sheet, line: ReportLine) -> str:
-    """The cause of a line that names none: of what differs, or is deleted or replaced."""
+    """The cause of a line that names none: a difference, a delete or a replacement."""
     if sheet.kind == "drift":
         return "RC-drift"
     return "RC-changed-during-run" if line.style is Style.DRIFT and sheet.kind == "outcome" else CHANGES[line.style]

@@ -1,4 +1,4 @@
-"""Where a finding is, as other programs name files. Pure."""
+"""The position of a finding in the notation of other programs. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from reconciler.model import Finding, Source
 
 
 def path_of(source: Source, folder: str) -> str:
-    """The path of a file of the project from the root of the repository. `folder`: the project's, "" where it is that."""
+    """The path of a file of the project from the root of the repository. `folder`: the project's, "" if it is the root."""
     return f"{folder}/{source.file}" if folder and not source.file.startswith("/") else source.file
 
 
 def with_fingerprints(findings: Iterable[Finding], folder: str) -> Iterator[tuple[Finding, str]]:
-    """Each finding with a text that stays the same while lines above it move; several that are alike are numbered."""
+    """Each finding with a text that stays the same when lines above it move; equal ones are numbered."""
     met: Counter[str] = Counter()
     for finding in findings:
         file = path_of(finding.source, folder) if finding.source is not None else ""

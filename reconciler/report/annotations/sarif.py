@@ -22,7 +22,7 @@ FINGERPRINT: Final = "reconciler/v1"
 
 def sarif(findings: Sequence[Finding], *, folder: str = "", repository: str = "") -> dict[str, Any]:
     """The log, with one run. `folder`: the project's, from the root of the repository. `repository`: where this version of the
-    documentation is on the web; "" where that is not known."""
+    documentation is on the web; "" if unknown."""
     rules = {finding.name: finding for finding in reversed(findings)}
     places = {name: index for index, name in enumerate(sorted(rules))}
     results = [_result(finding, places[finding.name], fingerprint, folder) for finding, fingerprint in with_fingerprints(findings, folder)]
@@ -33,7 +33,7 @@ def sarif(findings: Sequence[Finding], *, folder: str = "", repository: str = ""
 
 
 def _rule(finding: Finding, repository: str) -> dict[str, Any]:
-    """What is known of a cause without a finding."""
+    """The description of a cause without a finding."""
     page = pages().get(finding.id)
     if page is None:
         return {"id": finding.name}
@@ -46,7 +46,7 @@ def _rule(finding: Finding, repository: str) -> dict[str, Any]:
 
 
 def _linked(page: CausePage, repository: str) -> str:
-    """A page whose links lead somewhere outside its folder; without a repository they are text."""
+    """A page whose relative links are made absolute; without a repository they become text."""
 
     def linked(link: re.Match[str]) -> str:
         text, target = link.groups()
@@ -85,7 +85,7 @@ def _artifact(source: Source, folder: str) -> dict[str, str]:
 
 
 def _fix(fix: Fix, folder: str) -> dict[str, Any]:
-    """What `validate --fix` does, as replacements of text."""
+    """The corrections of `validate --fix`, as replacements of text."""
     changes = [{"artifactLocation": _artifact(edit.start, folder), "replacements": [_replacement(edit)]} for edit in fix.edits]
     return {"description": {"text": fix.says}, "artifactChanges": changes}
 

@@ -1,7 +1,7 @@
 """Parts as one comment that fits, and a comment as its parts.
 
-What destroys, exposes or failed is above everything else and is shortened last: first the other entries are left out, of the longest
-parts; then serious entries become a line each; then their number. Whatever is left out is counted, and `CommentBody.short` says so.
+Destructive, exposing and failed changes come first and are shortened last: first the other entries of the longest parts are omitted; then
+each serious entry becomes a line; then only their number is shown. Omissions are counted, also in `CommentBody.short`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from reconciler.report.words import count
 
 HEADING: Final = "### Reconciler"
 COMPARED: Final = ("plan", "diff", "findings")
-"""Kinds of which each run of a commit makes one: a part of an older commit is out of date."""
+"""Kinds of documents of which each run of a commit writes one: a part of an older commit is out of date."""
 
 
 @dataclass(frozen=True)
 class CommentText:
-    """What a comment says. `name`: of the only project and environment in it; "" where all of them are."""
+    """The contents of a comment. `name`: of the only project and environment in it; "" if it has all of them."""
 
     name: str
     parts: tuple[CommentPart, ...]
@@ -31,7 +31,7 @@ class CommentText:
 
 @dataclass(frozen=True)
 class CommentBody:
-    """The text of a comment. `short`: how many serious entries are not shown whole."""
+    """The text of a comment. `short`: the number of serious entries that are not shown completely."""
 
     text: str
     short: int
@@ -62,7 +62,7 @@ def body(comment: CommentText, dialect: Dialect) -> CommentBody:
 
 
 def comment_of(text: str) -> CommentText | None:
-    """What a comment of ours says; None for any other text."""
+    """The contents of one of our comments; None for any other text."""
     lines = text.replace("\r\n", "\n").split("\n")
     first = marked(lines[0])
     if first is None or first[0] != "comment":
@@ -83,20 +83,20 @@ def comment_of(text: str) -> CommentText | None:
 
 
 def _trimmed(lines: list[str]) -> list[str]:
-    """Without empty lines at the end: a part whose end somebody deleted."""
+    """Lines without empty ones at the end: the part may have been truncated by hand."""
     while lines and not lines[-1].strip():
         lines = lines[:-1]
     return lines
 
 
 def _rank(part: CommentPart) -> tuple[int, str, str]:
-    """What somebody must look at is first."""
+    """The sort key of a part: parts that need attention come first."""
     serious = part.urgent_total > 0 or any(FAILED in line for line in part.head)
     return (2 if part.quiet else 0 if serious else 1, part.name, part.kind)
 
 
 def _stale(parts: Iterable[CommentPart]) -> list[str]:
-    """A line where parts are of an older commit than the newest one."""
+    """A line if parts are of an older commit than the newest one."""
     compared = [part for part in parts if part.kind in COMPARED and part.commit]
     newest = max(compared, key=lambda part: part.run, default=None)
     old = [part for part in compared if newest is not None and part.commit != newest.commit]
@@ -128,7 +128,7 @@ def _fitting(parts: Sequence[CommentPart], dialect: Dialect, room: int) -> list[
 
 
 def _with_others(parts: Sequence[CommentPart], bare: Sequence[CommentPart], dialect: Dialect, left: int) -> list[CommentPart]:
-    """The room that is left, shared equally; what a short part does not need is for the others."""
+    """Share the remaining characters equally; a short part leaves its rest to the others."""
     comment_parts = list(bare)
     needs = {index: size(text(part, dialect)) - size(text(bare[index], dialect)) for index, part in enumerate(parts)}
     waiting = sorted((index for index in needs if parts[index].others), key=needs.__getitem__)

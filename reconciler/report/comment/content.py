@@ -1,6 +1,6 @@
-"""A document as a part of a comment shows it: a headline of numbers, what destroys or exposes, and the rest.
+"""A document as a part of a comment shows it: a headline of numbers, what destroys or exposes, and other entries.
 
-In: the data of a document that was checked against its type. Out: `Content`; its texts are as they came.
+In: the data of a validated document. Out: `Content`, with unescaped texts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _VERDICTS: Final = {Severity.ERROR: (Style.BLOCKED, "violation"), Severity.WARNI
 @dataclass(frozen=True)
 class Content:
     """What a part says. `kind`: `plan`, `diff`, `outcome`, `drift` or `findings`. `urgent`: what destroys, exposes or failed.
-    `quiet`: there is nothing that anybody must look at. The headline has numbers only, no text of anybody. `notes`: sentences."""
+    `quiet`: nothing needs attention. The headline contains only numbers and our own words. `notes`: sentences."""
 
     kind: str
     project: str | None
@@ -41,12 +41,12 @@ class Content:
 
 
 def failed(kind: str) -> Content:
-    """What there is to say where a job left no document."""
+    """The content for a job that wrote no document."""
     return Content(kind, None, None, FAILED)
 
 
 def content(document: Mapping[str, Any]) -> Content:
-    """Of any document that a comment can show; its `format` is one of `FORMATS`."""
+    """The content of any document that a comment can show; its `format` is one of `FORMATS`."""
     return FORMATS[document["format"]](document)
 
 

@@ -1,9 +1,9 @@
-"""One part of a comment: what one job says of one project and environment, between two hidden markers.
+"""One part of a comment: the result of one job for one project and environment, between two hidden markers.
 
 In: `Content`, or the lines of a comment. Out: lines, or `CommentPart`.
 
 A marker fills a line and carries the part's key, the number and commit of the run that wrote it, and a digest. No other line of a part can
-look like one: every text of somebody is in a fenced block, whose lines begin with a sign or `@@`, or in a code span behind our own words.
+look like one: every foreign text is in a fenced block, whose lines begin with a sign or `@@`, or in a code span after our own words.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OTHERS: Final = re.compile(r"(?:<details><summary>)?[\d,]+ (?:other )?entr(?:y|
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a forge reads markdown. `limit`: characters of a comment. `html`: whether hidden comments and `<details>` are known."""
+    """How a forge reads markdown. `limit`: characters of a comment. `html`: whether hidden comments and `<details>` are supported."""
 
     limit: int
     html: bool = True
@@ -44,8 +44,8 @@ class Dialect:
 
 @dataclass(frozen=True)
 class CommentPart:
-    """A part. `run`: the number of the run that wrote it and its attempt. `urgent`, `others`: as many as there were, and the texts that are
-    left of them. `raw`: the lines as they were read; they are written again as they are unless there is no room for them."""
+    """A part. `run`: the number of the run that wrote it and its attempt. `urgent`, `others`: their original number, and the texts that
+    remain. `raw`: the lines as read, which are written unchanged unless they do not fit."""
 
     name: str
     kind: str
@@ -62,7 +62,7 @@ class CommentPart:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What it is about; there is one part for each."""
+        """The project and environment of the part; there is one part for each."""
         return self.name, self.kind
 
     @property
@@ -72,7 +72,7 @@ class CommentPart:
 
 @dataclass(frozen=True)
 class PartOrigin:
-    """Where a part comes from. `links`: text and URL."""
+    """The origin of a part. `links`: text and URL."""
 
     run: Run = (0, 0)
     commit: str = ""
@@ -80,7 +80,7 @@ class PartOrigin:
 
 
 def part(content: Content, name: str, origin: PartOrigin) -> CommentPart:
-    """What a job says. `name`: of the project and environment, the same in each run."""
+    """The part of a job. `name`: of the project and environment, the same in each run."""
     commit = origin.commit if _COMMIT.fullmatch(origin.commit) else ""
     links = [f"[{text}](<{url}>)" for text, url in origin.links if is_link(url)]
     about = " · ".join([f"**{content.headline}**", *([f"commit {code(commit[:10])}"] if commit else []), *links])
@@ -161,7 +161,7 @@ def marked(line: str) -> tuple[str, dict[str, str]] | None:
 
 
 def read(lines: Sequence[str]) -> CommentPart | None:
-    """A part from its lines, markers included; None where its marker is none of ours."""
+    """A part from its lines, markers included; None if its marker is not ours."""
     begin = marked(lines[0]) if lines else None
     if begin is None or begin[0] != "part":
         return None

@@ -1,8 +1,8 @@
 """Which comments to create, update, delete or hide, given the comments of ours as they are now and the parts of one job.
 
-No forge updates a comment on a condition, so a job reads, does the steps, reads again, and is done when there are none. A part gives way
-only to one of a later run, wherever it is: in the comment, in a second comment that was created at the same time, or in one of the other
-mode (`--separate`). A comment is deleted only after its parts were read in the one that stays, which is the oldest.
+No forge supports conditional updates of comments, so a job reads, executes the steps, and repeats until there are none. A part is replaced
+only by one of a later run, wherever it is: in the comment, in a second comment that was created at the same time, or in one of the other
+mode (`--separate`). A comment is deleted only after its parts were read in the remaining one, the oldest.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class CommentMode:
 
 @dataclass(frozen=True)
 class Upkeep:
-    """What to do now. `superseded`: parts of the job that a later run has written already. `short`: serious entries not shown whole."""
+    """What to do now. `superseded`: parts of the job that a later run has written already. `short`: the number of serious entries not shown
+    completely."""
 
     steps: tuple[Step, ...]
     superseded: tuple[CommentPart, ...] = ()
@@ -72,7 +73,7 @@ class Upkeep:
 
 
 def upkeep(known: Sequence[OurComment], mine: Sequence[CommentPart], mode: CommentMode, *, written: bool = False) -> Upkeep:
-    """The next steps. `written`: the job's parts were in a comment already, so an equal run that says something else came later."""
+    """The next steps. `written`: the job's parts were in a comment already, so a different part with the same run number came later."""
     comments = {item.id: comment for item in sorted(known, key=lambda item: item.id) if (comment := comment_of(item.body)) is not None}
     names = {part.name for part in mine}
     steps: list[Step] = []
@@ -104,7 +105,7 @@ def upkeep(known: Sequence[OurComment], mine: Sequence[CommentPart], mode: Comme
 
 
 def numbered(known: Iterable[OurComment], mine: Iterable[CommentPart]) -> list[CommentPart]:
-    """The parts of a job without the number of a run: each is a later attempt of the run whose part it replaces."""
+    """The parts of a job without a run number: each becomes a later attempt of the run whose part it replaces."""
     comments = [comment for item in known if (comment := comment_of(item.body)) is not None]
     latest = _newest(part for comment in comments for part in comment.parts)
     return [part if part.run[0] else replace(part, run=_next(latest.get(part.key), part)) for part in mine]
@@ -125,12 +126,12 @@ def _steps(
     moving: bool,
     mode: CommentMode,
 ) -> list[Step]:
-    """What the comment itself needs. `moving`: parts of it are in another comment."""
+    """The steps for the comment itself. `moving`: parts of it are in another comment."""
     quiet = all(part.quiet for part in parts.values())
     if home is None:
         return [CreateComment(text)] if moving or not quiet else []
     changed = {part.key: part.version for part in read} != {key: part.version for key, part in parts.items()}
-    steps: list[Step] = [Reveal(home.id)] if mode.hides and changed and home.hidden and not quiet else []  # first: so it is not forgotten
+    steps: list[Step] = [Reveal(home.id)] if mode.hides and changed and home.hidden and not quiet else []  # first, to be sure it happens
     steps += [UpdateComment(home.id, text)] if changed else []
     return [*steps, Hide(home.id)] if mode.hides and quiet and not home.hidden else steps
 
@@ -154,7 +155,7 @@ def _leaving(comment: CommentText, name: str, names: set[str]) -> tuple[CommentP
 
 
 def _steps_for_left_comment(id: int, comment: CommentText, leaving: Sequence[CommentPart], mode: CommentMode) -> list[Step]:
-    """What happens to a comment whose parts are in another one."""
+    """The steps for a comment whose parts are in another one."""
     gone = {part.key for part in leaving}
     rest = tuple(part for part in comment.parts if part.key not in gone)
     return [UpdateComment(id, body(CommentText(comment.name, rest), mode.dialect).text)] if rest else [DeleteComment(id)]

@@ -1,4 +1,4 @@
-"""What is wrong with data that should be one of the documents. Pure."""
+"""The errors in data that should be one of the documents. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-PROBLEMS_MAX: Final = 1_000  # of which the first is picked; pydantic needs seconds to describe a million
+PROBLEMS_MAX: Final = 1_000  # errors, of which the first is shown; pydantic needs seconds to describe a million
 
 _MUST: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "dict_type": lambda _: "an object",
@@ -28,7 +28,7 @@ _MUST: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 
 
 def problem(document: Any, data: Any) -> str | None:
-    """What is wrong with data that should be a document: where, and what must be there. None where nothing is."""
+    """The first error in data that should be a document: where, and what is expected. None if there is none."""
     try:
         _adapter(document).validate_python(data)
     except ValidationError as error:

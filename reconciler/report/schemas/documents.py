@@ -1,4 +1,4 @@
-"""The JSON Schemas of the documents. Checked in as `schemas/*.schema.json`; a test fails when they are stale."""
+"""The JSON Schemas of the documents. Checked in as `schemas/*.schema.json`; a test fails if they are out of date."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class _Schema(GenerateJsonSchema):
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """The JSON Schema of every document, by its file's name."""
+    """The JSON Schema of every document, by file name."""
     return {f"{name}.schema.json": schema_of(name) for name in DOCUMENTS}
 
 
 def schema_of(name: str) -> dict[str, Any]:
-    """One of them; its `$id` changes only with the version of its format."""
+    """The JSON Schema of one document; its `$id` changes only with the version of its format."""
     title, document = DOCUMENTS[name]
     made = TypeAdapter(document).json_schema(schema_generator=_Schema)
     form = str(made.get("properties", {}).get("format", {}).get("const", ""))
@@ -66,5 +66,5 @@ def schema_of(name: str) -> dict[str, Any]:
 
 
 def dumped() -> dict[str, str]:
-    """The same as the texts of those files."""
+    """The texts of those files, by name."""
     return {name: as_json(schema) + "\n" for name, schema in schemas().items()}

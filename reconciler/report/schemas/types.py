@@ -1,6 +1,6 @@
 """The types that the fields of documents have: addresses, times, counts, enumerations.
 
-In: nothing. Out: types for mypy that carry what pydantic checks and what the JSON Schemas describe.
+In: nothing. Out: types for mypy with the constraints for pydantic and the JSON Schemas.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class OneOf:
 
 
 def doc(description: str) -> Any:
-    """What a field means, for the JSON Schema."""
+    """The description of a field in the JSON Schema."""
     return Field(description=description)
 
 
@@ -58,7 +58,7 @@ def _different(values: list[str]) -> list[str]:
 _ADDRESS = f"^{KEY_PATTERN}(/{KIND_PATTERN}/{KEY_PATTERN})*(/{KIND_PATTERN})?$"
 
 Items = Annotated[list[T], FailFast()]
-Text = InstanceOf[str]  # any text, also one with half a character, which pydantic's own type refuses
+Text = InstanceOf[str]  # any text, also one with an unpaired surrogate, which pydantic's own type refuses
 AddressText = TypeAliasType("AddressText", Annotated[str, Field(pattern=_ADDRESS, description="The stable name of a resource.")])
 KindName = TypeAliasType("KindName", Annotated[str, Field(pattern=f"^{KIND_PATTERN}$")])
 Count = Annotated[int, Field(ge=0)]

@@ -1,7 +1,7 @@
-"""Links in the text of pages: where they lead, and whether that is there.
+"""Links in the text of pages: where they lead, and whether that exists.
 
 `/files/ID` leads to a file, `/spaces/ID` to a space and `/spaces/ID/pages/ID` to a page of it; an address of the service's own app is
-`in-app`; any other address of the web is no link of ours. All else is the path of a page of the space, from its top, or from the page
+`in-app`; any other address of the web is ignored. All else is the path of a page of the space, from its top, or from the page
 itself where it begins with a dot; `#part`, `?query` and `.md` do not count.
 """
 
@@ -26,7 +26,7 @@ FOREIGN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
 
 @dataclass(frozen=True)
 class Link:
-    """One link: the page it stands on, what it leads to and whether that is there."""
+    """One link: the page that contains it, what it leads to and whether that exists."""
 
     page: str
     kind: str
@@ -76,7 +76,7 @@ class Book:
         return [reference for id in pages if (reference := self.reference("page", self.space["id"], id)) is not None]
 
     def reference(self, kind: str, space: str, target: str) -> Object | None:
-        """What is referred to, with all that it is in; None where it is not there."""
+        """What is referred to, with all that it is in; None where it does not exist."""
         if kind == "url":
             return {"kind": kind, "url": target}
         embedded = self._embedded(space)
@@ -95,7 +95,7 @@ class Book:
         return made if target is None else {**made, "targetReference": target}
 
     def _embedded(self, space: str) -> Embedded | None:
-        """A space as answers show it; None where it is not there."""
+        """A space as answers show it; None where it does not exist."""
         if space not in self._shown:
             self._shown[space] = self._embed(space) if self._inside(space) is not None else None
         return self._shown[space]

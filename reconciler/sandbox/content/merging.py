@@ -11,7 +11,7 @@ Rows = dict[str | None, list[str]]  # the ids below each page; None is the top
 
 
 def flat(pages: Any) -> tuple[dict[str, Object], Rows]:
-    """The pages by id, each without those below it and before them, and the rows they stand in."""
+    """The pages by id, each without those below it and before them, and the rows that contain them."""
     found: dict[str, Object] = {}
     rows: Rows = {}
     waiting: list[tuple[str | None, Object]] = [(None, page) for page in reversed(pages or [])]
@@ -34,7 +34,7 @@ def together(base: list[Any], ours: list[Any], theirs: list[Any]) -> tuple[list[
     seen: set[str] = set()
     tree = _tree(None, rows, kept, seen)
     for id in kept:
-        if id not in seen:  # what stood below a page that is gone
+        if id not in seen:  # the pages below a deleted page
             seen.add(id)
             tree.append({**kept[id], "pages": _tree(id, rows, kept, seen)})
     return tree, conflicts

@@ -1,4 +1,4 @@
-"""Finding pages: every word of a query stands in the title, the description, the path or the text of a page, in any case."""
+"""Finding pages: every word of a query is in the title, the description, the path or the text of a page, in any case."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def _due(store: Store, limit: datetime) -> list[Object]:
 
 
 def restore(store: Store, data: Object) -> Object:
-    """Put a deleted space back where it was, or at the root where its collection is gone."""
+    """Put a deleted space back where it was, or at the root if its collection was deleted."""
     data.pop("deletedAt", None)
     parent = data.get("parent")
     if parent is not None and store.find("collection", parent) is None:

@@ -71,7 +71,7 @@ class Faults:
             return
         body = await _read(receive)
         if body is None:
-            return  # the caller is gone
+            return  # the caller closed the connection
         call = self.endpoints.call(scope, body)
         chosen, headers = book.choose(store, call, own)
         await _Request(self, scope, receive, send, call, headers).run(chosen)
@@ -133,7 +133,7 @@ class _Request:
         return True
 
     async def _not_really(self, rule: Checkout | Conflicts) -> Answer | None:
-        """200 although nothing was done, for an object that is there and that the caller may change."""
+        """200 although nothing was done, for an object that exists and that the caller may change."""
         listed = (await self._look(self.call.path.rsplit("/", 1)[0])).json()
         if not isinstance(listed, dict) or "object" not in listed:
             return None

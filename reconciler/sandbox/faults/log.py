@@ -41,7 +41,7 @@ def entries(store: Store) -> list[dict[str, Any]]:
 
 
 def clear(store: Store) -> None:
-    """Begin anew, with the number 1."""
+    """Begin again, with the number 1."""
     with store.write():
         if _exists(store):
             store.connection.execute("delete from fault_log")

@@ -23,7 +23,7 @@ class Past:
         self._copies: deque[tuple[datetime, Store]] = deque()
 
     def before_write(self, store: Store, rules: Sequence[AnyRule]) -> bool:
-        """Keep a copy where a rule may need it, else let go of all. Whether one was kept."""
+        """Keep a copy where a rule may need it, else drop all copies. Returns whether one was kept."""
         lags = [rule for rule in rules if isinstance(rule, ListLag)]
         if self._of is not store or not lags:
             self.forget()

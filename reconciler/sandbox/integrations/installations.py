@@ -14,7 +14,7 @@ OTHERS = {"space": "site", "site": "space"}
 
 
 def install(caller: Caller, integration: Object, organization: str) -> Object:
-    """Install an integration into an organization, once; the installation that is there stays as it is."""
+    """Install an integration into an organization, once; an existing installation does not change."""
     name, store = integration["name"], caller.store
     there = next((one for one in _all(caller, name) if one["organization"] == organization), None)
     if there is not None:

@@ -30,7 +30,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def give(store: Store, organization: str, url: str, text: str) -> None:
-    """Say what stands behind an address for the specifications of an organization, from their next processing on."""
+    """Set the document at an address for the specifications of an organization, from their next processing on."""
     made = {"id": url, "_pk": f"{organization}:{url}", "organization": organization, "text": text}
     store.add("spec-file", organization, f"spec-files:{organization}", made)
 
@@ -42,7 +42,7 @@ def keep_file(store: Store, spec: Object) -> None:
 
 
 def begin(store: Store, spec: Object, url: str, text: str = "") -> Object:
-    """Process what stands behind an address, or a text; what the last processing ended with is shown until this one ends."""
+    """Process the document at an address, or a text; what the last processing ended with is shown until this one ends."""
     now = store.now().timestamp()
     spec |= {"_last": _results(now, spec)[1]} if "_started" in spec else {}
     keep_file(store, spec)

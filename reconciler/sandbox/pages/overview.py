@@ -61,7 +61,7 @@ class Sketch:
         }
 
     def _level(self, container: str, depth: int) -> list[dict[str, Any]]:
-        """One row of siblings of the content tree, with what stands in the collections among them."""
+        """One row of siblings of the content tree, with the contents of the collections among them."""
         nodes = []
         row = self.store.mixed(container, most=self.left)
         self.left -= len(row)

@@ -23,7 +23,7 @@ def visible(text: object) -> str:
 
 def _environment() -> Environment:
     environment = Environment(loader=FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True, undefined=StrictUndefined)
-    environment.finalize = lambda value: visible(value) if type(value) is str else value  # markup and numbers stay as they are
+    environment.finalize = lambda value: visible(value) if type(value) is str else value  # markup and numbers are not escaped
     environment.trim_blocks = environment.lstrip_blocks = True
     return environment
 

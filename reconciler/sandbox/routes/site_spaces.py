@@ -1,4 +1,4 @@
-"""Site spaces: spaces as they stand in a site."""
+"""Site spaces: the spaces of a site."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ HEADER: Final = "X-Sandbox-Reader"
 
 
 class Reader(BaseModel):
-    """Somebody who is no member, by what they bring.
+    """A reader who is not a member, by what they bring.
 
     `address`: they know the site's address. `shareKey`: the key of a share link. `claims`: signed in, with these claims. `unsigned`: claims
     that anybody can set. `agent`: an agent of the organization.

@@ -52,7 +52,7 @@ def create(store: Store, organization: str, body: TranslationCreate) -> Object:
 
 
 def run(store: Store, translation: Object) -> None:
-    """Begin a run; one that is under way is left alone. The first run makes the space of the result, later ones write it anew."""
+    """Begin a run; one that is under way is left alone. The first run makes the space of the result, later ones write it again."""
     now = store.now().timestamp()
     last = translation.get("_run")
     if last is not None:

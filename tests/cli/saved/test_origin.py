@@ -116,7 +116,7 @@ def test_files_that_are_not_in_the_commit_are_shown_and_are_no_reason_to_refuse(
 
 @pytest.mark.parametrize("words", [("--plan", "plan.json", "--require-commit", ""), ("--plan", "plan.json", "--require-commit", "abc12"),
                                    ("--yes", "--require-commit", HEAD)])  # fmt: skip
-def test_a_required_commit_that_is_no_commit_is_a_mistake_of_the_command_line(cli: Cli, words: tuple[str, ...]) -> None:
+def test_a_required_commit_that_does_not_exist_is_a_usage_error(cli: Cli, words: tuple[str, ...]) -> None:
     assert initialised(cli)("apply", "p", *words).exit_code == 3
 
 

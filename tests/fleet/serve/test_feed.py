@@ -33,7 +33,7 @@ def change(project: str) -> FeedChange:
     return FeedChange("a row", project, "tenant")
 
 
-def test_a_change_after_a_client_was_told_that_it_follows_reaches_it_however_slow_the_first_reading_is(
+def test_a_change_after_a_client_follows_reaches_it_however_slow_the_first_reading_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(feed, "POLL_SECONDS", 0.01)
@@ -55,7 +55,7 @@ def test_a_change_after_a_client_was_told_that_it_follows_reaches_it_however_slo
     assert asyncio.run(follow()) == feed.Changed("tenant", frozenset({"acme"}))
 
 
-def test_a_process_that_ends_lets_go_whoever_waits_for_the_first_reading() -> None:
+def test_a_process_that_ends_releases_clients_that_wait_for_the_first_reading() -> None:
     gated = Gated()
 
     async def follow() -> feed.Changed | None:

@@ -202,7 +202,7 @@ def test_a_tenant_crawls_every_link_and_never_sees_another(site: Served, provide
     assert sorted(view for view in views if view[0].startswith("ada")) == [("ada@blue.example", "blue-0"), ("ada@blue.example", "blue-1")]
 
 
-def test_a_role_that_the_fleet_file_takes_away_is_gone_without_a_new_login(
+def test_a_role_removed_from_the_fleet_file_ends_without_a_new_login(
     site: Served, provider: Provider, database: FleetDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with log_in(site, provider, "ada@blue.example", "blue") as browser:

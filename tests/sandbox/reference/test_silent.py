@@ -118,7 +118,7 @@ def test_deleted_space_its_site_spaces_stay_until_it_is_purged(box: Box) -> None
     assert box.get(site)["siteSpaces"] == 1
 
 
-def test_deleted_space_restore_puts_it_back_where_it_was_or_at_the_root_when_its_collection_is_gone(box: Box) -> None:
+def test_a_restored_space_is_in_its_collection_or_at_the_root_if_that_was_deleted(box: Box) -> None:
     """Restore puts it back where it was, or at the root when its collection is gone."""
     before = box.get(ONE)
     box.delete(ONE)
@@ -286,7 +286,7 @@ def test_a_patch_to_a_path_that_is_taken_on_its_level_answers_400(box: Box) -> N
     assert box.refused("PATCH", box.site(title="Other"), {"basename": "docs"}) == "basename: docs is taken in the organization"
 
 
-def test_the_same_space_may_stand_in_a_site_more_than_once_also_in_one_section(box: Box) -> None:
+def test_a_site_may_contain_a_space_more_than_once_also_in_one_section(box: Box) -> None:
     """More than once, also in one section."""
     site = box.site("spc_one")
     section = box.section(site, "Guides", "spc_one")

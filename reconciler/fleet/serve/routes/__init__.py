@@ -1,1 +1,1 @@
-"""What can be asked of the dashboard, a module for each subject."""
+"""The endpoints of the dashboard, a module for each subject."""

@@ -1,4 +1,4 @@
-"""What people decide with the forms of the pages.
+"""The endpoints of the pages' forms.
 
 Each is a function of `reconciler.fleet.acts`, which checks the role and writes the audit log.
 """
@@ -34,7 +34,7 @@ Act = Callable[[Connection], object]
 
 
 def _done(request: Request, name: str, action: str, act: Act) -> Response:
-    """Act in one transaction, and show the project again; also where its plan moved meanwhile, which decided nothing."""
+    """Act in one transaction, and show the project again; also if its plan changed meanwhile, which decided nothing."""
     try:
         with site_of(request).database.transaction() as connection:
             act(connection)

@@ -1,4 +1,4 @@
-"""Server-sent events: which project changed, of the tenants that the caller sees. A page then asks for what it shows."""
+"""Server-sent events: the changed projects of the tenants that the caller sees. A page then requests its contents again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reconciler.fleet.serve.callers import Known, find
 from reconciler.fleet.serve.feed import CLIENTS_MAX, Changed
 from reconciler.fleet.serve.site import Dashboard, site_of
 
-CHECK_SECONDS: Final = 15.0  # after which it is asked again whether the session is still one
+CHECK_SECONDS: Final = 15.0  # after which the session is checked again
 QUIET_SECONDS: Final = 5.0  # between two events
 NAMES_MAX: Final = 100
 AGAIN_MILLISECONDS: Final = 3_000
@@ -57,7 +57,7 @@ async def _events(site: Dashboard, request: Request, project: str) -> AsyncItera
 
 
 def _seen(changed: Changed, tenants: tuple[str, ...] | None, project: str) -> frozenset[str]:
-    """The names that somebody who sees these tenants may hear."""
+    """The names that a caller who sees these tenants may receive."""
     if tenants is not None and changed.tenant not in tenants:
         return frozenset()
     return changed.names & {project} if project else changed.names

@@ -98,7 +98,7 @@ def start(request: Request, back: str = "/") -> Response:
 
 @router.get(CALLBACK)
 def callback(request: Request, state: str = "", code: str = "") -> Response:
-    """Where the provider sends the browser back to."""
+    """The endpoint that the provider sends the browser back to."""
     site = site_of(request)
     oidc, kept = site.settings().oidc, _kept(request.cookies.get(f"{site.cookie}-login", ""))
     if (
@@ -147,6 +147,6 @@ def _kept(cookie: str) -> dict[str, str] | None:
 
 
 def _inside(back: str) -> str:
-    """A path of this site; its first page for anything else."""
+    """A path of this site; the first page for anything else."""
     inside = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable() and "\\" not in back
     return back if inside and not back.startswith((links.LOGIN, links.LOGOUT)) else "/"

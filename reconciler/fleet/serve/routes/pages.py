@@ -1,4 +1,4 @@
-"""The pages. Each asks only for what its person may see."""
+"""The pages. Each reads only what its person may see."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ DONE: Final = {
     "approve": "Your approval is stored.",
     "reject": "Your rejection is stored: this plan is not applied.",
 }
-"""What a page says after an act, by the word in its URL."""
+"""The message after an action, by the word in its URL."""
 YEARS_BEFORE: Final = 1
 YEARS_AFTER: Final = 5
-"""Of the calendar, whose links go no further."""
+"""The last year of the calendar's links, from now."""
 FOR_GOOD: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 router = APIRouter(include_in_schema=False)
 
@@ -53,12 +53,12 @@ def _frame(connection: Connection, caller: Caller, done: str = "") -> views.Fram
 
 
 def _generators(connection: Connection, caller: Caller) -> views.GeneratorsView | None:
-    """What is wrong with the generators: it names repositories, so only who sees every tenant is told."""
+    """The problems of the generators: they name repositories, so only viewers who see every tenant get them."""
     return filled.generators_view(generation.state(connection)) if caller.tenants is None else None
 
 
 def _is_part(request: Request) -> bool:
-    """Whether htmx asks for a part of a page, and not for all of it again after the Back button."""
+    """Whether htmx requests a part of a page, and not the whole page after the Back button."""
     headers = request.headers
     return headers.get("hx-request") == "true" and headers.get("hx-history-restore-request") != "true"
 
@@ -87,7 +87,7 @@ def projects(request: Request, caller: Known) -> Response:
 
 
 def found(connection: Connection, name: str, caller: Caller) -> ProjectRow:
-    """A project that the caller sees; for anybody else there is none."""
+    """A project that the caller sees; for others it does not exist."""
     row = listing.find(connection, name, caller.tenants)
     if row is None:
         raise HTTPException(404)
@@ -135,7 +135,7 @@ def _approvals(connection: Connection, row: ProjectRow, caller: Caller) -> views
 
 @router.get("/projects/{name}/status")
 def project_status(request: Request, name: str, caller: Known, digest: str = "", seen: str = "") -> Response:
-    """The part of a project's page that follows the events."""
+    """The part of a project's page that is updated by events."""
     with site_of(request).database.transaction() as connection:
         row, frame = found(connection, name, caller), _frame(connection, caller)
         plan = filled.plan_view(store.plan_of(connection, row.id))
@@ -167,13 +167,13 @@ def overview(request: Request, caller: Known) -> Response:
 
 @router.get(links.FIGURES)
 def figures(request: Request, caller: Known) -> Response:
-    """The part of the overview that follows the events."""
+    """The part of the overview that is updated by events."""
     return _page(render.render_figures(_overview(request, caller)))
 
 
 @router.get(links.CALENDAR)
 def calendar(request: Request, caller: Known, month: str = "") -> Response:
-    """What expires."""
+    """The expiries of a month."""
     with site_of(request).database.transaction() as connection:
         frame = _frame(connection, caller)
         expiries = [filled.pause_expiry(row) for row in store.pauses(connection, caller.tenants)]

@@ -1,4 +1,4 @@
-"""What monitors ask: whether the process lives, whether it is ready, and the metrics."""
+"""The endpoints of monitors: whether the process lives, whether it is ready, and the metrics."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def readyz(request: Request) -> Response:
 
 @router.get("/metrics")
 def metrics(request: Request) -> Response:
-    """The metrics of the fleet, for whoever has the token of `dashboard.metrics`; without one, for this machine only."""
+    """The metrics of the fleet, for callers with the token of `dashboard.metrics`; without one, for this machine only."""
     from reconciler.fleet.metrics import CONTENT_TYPE, metrics_text
 
     site = site_of(request)

@@ -1,4 +1,4 @@
-"""Webhooks: a push that its forge signed makes the projects of its repository and branch due. Whatever is not signed does nothing."""
+"""Webhooks: a signed push makes the projects of its repository and branch due. Unsigned requests are ignored."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _signed_now(body: bytes, headers: Mapping[str, str], secret: str) -> bool:
 
 
 def _nothing(data: Mapping[str, Any]) -> Push | None:
-    """Of a ping, and of every event that is no push."""
+    """The push of a ping, and of every other event: None."""
     return None
 
 
@@ -66,7 +66,7 @@ async def _received(request: Request, forge: str, signed: Signed, reader: Reader
 
 
 def _secret(site: Dashboard, forge: str) -> str | None:
-    """The secret of a forge; None where there is none."""
+    """The secret of a forge; None if there is none."""
     reference = site.settings().webhooks.get(forge)
     if reference is None:
         return None
@@ -78,7 +78,7 @@ def _secret(site: Dashboard, forge: str) -> str | None:
 
 
 def _made_due(site: Dashboard, forge: str, push: Push) -> int:
-    """Make the projects of a push due, and say so in the audit log, once for each tenant."""
+    """Make the projects of a push due, and record it in the audit log, once for each tenant."""
     with site.database.transaction() as connection:
         names = due.by_source(connection, push.repositories, push.concerns)
         generation.hurry(connection, push.concerns)

@@ -1,1 +1,1 @@
-"""What the dashboard reads and writes: lists and pages, sessions, what changed, what a push makes due."""
+"""The dashboard's reads and writes: lists and pages, sessions, changes, projects made due by a push."""

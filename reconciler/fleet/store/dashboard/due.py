@@ -10,9 +10,9 @@ from reconciler.fleet.store.schema import projects, runs
 
 
 def by_source(connection: Connection, repositories: Collection[str], concerns: Callable[[str, str], bool]) -> dict[str, list[str]]:
-    """Make the projects due whose URL and ref are concerned; their names, by tenant. `repositories`: `HOST/PATH`, of which the URL has
-    the last part. What is due already stays as it is, and failures still count, so a repeated push changes nothing. A run that is under
-    way may have read the repository before: the project is due again when it ends."""
+    """Make the projects due whose URL and ref `concerns` matches; returns their names, by tenant. `repositories`: `HOST/PATH`, of which the
+    URL has the last part. Projects that are due already do not change, and failures still count, so a repeated push changes nothing. A
+    run in progress may have read the repository before: the project is due again when it ends."""
     url = projects.c.spec["source"]["git"].astext
     ends = {path.rpartition("/")[2] for path in repositories}
     query = select(

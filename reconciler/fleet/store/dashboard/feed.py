@@ -1,4 +1,4 @@
-"""What changed in the last seconds."""
+"""The changes of the last seconds."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from reconciler.fleet.store.schema import audit, projects, runs
 
 RECENT: Final = "20 seconds"  # longer than a transaction that writes the end of a run
 SEEN_ONLY: Final = ("view", "login", "logout")
-"""Lines of the audit log that change nothing."""
+"""Actions in the audit log that change nothing."""
 
 
 class FeedChange(NamedTuple):
-    """`key`: of the row that says it."""
+    """`key`: of its row."""
 
     key: str
     project: str
@@ -24,7 +24,7 @@ class FeedChange(NamedTuple):
 
 
 def recent(connection: Connection) -> Sequence[FeedChange]:
-    """What changed in the last seconds, oldest rows included that were passed on before."""
+    """The changes of the last seconds, including rows that were passed on before."""
     since = func.now() - cast(literal(RECENT), Interval)
     moment = func.coalesce(runs.c.ended_at, runs.c.started_at)
     ran = (

@@ -1,7 +1,7 @@
 """Projects as a list: filtered, sorted, counted and paged by PostgreSQL, for one viewer.
 
-The status of a project depends on the time, so it is no column: STATUS is `reconciler.fleet.status.status` in SQL; a test compares both.
-Every query here takes the tenants that the viewer sees; None is every tenant.
+The status of a project depends on the time, so no column contains it: STATUS is `reconciler.fleet.status.status` in SQL; a test compares
+both. Every query here takes the tenants that the viewer sees; None is every tenant.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ STATUS: Final[ColumnElement[str]] = case(
 """The status of a project now."""
 
 SHOWN: Final[ColumnElement[str]] = case((projects.c.orphaned_at.is_not(None), ORPHANED), else_=STATUS)
-"""The status that a list shows."""
+"""The status in a list."""
 
 _CONCERNS: Final = projects.c.health["concerns"]
 _CONCERN: Final = func.jsonb_array_elements(
@@ -94,13 +94,13 @@ SORTS: Final[Mapping[str, ColumnElement[Any]]] = {
     "coverage": cast(_READING["coverage"].astext, Float),
     "mode": _ranked(projects.c.spec["mode"].astext, tuple(Mode)),
 }
-"""What a list can be sorted by; names break ties."""
+"""The sort orders of a list; names break ties."""
 
 
 @dataclass(frozen=True)
 class ProjectSelection:
-    """Which projects, in which order. "" is every one. `status`: a status, or `orphaned`. `text`: a part of the name, of the tenant, of the
-    repository's URL or of what is wrong, in any case."""
+    """The filters and the order. "": unfiltered. `status`: a status, or `orphaned`. `text`: a part of the name, of the tenant, of the
+    repository's URL or of an error, case-insensitive."""
 
     text: str = ""
     status: str = ""
@@ -115,8 +115,8 @@ class ProjectSelection:
 
 @dataclass(frozen=True)
 class ListedProjects:
-    """One page of a list. `matching`: all that match; `counts`: what matches without the status, by status; `total`: all that the viewer
-    sees."""
+    """One page of a list. `matching`: the number that match; `counts`: the numbers that match without the filter on status, by status;
+    `total`: the number that the viewer sees."""
 
     rows: Sequence[ProjectRow]
     matching: int
@@ -130,7 +130,7 @@ def visible(tenants: Tenants) -> ColumnElement[bool]:
 
 
 def listed(connection: Connection, selection: ProjectSelection, tenants: Tenants) -> ListedProjects:
-    """The page that was asked for."""
+    """The requested page."""
     matches = and_(visible(tenants), *_filters(selection))
     counted = select(SHOWN.label("word"), func.count().label("number")).where(matches).group_by("word")
     counts = {row.word: row.number for row in connection.execute(counted)}
@@ -160,7 +160,7 @@ def _filters(selection: ProjectSelection) -> Sequence[ColumnElement[bool]]:
 
 
 def find(connection: Connection, name: str, tenants: Tenants) -> ProjectRow | None:
-    """A project that the viewer sees."""
+    """A project that the viewer sees; None if there is none."""
     if connection.execute(select(projects.c.id).where(projects.c.name == name, visible(tenants))).first() is None:
         return None
     return next(iter(rows.read(connection, [name])), None)
@@ -173,7 +173,7 @@ def tenants_of(connection: Connection, tenants: Tenants) -> list[str]:
 
 @dataclass(frozen=True)
 class Cell:
-    """A project as a picture of the fleet shows it. `age` and `every`: seconds; `age` is None where it was never read."""
+    """A project in the picture of the fleet. `age` and `every`: seconds; `age` is None if it was never read."""
 
     name: str
     tenant: str

@@ -1,4 +1,4 @@
-"""Who is logged in to the dashboard. A row has a digest of the cookie, so that whoever reads the table cannot log in with it."""
+"""The sessions of the dashboard. A row has a digest of the cookie, so that nobody who reads the table can log in with it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LASTS: Final = timedelta(hours=12)
 
 @dataclass(frozen=True)
 class Login:
-    """A login. `person`: what the login said of the person, as JSON; `csrf`: what each form of it contains."""
+    """A login. `person`: the person's data as JSON; `csrf`: the value in each form."""
 
     id: str
     person: Mapping[str, Any]
@@ -32,7 +32,7 @@ def digest(cookie: str) -> str:
 
 
 def begin(connection: Connection, person: Mapping[str, Any]) -> str:
-    """The cookie of a new session; those that expired are forgotten."""
+    """The cookie of a new session; deletes expired ones."""
     cookie = secrets.token_urlsafe(32)
     connection.execute(delete(sessions).where(sessions.c.expires_at < func.now()))
     values = {"id": digest(cookie), "person": dict(person), "csrf": secrets.token_urlsafe(32), "expires_at": func.now() + LASTS}

@@ -1,6 +1,7 @@
-"""What pages and the API show beside the projects themselves: runs, readings over time, workers, budgets, the queue, decisions, expiries.
+"""The data of pages and the API besides the projects themselves: runs, readings over time, workers, budgets, the queue, decisions,
+expiries.
 
-Every query about projects takes the tenants that the viewer sees, or the id of a project that the viewer was found to see.
+Every query about projects takes the tenants that the viewer sees, or the id of a project that the viewer may see.
 """
 
 from __future__ import annotations
@@ -35,18 +36,18 @@ def runs_of(connection: Connection, project: int, *, before: int | None = None, 
 
 
 def decisions_of(connection: Connection, project: int) -> Rows:
-    """What people decided on the plans of a project, the newest first."""
+    """The decisions on the plans of a project, the newest first."""
     query = select(approvals).where(approvals.c.project == project).order_by(approvals.c.id.desc()).limit(DECISIONS)
     return _rows(connection, query)
 
 
 def plan_of(connection: Connection, project: int) -> Mapping[str, Any] | None:
-    """The last plan of a project, whatever version kept it."""
+    """The last plan of a project, of any version."""
     return next(iter(_rows(connection, select(plans).where(plans.c.project == project))), None)
 
 
 def workers_of(connection: Connection) -> Rows:
-    """Every worker, whether it is alive, and how many runs it has under way."""
+    """Every worker, whether it is alive, and its number of runs in progress."""
     under_way = select(func.count()).where(runs.c.worker == workers.c.id, runs.c.ended_at.is_(None)).scalar_subquery()
     query = select(workers, under_way.label("running"), text(f"({ALIVE}) AS alive"))
     return _rows(connection, query.order_by(workers.c.id))
@@ -65,7 +66,7 @@ def budgets_of(connection: Connection, tenants: Tenants) -> Rows:
 
 
 def queue(connection: Connection, tenants: Tenants) -> dict[str, Any]:
-    """How many projects are due, and runs wait and are under way; how the runs of the last hour ended."""
+    """The numbers of due projects and of waiting and running runs; how the runs of the last hour ended."""
     paused = and_(projects.c.paused, or_(projects.c.paused_until.is_(None), projects.c.paused_until > func.now()))
     under_way = select(runs.c.id).where(runs.c.project == projects.c.id, runs.c.ended_at.is_(None)).exists()
     due = select(
@@ -92,7 +93,7 @@ def queue(connection: Connection, tenants: Tenants) -> dict[str, Any]:
 
 
 def concerns(connection: Connection, tenants: Tenants) -> Rows:
-    """What ends on a day, of each project that the viewer sees."""
+    """The expiries, of each project that the viewer sees."""
     concern = func.jsonb_array_elements(projects.c.health["concerns"]).table_valued(column("value", JSONB))
     until = cast(concern.c.value["until"].astext, Date)
     query = (
@@ -111,7 +112,7 @@ def pauses(connection: Connection, tenants: Tenants) -> Rows:
 
 
 def lines(connection: Connection, tenants: Tenants, *, equal: dict[str, str], before: int = 0, after: int = 0, limit: int = LINES) -> Rows:
-    """Lines of the audit log, the newest first. `equal`: columns and what they must be. `before`, `after`: ids; 0 for none."""
+    """Lines of the audit log, the newest first. `equal`: required values of columns. `before`, `after`: ids; 0 for none."""
     query = select(audit).where(*(audit.c[name] == value for name, value in equal.items()))
     if tenants is not None:
         query = query.where(audit.c.tenant.in_(list(tenants)))
