@@ -239,7 +239,7 @@ class _Undoing:
         if not field.readable and (field.sensitive or now is UNSET):
             return "is never shown, so its previous value is unknown; it was not changed"
         if change.after.get(field.name, now) != now:
-            return "was changed since; it was not deleted"
+            return "was changed since; it was not changed back"
         if before is UNSET or (not field.clear and field.shown(before) is None and field.role is not FieldRole.CHOICE):
             return "was not set before, and cannot be cleared"
         if self._lost(before):

@@ -127,7 +127,7 @@ def test_what_others_changed_since_stays_and_is_named(acme: Org) -> None:
     assert [(str(one.address), one.reason) for one in found.cannot] == [
         ("acme/space/two", "was moved since; it was not moved back"),
         ("acme/team/readers", "was created, and title changed since; it was not deleted"),
-        ("acme/team/writers", "title was changed since; it was not deleted"),
+        ("acme/team/writers", "title was changed since; it was not changed back"),
     ]
     assert [(one.step.verb, str(one.step.address)) for one in outcome.results] == [("update", "acme/space/one")]
     assert acme.call("GET", f"/orgs/{ORGANIZATION}/teams/{team}")["title"] == "Poets"
