@@ -56,7 +56,7 @@ ROWS: dict[ModuleType, list[str]] = {
         "deleted space: GET answers 200 with deletedAt for 7 days, then 404",
         "deleted space: lists leave it out",
         "deleted space: its site spaces stay until it is purged",
-        "deleted space: restore puts it back where it was, or at the root when its collection is gone",
+        "a restored space is in its collection, or at the root if that was deleted",
         "deleting a collection deletes the spaces and collections in it, softly for spaces",
         "deleting a section deletes its site spaces",
         "deleting a group leaves its sections at the root",
@@ -70,7 +70,7 @@ ROWS: dict[ModuleType, list[str]] = {
         "a moved group goes before or after the named section or group of its level, else to the end",
         "paths come from titles, unique per level with 2, 3",
         "a PATCH to a path that is taken on its level answers 400",
-        "the same space may stand in a site more than once, also in one section",
+        "a site may contain a space more than once, also in one section",
     ],
     test_silent_answers: [
         "order: position order, new siblings at the end",
