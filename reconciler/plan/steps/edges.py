@@ -21,28 +21,32 @@ from reconciler.resource import UNSET, Field, FieldRole, Kind
 
 
 def connect(sketches: Sketches, derived: Mapping[Address, Derivation]) -> None:
-    """Add every edge. `derived`: what created objects get by themselves."""
+    """Add every edge. `derived`: what created objects get by themselves.
+
+    First those without which the plan would be wrong: a circle of them refuses the plan. Then those
+    that are better than none, each where it makes no circle with all before it: the more important ones come first.
+    """
     for index, sketch in enumerate(sketches.all):
         if isinstance(sketch.draft, Draft):
-            _needs(sketches, index, sketch, sketch.draft)
-    _containers_move_first(sketches)
-    _one_way_last(sketches)
-    _first_gathers(sketches)
-    _unique_values(sketches)
-    _deletes_last(sketches)
+            _needs(sketches, index, sketch, sketch.draft)  # what a request names exists
+    _containers_move_first(sketches)  # nothing is moved into itself
+    _one_way_last(sketches)  # what cannot be undone is sent last
+    _first_gathers(sketches)  # what gathers its siblings' contents is created before them
+    _unique_values(sketches)  # a value is free before it is used again
+    _deletes_last(sketches)  # nothing refers to what is deleted, and nothing is left in it
     others = _creates_before_deletes(sketches, {address for derivation in derived.values() for address in derivation.after})
-    _derived_after(sketches, derived)
-    leave_first(sketches)
+    _derived_after(sketches, derived)  # the source of a derived value is set first
+    leave_first(sketches)  # what stays leaves what is transferred
     try:
         waits = Acyclic(*_graph(sketches))
     except Cycle:
         return  # the plan is refused for that
-    _follow_leaders(sketches, others, waits)
-    _derived_after_deletes(sketches, derived, waits)
-    _settle_values(sketches, waits)
-    _copies_last(sketches, waits)
-    _chosen_first(sketches, waits)
-    _named_first(sketches, waits)
+    _follow_leaders(sketches, others, waits)  # new siblings exist before the old ones are deleted
+    _derived_after_deletes(sketches, derived, waits)  # a derived value is freed before it is derived again
+    _settle_values(sketches, waits)  # no create takes a value that another request is about to write
+    _copies_last(sketches, waits)  # what is copied is as declared
+    _chosen_first(sketches, waits)  # the service chooses the child that is declared first
+    _named_first(sketches, waits)  # a copy has its natural key before anything refers to it
 
 
 def _graph(sketches: Sketches) -> tuple[dict[int, set[int]], dict[int, tuple[int, int]]]:
@@ -52,6 +56,7 @@ def _graph(sketches: Sketches) -> tuple[dict[int, set[int]], dict[int, tuple[int
 
 
 def _needs(sketches: Sketches, index: int, sketch: StepSketch, draft: Draft) -> None:
+    """A request needs the creates of all objects that its path and its body name, and of its own object."""
     needed: set[Address] = {part for part in sketch.path if isinstance(part, Address)}
     needed.update(
         unresolved_addresses(sketch.body),
