@@ -89,11 +89,11 @@ class Pace:
 
     def allowance(self, now: float) -> Allowance | None:
         """The quota with the least left; None if the service reports none, or all of them have expired."""
-        reported = [quota for quota in self._quotas.values() if quota.resets_at is not None and quota.resets_at > now]
+        reported = [quota for quota in self._quotas.values() if quota.reported_reset is not None and quota.reported_reset > now]
         scarcest = min(reported, key=lambda quota: (quota.remaining, quota.limit), default=None)
-        if scarcest is None or scarcest.resets_at is None:
+        if scarcest is None or scarcest.reported_reset is None:
             return None
-        return Allowance(scarcest.limit, scarcest.remaining, scarcest.resets_at - now, scarcest.window)
+        return Allowance(scarcest.limit, scarcest.remaining, scarcest.reported_reset - now, scarcest.window)
 
     @property
     def rate(self) -> float | None:

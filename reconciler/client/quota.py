@@ -24,7 +24,7 @@ class Quota:
         self.remaining = limit  # the lowest number that an answer reported in this window
         self.under_way = 0
         self.resets_at: float | None = None  # None: a new window, not reported yet
-        self.reset_told: float | None = None  # the same as the service says it, however far away
+        self.reported_reset: float | None = None  # the same as the service says it, however far away
         self.window = 0.0  # seconds, at least: the longest time to a reset that was reported
         self._refill = 1  # the size of a reset; 1, a probe, until one was seen
         self._over = limit  # the lowest number that an answer reported in the window before
@@ -65,7 +65,7 @@ class Quota:
 
     def learn(self, remaining: int, resets_at: float, now: float) -> bool:
         """Learn the numbers in an answer; False if they belong to an expired window."""
-        self.reset_told, self.window = resets_at, max(self.window, resets_at - now)
+        self.reported_reset, self.window = resets_at, max(self.window, resets_at - now)
         resets_at = min(resets_at, now + HOLD_MAX)
         if self.resets_at is None and resets_at > now:
             if self._was_reset and self._trusted:

@@ -314,6 +314,14 @@ def test_requests_sent_before_the_limit_was_known_count_against_it() -> None:
     assert may_go(pace, 0.2) == 0
 
 
+def test_a_reset_further_away_than_any_wait_is_reported_in_full() -> None:
+    pace = Pace(None, lambda: 0.0)
+    pace.answered(pace.take("GET", 0.0), 200, Hints(DATE, None, 40, 20, NOW + 3600), 0.0)
+    allowance = pace.allowance(0.0)
+    assert allowance is not None
+    assert allowance.resets_in == 3600
+
+
 def test_the_last_of_a_quota_goes_before_the_reset() -> None:
     quota = Quota(12)
     quota.take(0.0)
