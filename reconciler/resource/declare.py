@@ -94,9 +94,10 @@ class Resource:
 def _compile(name: str, hint: Any, word: FieldWord, api: Verbs) -> Field:
     on = word.on if word.on is not None else tuple(verb for verb in ("create", "update") if verb in api)
     parts = list(_parts(hint))
+    read = name if word.read is None else word.read
     return Field(
         name=name, type=hint, role=word.role, on=on, on_change=word.on_change, to=word.to, wire=name if word.wire is None else word.wire,
-        read=_reader(word.read if word.read is not None else name, parts), required=word.required, clear=word.clear,
+        read=_reader(read, parts), at=read if isinstance(read, str) else None, required=word.required, clear=word.clear,
         sensitive=word.sensitive, readable=word.readable, lossy=word.lossy, key=word.key,
         one_way=word.one_way, unique=word.unique, cascade=word.cascade,
         flag=word.flag, child_field=word.child_field, join=_named(word.join, "join"), leave=_named(word.leave, "leave"), label=word.label,

@@ -24,8 +24,9 @@ URL: Final = "url"
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """One field of a kind. `type` is the annotation, `wire` the name in requests, `refers` the kind that its value is a reference to; see
-    `words.field` for the rest.
+    """One field of a kind. `type` is the annotation, `wire` the name in requests, `refers` the kind that its value is a reference to.
+
+    `at`: the dotted path of its value in an answer; None where `read` finds it in another way. See `words.field` for the rest.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Field:
     to: str | None
     wire: str
     read: Callable[[Mapping[str, Any]], Any]
+    at: str | None
     required: bool
     clear: bool
     sensitive: bool

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from reconciler.address import Address
 from reconciler.errors import DeclarationError
+from reconciler.resource.kept import Kept, kept_of
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.words import FieldRole, Sighting
 
@@ -57,6 +58,11 @@ class Kinds(Mapping[str, Kind]):
     def items(self) -> ItemsView[str, Kind]:
         """The kinds by name; see `values`."""
         return self._kinds.items()
+
+    @cached_property
+    def kept(self) -> Mapping[str, Kept | None]:
+        """By kind: what is kept of each of its objects beside the values of its fields; None for all of it."""
+        return {name: kept_of(kind, self.values()) for name, kind in self.items()}
 
     @cached_property
     def seen_in(self) -> Mapping[str, tuple[tuple[Kind, Sighting], ...]]:
