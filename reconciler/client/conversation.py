@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import field, replace
 from datetime import datetime
 from itertools import count
@@ -153,21 +153,23 @@ class Heard:
     async def same(self, before: Mapping[str, str], ask: Ask) -> bool:
         """Whether every target is answered as `before`; the answers are kept for the next requests for them.
 
-        The first target is requested alone: if it is not answered, nothing else is requested.
+        Once one is refused, no further target is requested: whoever asks for it next gets the error.
         """
-        targets = list(before)
-        answers = [await self._again(target, ask) for target in targets[:1]]
-        if None not in answers:
-            answers += await asyncio.gather(*(self._again(target, ask) for target in targets[1:]))
-        self._ahead = {target: answer for target, answer in zip(targets, answers, strict=False) if answer is not None}
+        self._ahead = {}
+        came = dict[str, Answer]()
+        try:
+            async with asyncio.TaskGroup() as group:
+                for target in before:
+                    group.create_task(self._again(target, ask, came))
+        except* ServiceError:
+            pass
+        self._ahead = came
         return self.digests == before
 
-    async def _again(self, target: str, ask: Ask) -> Answer | None:
+    async def _again(self, target: str, ask: Ask, came: dict[str, Answer]) -> None:
         path, _, query = target.partition("?")
-        try:
-            return await self.ask(path, dict(parse_qsl(query, keep_blank_values=True)), ask)
-        except ServiceError:  # the next reader gets the error
-            return None
+        with suppress(NotFound):
+            came[target] = await self.ask(path, dict(parse_qsl(query, keep_blank_values=True)), ask)
 
     def _note(self, target: str, digest: str | None) -> None:
         self.digests[target] = digest if self.digests.get(target, digest) == digest else None
