@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from reconciler.client.conversation import ABSENT, Answer, Heard
+from reconciler.client.answers import ABSENT, Answer, KnownAnswers
 from reconciler.errors import NotFound, Rejected
 
 BEFORE = {f"/objects/{number}": f"digest of {number}" for number in range(100)}
@@ -29,17 +29,17 @@ class Service:
             return Answer(200, {"path": path}, None, f"digest of {path.rsplit('/', 1)[1]}")
 
 
-def same(service: Service, before: Mapping[str, str]) -> tuple[bool, Heard]:
-    heard = Heard()
-    return asyncio.run(heard.same(before, service.ask)), heard
+def same(service: Service, before: Mapping[str, str]) -> tuple[bool, KnownAnswers]:
+    known = KnownAnswers()
+    return asyncio.run(known.same(before, service.ask)), known
 
 
 def test_equal_answers_are_the_same_and_are_given_once_without_another_request() -> None:
     service = Service()
-    equal, heard = same(service, BEFORE)
+    equal, known = same(service, BEFORE)
     assert equal
     assert len(service.asked) == len(BEFORE)
-    answer = asyncio.run(heard.ask("/objects/7", None, service.ask))
+    answer = asyncio.run(known.ask("/objects/7", None, service.ask))
     assert answer.body == {"path": "/objects/7"}
     assert len(service.asked) == len(BEFORE)
 
