@@ -26,7 +26,7 @@ from reconciler.text.escape import terminal
 MASK: Final = "(hidden)"
 SHORTEST: Final = 3  # characters; masking shorter values would blank out ordinary words
 LINE_MIN: Final = 8  # length in characters of a line, or in bytes of base64 content, from which a part is masked by itself
-LONG: Final = 1000  # parts of a tuple from which on it is remembered that it contains no secret
+LONG: Final = 1000  # parts of a tuple from which on it is remembered that they contain no secret
 _FRAME: Final = re.compile(r"-----[A-Z ]+-----")
 _USER: Final = re.compile(r"://([^:/@\s]*)(?::([^\s]*))?@")
 _QUERY: Final = re.compile(r"[?&](?:password|token|key|secret)=([^&#\s]+)", re.IGNORECASE)
@@ -40,7 +40,7 @@ class Mask:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         forms = {form for secret in secrets if len(secret) >= SHORTEST for form in _forms(secret) if len(form) >= SHORTEST}
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
-        self._clean: dict[int, tuple[Any, ...]] = {}  # long tuples without a secret, by id: a plan is shown, and later its outcome
+        self._clean: dict[int, Any] = {}  # long tuples without a secret and their parts, by id: a plan is shown, and later its outcome
         self._any = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if forms else None
 
     def text(self, text: str) -> str:
@@ -55,7 +55,7 @@ class Mask:
 class _Masking:
     """One pass through data: a text is checked once, however often it occurs."""
 
-    def __init__(self, text: Callable[[str], str], clean: dict[int, tuple[Any, ...]]) -> None:
+    def __init__(self, text: Callable[[str], str], clean: dict[int, Any]) -> None:
         self._text, self._clean = text, clean
         self._texts: dict[str, str] = {}
 
@@ -80,7 +80,7 @@ class _Masking:
                 masked = part
                 if part:
                     masked = self._map(part) if shape is dict else self._sequence(part)
-            elif issubclass(shape, Enum):  # a constant of this program
+            elif issubclass(shape, Enum) or id(part) in self._clean:  # a constant of this program, or searched already
                 continue
             elif (read := _fields(shape)) is not None:
                 names, values = read
@@ -109,6 +109,7 @@ class _Masking:
             return type(value)(masked)
         if len(value) >= LONG and isinstance(value, tuple):
             self._clean[id(value)] = value
+            self._clean |= {id(part): part for part in value}
         return value
 
     def _other(self, value: Any) -> Any:
