@@ -198,7 +198,7 @@ class Kind:
         )
 
     @cached_property
-    def results(self) -> tuple[Field, ...]:
+    def service_copies(self) -> tuple[Field, ...]:
         """The fields that name objects that the service creates for an object and updates by itself."""
         return tuple(field for field in self.fields.values() if field.copies is not None)
 
