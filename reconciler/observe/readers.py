@@ -69,7 +69,7 @@ class _Leading(Readings):
         """The readings that find what contains objects that show this one."""
         observed = self.before.find(*key)
         for kind in self.kinds.values():
-            for reading in kind.findings:
+            for reading in kind.lookups:
                 if observed is not None and reading.by == key[0]:
                     yield self._find(kind, reading, observed)
 

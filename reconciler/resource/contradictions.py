@@ -143,7 +143,7 @@ def _named_fields(kind: Kind) -> Iterator[str]:
         for name in (*kind.audience.gates, *kind.audience.inherits, *kind.audience.shows):
             if name not in kind.fields:
                 yield f"its audience names {name}, which is not a field"
-    later = [verb.name for verb in kind.carriers]
+    later = [verb.name for verb in kind.update_verbs]
     for verb in kind.api.values():
         marker = kind.fields.get(verb.marker) if verb.marker is not None else None
         if verb.marker is not None and not (marker and marker.key and "create" in marker.on and any(name in marker.on for name in later)):

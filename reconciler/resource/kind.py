@@ -188,7 +188,7 @@ class Kind:
         return container.child(self.name) if self.one_per else container.child(self.name, key)
 
     @cached_property
-    def kept(self) -> tuple[tuple[str, Field], ...]:
+    def stored_fields(self) -> tuple[tuple[str, Field], ...]:
         """The fields, by name, whose values the state stores."""
         gates = self.audience.gates if self.audience is not None else ()
         return tuple(
@@ -203,7 +203,7 @@ class Kind:
         return tuple(field for field in self.fields.values() if field.copies is not None)
 
     @cached_property
-    def standing(self) -> tuple[Field, ...]:
+    def location_fields(self) -> tuple[Field, ...]:
         """The fields that give an object's location."""
         return tuple(field for field in self.fields.values() if field.container)
 
@@ -229,8 +229,8 @@ class Kind:
         return tuple(f for f in self.fields.values() if f.key)
 
     @cached_property
-    def carriers(self) -> tuple[Verb, ...]:
-        """The verbs that carry fields of an existing object, in the order in which they are tried."""
+    def update_verbs(self) -> tuple[Verb, ...]:
+        """The verbs that send fields of an existing object, in the order in which they are tried."""
         return tuple(verb for name, verb in self.api.items() if name not in LIFECYCLE)
 
     @cached_property
@@ -307,8 +307,8 @@ class Kind:
         return tuple(reading for reading in self.reads if isinstance(reading, Sighting))
 
     @cached_property
-    def findings(self) -> tuple[Lookup, ...]:
-        """The requests that find the containers of an object of another kind."""
+    def lookups(self) -> tuple[Lookup, ...]:
+        """The requests that look up the containers of an object of another kind."""
         return tuple(reading for reading in self.reads if isinstance(reading, Lookup))
 
     # -- functions ------------------------------------------------------------------------------------------------------------------
@@ -322,8 +322,8 @@ class Kind:
         """Values by field as the state stores them for the object with the id `of`; fields of an older version stay unchanged."""
         return {name: self.fields[name].remembered(value, of) if name in self.fields else value for name, value in values.items()}
 
-    def carried(self, verb: str) -> tuple[Field, ...]:
-        """The fields whose values the verb's requests carry."""
+    def sent_by(self, verb: str) -> tuple[Field, ...]:
+        """The fields whose values the requests of a verb contain."""
         return tuple(f for f in self.fields.values() if verb in f.on)
 
     def url(self, raw: Mapping[str, Any]) -> str | None:

@@ -94,7 +94,7 @@ def carried() -> Iterator[tuple[Kind, Verb, Field]]:
     """Every field with every request that is said to carry it in its body."""
     for kind in KINDS.values():
         for verb in kind.api.values():
-            for field in kind.carried(verb.name):
+            for field in kind.sent_by(verb.name):
                 if field.role is not FieldRole.SEED and not field.one_way:
                     yield kind, verb, field
 

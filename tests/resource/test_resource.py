@@ -49,7 +49,7 @@ def test_a_sound_declaration_says_what_the_engine_needs() -> None:
     kind = declare().kind
     assert kind.name == "thing"
     assert kind.fields["title"].on == ("create", "update")
-    assert [verb.name for verb in kind.carriers] == ["update"]
+    assert [verb.name for verb in kind.update_verbs] == ["update"]
     assert not kind.ordered
 
 

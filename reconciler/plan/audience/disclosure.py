@@ -196,7 +196,7 @@ def _called(kinds: Kinds, objects: Objects, addresses: Mapping[Key, Address], ke
 def _questions(kinds: Kinds, actual: Actual, worlds: Worlds, touched: Effects, opened: Collection[Opening]) -> frozenset[Key]:
     """What must still be read about the readers of what the plan opens: what opens it, and what else shows it."""
     openers = {kind.audience.opens: kind.name for kind in kinds.values() if kind.audience is not None and kind.audience.opens is not None}
-    sought = {reading.by for kind in kinds.values() for reading in kind.findings}
+    sought = {reading.by for kind in kinds.values() for reading in kind.lookups}
     widened = {key for keys in touched.widens.values() for key in keys}
     unread = {key for key in way(worlds, *widened) if key[0] in openers and (openers[key[0]], key[1]) not in actual.complete}
     restored = {key for key in widened if worlds.before.find(key) is None}

@@ -118,7 +118,7 @@ def _corrected(facts: DraftFacts, draft: Draft) -> Draft:
         elif correction is not Correction.NOTHING:
             cause = "RC-not-undoable" if correction is Correction.IRREVERSIBLE else "RC-not-changeable"
             draft = _without_field(draft, difference, *_refusal(draft, difference, correction), id=cause)
-    for verb in kind.carriers:
+    for verb in kind.update_verbs:
         lacking = without(draft, verb) if any(verb.name in difference.field.on for difference in kept) else None
         if lacking is not None:
             return draft.block(*lacking, id="RC-sent-together")
