@@ -78,12 +78,14 @@ class Kinds(Mapping[str, Kind]):
             name: tuple((other, reading) for other in self.values() for reading in other.sightings if reading.kind == name) for name in self
         }
 
-    def sealed(self, key: bytes) -> Kinds:
+    def with_digest_key(self, key: bytes) -> Kinds:
         """The same kinds, storing sensitive fields as digests with that key; `key`: the state's own."""
         if not any(field.sensitive for kind in self.values() for field in kind.fields.values()):
             return self
         return Kinds(
-            replace(kind, fields={name: replace(field, seal=key) if field.sensitive else field for name, field in kind.fields.items()})
+            replace(
+                kind, fields={name: replace(field, digest_key=key) if field.sensitive else field for name, field in kind.fields.items()}
+            )
             if any(field.sensitive for field in kind.fields.values())
             else kind
             for kind in self.values()

@@ -56,12 +56,12 @@ def test_a_sound_declaration_says_what_the_engine_needs() -> None:
 def test_what_a_later_service_adds_to_a_value_makes_no_difference() -> None:
     kinds, later = load(), {"since": 2031}
     adaptive = kinds["site"].fields["adaptiveContent"]
-    assert adaptive.seen({"adaptiveContent": {"enabled": True, "later": later}}) == {"enabled": True}
+    assert adaptive.value_in({"adaptiveContent": {"enabled": True, "later": later}}) == {"enabled": True}
     content = kinds["organization"].fields["defaultContent"]
     shown = {"type": "site", "site": "site_1"}
-    assert content.seen({"defaultContent": {**shown, "later": later}}) == shown
-    assert content.seen({"defaultContent": {"type": "wiki", "later": later}}) == {"type": "wiki", "later": later}
-    assert content.seen({}) is None
+    assert content.value_in({"defaultContent": {**shown, "later": later}}) == shown
+    assert content.value_in({"defaultContent": {"type": "wiki", "later": later}}) == {"type": "wiki", "later": later}
+    assert content.value_in({}) is None
 
 
 @pytest.mark.parametrize(
@@ -236,16 +236,16 @@ def test_an_address_is_found_from_inside() -> None:
 def test_guest_travels_as_null_and_comes_back_as_guest() -> None:
     role = load()["member"].fields["role"]
     assert role.body("guest") is None
-    assert role.seen({"role": None}) is None
+    assert role.value_in({"role": None}) is None
     assert role.shown(None) == "guest"
-    assert role.seen({}) is UNSET
+    assert role.value_in({}) is UNSET
 
 
 def test_what_the_service_shows_differently_is_read_as_it_was_written() -> None:
     kinds = load()
-    assert kinds["site"].fields["proxy"].seen({"proxy": {"origin": "a.b/c", "target": "x"}}) == "a.b/c"
-    assert kinds["site"].fields["proxy"].seen({}) is None
-    assert kinds["openapi"].fields["source"].seen({"sourceURL": "https://a"}) == {"url": "https://a"}
-    assert kinds["site-space"].fields["space"].seen({"space": {"id": "s"}}) == "s"
-    assert kinds["saml"].fields["defaultTeam"].seen({"defaultTeam": {"id": "t"}}) == "t"
-    assert kinds["organization"].fields["emailDomains"].seen({"emailDomains": ["b", "a"]}) == ["a", "b"]
+    assert kinds["site"].fields["proxy"].value_in({"proxy": {"origin": "a.b/c", "target": "x"}}) == "a.b/c"
+    assert kinds["site"].fields["proxy"].value_in({}) is None
+    assert kinds["openapi"].fields["source"].value_in({"sourceURL": "https://a"}) == {"url": "https://a"}
+    assert kinds["site-space"].fields["space"].value_in({"space": {"id": "s"}}) == "s"
+    assert kinds["saml"].fields["defaultTeam"].value_in({"defaultTeam": {"id": "t"}}) == "t"
+    assert kinds["organization"].fields["emailDomains"].value_in({"emailDomains": ["b", "a"]}) == ["a", "b"]

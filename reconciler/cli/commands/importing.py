@@ -259,7 +259,7 @@ def _adopt(
         accounted(journal),
     ):
         with narration.lasting(f"Tracking {_objects(actual)}"):
-            state, kinds = journal.state(), kinds.sealed(store.digest_key())
+            state, kinds = journal.state(), kinds.with_digest_key(store.digest_key())
             new_plan = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
             journal.remember(**journal_changes(new_plan.state_update))
             journal.remember(places=new_plan.places)

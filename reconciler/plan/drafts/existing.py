@@ -62,7 +62,7 @@ def _transfer(facts: DraftFacts, draft: Draft) -> Transfer:
     origin, inside = facts.matches.former.origin(draft.address), draft.kind.inside
     assert origin is not None
     assert draft.observed is not None
-    held = draft.kind.fields[inside.name].seen(draft.observed.raw) if inside is not None else None
+    held = draft.kind.fields[inside.name].value_in(draft.observed.raw) if inside is not None else None
     batch = facts.world.batches.get(draft.address)
     renames = batch.moves if batch is not None and batch.roots[-1] == draft.address else {}
     return Transfer(origin, facts.matches.transfers[draft.address], held if isinstance(held, str) else None, renames)
