@@ -21,7 +21,7 @@ def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mappin
     return Observed(
         kind=kind.name,
         id=kind.identity(kind.own_id(raw), within),
-        values={name: field.seen(raw) for name, field in kind.kept},
+        values={name: field.value_in(raw) for name, field in kind.stored_fields},
         within=within,
         raw=raw if kept is None else kept.of(raw),
         flags={flag: bool(raw[flag]) for flag in flags if isinstance(raw.get(flag), bool)} if flags else _NO_FLAGS,
@@ -67,7 +67,7 @@ def is_kind(kind: Kind, raw: Any) -> bool:
         return False
     if raw.get("object", None if kind.one_per else kind.object) != kind.object:
         return False
-    return all(isinstance(field.seen(raw), _NAMING) for field in kind.standing)
+    return all(isinstance(field.value_in(raw), _NAMING) for field in kind.location_fields)
 
 
 def substitute(value: Any, ids: Mapping[Address, str]) -> Any:

@@ -35,7 +35,7 @@ def kept_of(kind: Kind, kinds: Iterable[Kind]) -> Kept | None:
     located = [field for field in kind.fields.values() if field.container or field is kind.transferable]
     if any(callable(field.usual) for field in kind.fields.values()) or any(field.at is None for field in located):
         return None
-    copied = [other.work for other in kinds if any(field.to == kind.name for field in other.results)]
+    copied = [other.work for other in kinds if any(field.to == kind.name for field in other.service_copies)]
     worked = [word for word in (kind.work, *copied) if word is not None]
     paths = [
         *(str(field.at) for field in located),

@@ -108,7 +108,7 @@ def _named_in_paths(thing: ObservedObject) -> dict[str, Any]:
 def _never_shown(thing: ObservedObject, line: Declared | None) -> dict[str, Any]:
     """The values that a request replacing the whole object needs and no reading shows: the last sent ones; for secrets, the declared
     ones."""
-    names = {field.name for verb in thing.kind.api.values() if verb.whole for field in thing.kind.carried(verb.name) if not field.readable}
+    names = {field.name for verb in thing.kind.api.values() if verb.whole for field in thing.kind.sent_by(verb.name) if not field.readable}
     sent = thing.binding.sent if thing.binding is not None else {}
     known = {name: sent[name] for name in names if name in sent and not thing.kind.fields[name].sensitive}
     declared = {name: line.values[name] for name in names if name in line.values} if line is not None else {}

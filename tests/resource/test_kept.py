@@ -38,8 +38,8 @@ def test_what_a_declaration_names_beside_fields_is_kept(name: str) -> None:
     shown = observed(kinds, kind, raw, within={})
     assert kind.url(shown.raw) == kind.url(raw)
     assert kind.own_id(shown.raw) == kind.own_id(raw)
-    for field in kind.standing:
-        assert field.seen(shown.raw) == field.seen(raw)
+    for field in kind.location_fields:
+        assert field.value_in(shown.raw) == field.value_in(raw)
     for verb in kind.api.values():
         assert all(shown.raw[at] == raw[at] for at in verb.brings.values())
     if kind.work is not None:
