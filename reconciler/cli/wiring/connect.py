@@ -22,6 +22,7 @@ from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageErr
 if TYPE_CHECKING:
     from reconciler.client import ClientSettings, Heard
     from reconciler.config import Project
+    from reconciler.config.project import LoadOptions
     from reconciler.model.state import StateScope
     from reconciler.resource import Kinds
     from reconciler.state import Journal, Store
@@ -65,10 +66,9 @@ def load(
     `phase`: what it is called where it lasts.
     """
     from reconciler.config import load as read
-    from reconciler.config.project import FileAccess
 
-    access = FileAccess(options.var_files, tuple(options.allow_file), decrypt, stand_ins)
-    project = _read(screen, options, partial(read, options.project, kinds, access=access), phase)
+    given = load_options(options, decrypt=decrypt, stand_ins=stand_ins)
+    project = _read(screen, options, partial(read, options.project, kinds, **given), phase)
     secrets = list(_secrets(project, kinds))
     parts = [value for value in (*options.var.values(), *project.supplied) if len(value) >= PART_MIN]
     screen.hide([*secrets, *(value for value in parts if any(value in secret for secret in secrets))])
@@ -80,19 +80,27 @@ def load(
 def load_settings(screen: Screen, options: Options, kinds: Kinds) -> Project:
     """The project with its settings; what it declares is not read. Its secrets are masked from now on. Raises `ConfigError`."""
     from reconciler.config import load_settings as read
+
+    return _read(screen, options, partial(read, options.project, kinds, **load_options(options, decrypt=False)))
+
+
+def load_options(options: Options, *, decrypt: bool = True, stand_ins: bool = False) -> LoadOptions:
+    """What the command line and the environment say about how a project is read."""
     from reconciler.config.project import FileAccess
 
-    access = FileAccess(options.var_files, tuple(options.allow_file), decrypt=False)
-    return _read(screen, options, partial(read, options.project, kinds, access=access))
+    access = FileAccess(options.var_files, tuple(options.allow_file), decrypt, stand_ins)
+    return {
+        "environment": options.env, "variables": options.var, "public": options.public_var, "environ": dict(os.environ), "access": access,
+    }  # fmt: skip
 
 
-def _read(screen: Screen, options: Options, read: Callable[..., Project], phase: str = LOADING) -> Project:
+def _read(screen: Screen, options: Options, read: Callable[[], Project], phase: str = LOADING) -> Project:
     """What `read` makes of the command line and the environment; secrets of it are masked from now on. Raises `ConfigError`."""
     from reconciler.cli.terminal.progress import Narration
 
     try:
         with Narration(screen).lasting(phase):
-            project = read(environment=options.env, variables=options.var, public=options.public_var, environ=dict(os.environ))
+            project = read()
     except ConfigError as error:
         screen.hide([*unnamed(options.public_var), *error.sensitive])  # which variables are secrets was not found out
         raise
