@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from reconciler.config.assembled import EvaluatedFiles, assembled
-from reconciler.config.language.evaluate import IGNORED, Evaluation, Files
+from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.variables import Variables, read_variables
 from reconciler.config.settings import STATE, KeyReader, Project, databases, read_settings
+from reconciler.config.source.files import Files
 from reconciler.config.source.includes import included, is_encrypted_document
 from reconciler.config.source.nodes import (
     PROBLEMS_MAX,
@@ -31,7 +32,7 @@ from reconciler.config.source.nodes import (
     wrong_form,
 )
 from reconciler.config.source.split import Split
-from reconciler.config.words import ENVIRONMENTS, SECRETS, SETTINGS, TOP, ServiceSection
+from reconciler.config.words import ENVIRONMENTS, IGNORED, NO_PROJECT, SECRETS, SETTINGS, TOP, ServiceSection, project_file
 from reconciler.dataclass import dataclass
 from reconciler.errors import ConfigError, Problem
 from reconciler.model import Desired, Source
@@ -40,11 +41,8 @@ from reconciler.text.suggest import closest, did_you_mean
 
 if TYPE_CHECKING:
     from reconciler.config.environments.overlay import Overlay
-    from reconciler.config.language.given import VariableFile
+    from reconciler.config.language.variable_files import VariableFile
     from reconciler.config.secrets.secrets import Secrets
-
-PROJECT_FILE = "reconciler.yaml"
-NO_PROJECT = f"{PROJECT_FILE} does not exist here; reconciler init creates one"
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ class Loading:
     def _begin(self) -> tuple[Files, Map, list[MapEntry]] | None:
         """The files of the project, its project file with that of the environment laid over it, and what names encrypted files. `given` is
         known from then on."""
-        file = self.path / PROJECT_FILE if self.path.is_dir() else self.path
+        file = project_file(self.path)
         if not file.is_file():
             self.problems.found.append(Problem(str(self.path), 0, 0, NO_PROJECT, id="RC-no-project"))
             return None
@@ -177,7 +175,7 @@ class Loading:
         if begun is None:
             return None
         files, top, encrypted = begun
-        file = self.path / PROJECT_FILE if self.path.is_dir() else self.path
+        file = project_file(self.path)
         names = included(files.root, file.name, top.entries.pop("include", None), self.problems)
         split = Split(files, file.name, self.problems, dict(names))
         self.documents = {file.name: top} | {name: document for name in names if (document := files.read(name)) is not None}
@@ -258,7 +256,7 @@ class Loading:
         """The values of `--var-file` by name."""
         if not given:
             return {}
-        from reconciler.config.language.given import read_files
+        from reconciler.config.language.variable_files import read_files
 
         return read_files(given, self.problems)
 

@@ -14,10 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Unpack
 
-from reconciler.config.language.evaluate import IGNORED
 from reconciler.config.language.variables import Variables
 from reconciler.config.project import PROJECT_ONLY, Loading, LoadOptions
 from reconciler.config.source.nodes import UNREAD, Enough, List, Map, Node, Problems, Scalar, holds_expression, scalars
+from reconciler.config.words import IGNORED
 from reconciler.dataclass import dataclass
 from reconciler.errors import ConfigError
 from reconciler.resource import Kinds

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from reconciler.config.schema import schema
+from reconciler.config.schemas.document import schema
 from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.report.samples import sample
 from reconciler.report.types import in_words, target

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reconciler.config.schema import schema
+from reconciler.config.schemas.document import schema
 from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.resource import Kinds
 

@@ -100,9 +100,9 @@ def command(
 
 def _file(options: Options) -> str:
     """The name of the project file."""
-    from reconciler.config.project import PROJECT_FILE
+    from reconciler.config.words import project_file
 
-    return PROJECT_FILE if options.project.is_dir() else options.project.name
+    return project_file(options.project).name
 
 
 def _without_id(change: Change) -> Change:

@@ -33,7 +33,7 @@ def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
     """
     from reconciler.cli import exits
     from reconciler.cli.atomic_file import rewrite
-    from reconciler.config.source.texts import texts
+    from reconciler.config.texts import texts
     from reconciler.kinds import load as load_kinds
 
     options = Options.of(screen, words)

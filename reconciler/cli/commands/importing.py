@@ -271,7 +271,7 @@ def _adopt(
 def _write(directory: Path, files: Mapping[str, str], kinds: Kinds, project: Project | None) -> None:
     """Write the files, and what editors need. Raises `UsageError`; of what exists only the files of the project are touched."""
     from reconciler.cli.commands.init import IGNORED
-    from reconciler.config.schema import dumped
+    from reconciler.config.schemas.document import dumped
 
     mine = [] if project is None else [path.resolve() for path in map(project.settings.root.joinpath, project.settings.files)]
     there = [path for path in files if (directory / path).exists() and (directory / path).resolve() not in mine]

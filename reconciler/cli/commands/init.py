@@ -69,7 +69,7 @@ def command(screen: Screen, /, directory: Path, sandbox: bool, **words: Any) -> 
     import re
 
     from reconciler.cli.sandboxes.embedded import require_extra
-    from reconciler.config.schema import dumped
+    from reconciler.config.schemas.document import dumped
     from reconciler.kinds import load as load_kinds
 
     Options.of(screen, words)

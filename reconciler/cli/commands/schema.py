@@ -39,8 +39,7 @@ def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
       reconciler schema plan
       reconciler schema --write
     """
-    from reconciler.config.schema import schema
-    from reconciler.config.schemas.catalog import entry
+    from reconciler.config.schemas.document import catalog_entry, schema
     from reconciler.fleet.declared.schema import schema as fleet
     from reconciler.kinds import load as load_kinds
     from reconciler.report.schemas.documents import DOCUMENTS, schema_of
@@ -65,16 +64,16 @@ def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
         titles = {**files, **{document: title for document, (title, _) in DOCUMENTS.items()}}
         screen.out(table([*titles.items(), (CATALOG, "An entry of the catalog of SchemaStore")]))
     else:
-        screen.document(entry() if name == CATALOG else known[name]())
+        screen.document(catalog_entry() if name == CATALOG else known[name]())
 
 
 def _write(screen: Screen, project: Path, known: Mapping[str, Any]) -> None:
     """Write schemas into the project, and print the line by which its files refer to them. Raises `UsageError`."""
     from reconciler.cli.atomic_file import write_whole
-    from reconciler.cli.project_folder import PROJECT_FILE
+    from reconciler.config.words import project_file
     from reconciler.text.escape import as_json
 
-    file = project / PROJECT_FILE if project.is_dir() else project
+    file = project_file(project)
     folder = file.parent / FOLDER
     try:
         begin = file.read_text(encoding="utf-8", errors="replace")

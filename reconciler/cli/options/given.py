@@ -14,7 +14,7 @@ from reconciler.dataclass import dataclass
 if TYPE_CHECKING:
     from reconciler.address import Glob
     from reconciler.cli.terminal.screen import Screen
-    from reconciler.config.language.given import VariableFile
+    from reconciler.config.language.variable_files import VariableFile
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Options:
         """The files of variables with their names in messages: relative to the project if they are in it."""
         if not self.var_file:
             return ()
-        from reconciler.config.language.given import STANDARD_INPUT, VariableFile
+        from reconciler.config.language.variable_files import STANDARD_INPUT, VariableFile
 
         folder = Path(os.path.normpath((self.project if self.project.is_dir() else self.project.parent).absolute()))
         named = []

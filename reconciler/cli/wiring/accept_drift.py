@@ -26,7 +26,7 @@ BOM = "\ufeff"
 
 def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, words: Sequence[str]) -> None:
     """Write what the words name. Raises `Refused` or `UsageError` before anything is written; files are as before where it fails."""
-    from reconciler.config.source.texts import texts as read
+    from reconciler.config.texts import texts as read
     from reconciler.importer.accept import Acceptance, chosen
     from reconciler.importer.excluded import excluded_objects
     from reconciler.plan import match

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import copy
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from jinja2 import TemplateSyntaxError
 
@@ -21,9 +21,6 @@ from reconciler.config.source.nodes import MARK, SECRET, UNKNOWN, holds_expressi
 from reconciler.config.words import SECRETS
 from reconciler.dataclass import dataclass
 from reconciler.text.suggest import did_you_mean
-
-if TYPE_CHECKING:
-    from reconciler.config.secrets.secrets import Secrets
 
 __all__ = ["MARK", "Evaluated", "Evaluator", "ExpressionError", "holds_expression"]
 
@@ -110,6 +107,16 @@ def _hole(text: str, start: int) -> Hole:
     )
 
 
+class SecretValues(Protocol):
+    """The values in encrypted files; `paths`: what an expression uses of them."""
+
+    def origins(self, paths: Collection[tuple[str, ...]]) -> frozenset[str]:
+        """The names of the values. Raises `ExpressionError` for a name that no file has."""
+
+    def values(self, paths: Collection[tuple[str, ...]]) -> Mapping[str, Any] | None:
+        """The values by name; None if nothing is decrypted. Raises `NoValue` if decryption fails."""
+
+
 class Evaluator:
     """Evaluates the scalars of a project.
 
@@ -118,7 +125,7 @@ class Evaluator:
     encrypted files, None where the project names none.
     """
 
-    secrets: Secrets | None = None
+    secrets: SecretValues | None = None
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.language.compiler import calm
 from reconciler.config.language.expressions import Hole, holes
 from reconciler.config.policies.expression import FunctionCall, Uses, uses
-from reconciler.config.policies.names import ACTIONS, EVERYWHERE, OF_A_RESOURCE
+from reconciler.config.policies.keys import ACTIONS, EVERYWHERE, OF_A_RESOURCE
 from reconciler.config.source.nodes import Mistake, Scalar, described
 from reconciler.dataclass import dataclass
 from reconciler.resource import Kind, Kinds
