@@ -21,7 +21,7 @@ from reconciler.config.words import IGNORED
 from reconciler.dataclass import dataclass
 from reconciler.errors import ConfigError
 from reconciler.resource import Kinds
-from reconciler.text.printable import replaced
+from reconciler.text.escape import replaced
 
 HIDDEN: Final = "(hidden)"
 _PLAIN: Final = re.compile(r"[^\s\W][\w ./@+-]*", re.ASCII)

@@ -17,6 +17,7 @@ from reconciler.fleet.store.audit import AuditRecord
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.fleet.verdicts import Judged
 from reconciler.model import Concern
+from reconciler.report.layout import table
 from reconciler.report.schemas.fleet import (
     FleetApprovalDocument,
     FleetAuditLine,
@@ -26,10 +27,9 @@ from reconciler.report.schemas.fleet import (
     FleetStatusDocument,
     FleetVerdictData,
 )
-from reconciler.report.table import table
-from reconciler.report.times import utc_text
 from reconciler.report.words import count
 from reconciler.text.escape import terminal
+from reconciler.text.times import utc_text
 
 NAMED = 20
 APPLIED = "it was applied, and the next run verifies it"

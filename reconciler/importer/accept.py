@@ -27,9 +27,8 @@ from reconciler.model.desired import Generation
 from reconciler.plan.drift import Drift, Drifted, DriftWord
 from reconciler.resource import UNSET, FieldRole, Kinds
 from reconciler.text.suggest import did_you_mean
-from reconciler.yamltext.cursor import MarkedText, line_starts
+from reconciler.yamltext.cursor import MarkedText, Untouchable, line_starts
 from reconciler.yamltext.entries import Loose
-from reconciler.yamltext.errors import Untouchable
 from reconciler.yamltext.format import layout
 from reconciler.yamltext.key_order import document
 from reconciler.yamltext.replace import DROP, EditedYaml, ResourcePlace

@@ -11,9 +11,8 @@ from dataclasses import replace
 
 from reconciler.dataclass import dataclass
 from reconciler.model import Edit, Finding, Fix, Source
-from reconciler.yamltext.cursor import index
+from reconciler.yamltext.cursor import Untouchable, index
 from reconciler.yamltext.entries import Edits, ends
-from reconciler.yamltext.errors import Untouchable
 from reconciler.yamltext.trail import TrailStep, alone, begin, end
 from reconciler.yamltext.tree import Node, parse
 

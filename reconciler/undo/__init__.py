@@ -14,10 +14,9 @@ The plan that follows is an ordinary one, limited to these addresses.
 from __future__ import annotations
 
 from reconciler.undo.current import living
-from reconciler.undo.effects import Cannot, RunEffect, run_effects
+from reconciler.undo.effects import Cannot, Inverse, RunEffect, run_effects
 from reconciler.undo.reapplied import YamlLine, wants_again
 from reconciler.undo.renames import entries_today, turns_today
-from reconciler.undo.result import Inverse
 from reconciler.undo.revert import inverse
 from reconciler.undo.tracking import as_remembered
 

@@ -11,14 +11,14 @@ from reconciler.address import Address
 from reconciler.model import Actual, Declared, Desired, State, StateChange
 from reconciler.resource import UNSET, Foreign, Kinds
 from reconciler.undo.effects import RunEffect, also
+from reconciler.undo.objects import NOWHERE, ObservedObject, tracked_objects
 from reconciler.undo.rows import standing
-from reconciler.undo.snapshot import NOWHERE, ObservedObject, things
 
 
 def living(kinds: Kinds, project: Desired, state: State, done: Mapping[Address, RunEffect], turns: Iterable[StateChange]) -> Desired:
     """What to read before a run is reverted: everything tracked, what the run changed, and the containers from which it moved objects."""
     nothing = Actual()
-    known = things(kinds, state, nothing)
+    known = tracked_objects(kinds, state, nothing)
     known |= {address: _unbound(kinds, address, id, nothing) for address, id in also(done, turns).items() if address not in known}
     former: dict[Address, dict[str, Any]] = {}
     for address, change in done.items():

@@ -12,7 +12,7 @@ from reconciler.dataclass import dataclass
 from reconciler.model import Action, Declared, Desired, Moved, Plan, Source, StateChange, What
 from reconciler.model.codec import wanted
 from reconciler.resource import UNSET, Kinds
-from reconciler.undo.snapshot import NOWHERE
+from reconciler.undo.objects import NOWHERE
 
 
 @dataclass(frozen=True, order=True)

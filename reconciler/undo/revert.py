@@ -20,11 +20,9 @@ from reconciler.plan.names import Names
 from reconciler.resource import UNSET, Field, FieldRole, Kinds
 from reconciler.text.suggest import a
 from reconciler.undo.current import arranged
-from reconciler.undo.dependents import used_by
-from reconciler.undo.effects import Cannot, RunEffect
-from reconciler.undo.result import Inverse
+from reconciler.undo.effects import Cannot, Inverse, RunEffect
+from reconciler.undo.objects import NOWHERE, ObservedObject, tracked_objects, used_by
 from reconciler.undo.rows import beside, put_back, remove_cycles, standing
-from reconciler.undo.snapshot import NOWHERE, ObservedObject, things
 from reconciler.undo.tracking import bound_again, turned_back
 from reconciler.undo.transfers import given_back, to_their_roots, under_former_addresses
 
@@ -63,7 +61,7 @@ class _Undoing:
         self.back, here, cannot = given_back(self.kinds, self.done, self.turns, self.state, self.actual)
         self.cannot += cannot
         self.turns = here
-        known = {**things(self.kinds, self.state, self.actual), **again}
+        known = {**tracked_objects(self.kinds, self.state, self.actual), **again}
         self.chosen = choices(self.kinds, self.actual.objects)
         self.alive = {bare(id) for objects in self.actual.objects.values() for id, item in objects.items() if item.deleted_at is None}
         restored = self._restored(known)

@@ -9,7 +9,7 @@ from reconciler.model import Actual, SiblingPosition
 from reconciler.plan.siblings.positions import lists, parent_of, rows_with_strangers, strangers
 from reconciler.plan.siblings.sequence import Siblings
 from reconciler.resource import Kinds
-from reconciler.undo.snapshot import ObservedObject
+from reconciler.undo.objects import ObservedObject
 
 
 def standing(known: Mapping[Address, ObservedObject], among: Mapping[Address, ObservedObject] = {}) -> dict[Address, list[Address]]:

@@ -11,7 +11,7 @@ from reconciler.dataclass import dataclass
 from reconciler.model import Actual, State, StateChange, What
 from reconciler.resource import Kinds
 from reconciler.undo.effects import Cannot
-from reconciler.undo.snapshot import ObservedObject
+from reconciler.undo.objects import ObservedObject
 
 
 def bound_again(

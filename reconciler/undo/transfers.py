@@ -14,7 +14,7 @@ from reconciler.address import Address
 from reconciler.model import Actual, Desired, Moved, State, StateChange
 from reconciler.resource import Kinds
 from reconciler.undo.effects import Cannot, RunEffect
-from reconciler.undo.snapshot import NOWHERE
+from reconciler.undo.objects import NOWHERE
 
 
 def given_back(

@@ -15,7 +15,7 @@ from reconciler.cli.wiring.connect import BASE_URL, STATE, TOKEN, ConnectedServi
 from reconciler.cli.wiring.unseen import unseen
 from reconciler.errors import ConfigError, ReconcilerError
 from reconciler.report.checks import Check, Level
-from reconciler.report.times import HERE, clock_time_of
+from reconciler.text.times import HERE, clock_time_of
 
 if TYPE_CHECKING:
     from reconciler.config import Project

@@ -46,7 +46,7 @@ def command(screen: Screen, /, readers: tuple[str, ...], **words: Any) -> None:
     from reconciler.plan.access.review import review
     from reconciler.report.access import access_document, access_text
     from reconciler.report.access_html import access_html
-    from reconciler.report.times import HERE
+    from reconciler.text.times import HERE
 
     options = Options.of(screen, words)
     kinds = load_kinds()

@@ -199,7 +199,7 @@ def no_terminal(verb: str) -> UsageError:
 
 def _show(screen: Screen, options: Options, plan: Plan, *, ask: bool, full: bool) -> None:
     from reconciler.report.text import plan_text
-    from reconciler.report.times import HERE
+    from reconciler.text.times import HERE
 
     shown = screen.masked_data(plan)
     if options.format == "text":

@@ -66,7 +66,7 @@ def command(
     from reconciler.report.documents import plan_document
     from reconciler.report.entries import plan_sheet
     from reconciler.report.text import plan_text
-    from reconciler.report.times import HERE
+    from reconciler.text.times import HERE
 
     options = Options.of(screen, words)
     kinds = load_kinds().sealed(b"a comparison of files")

@@ -72,7 +72,7 @@ def command(
     from reconciler.report.documents import drift_document
     from reconciler.report.drift import drift_text
     from reconciler.report.entries import drift_sheet
-    from reconciler.report.times import HERE
+    from reconciler.text.times import HERE
 
     options = Options.of(screen, words)
     kinds = load_kinds()

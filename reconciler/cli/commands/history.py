@@ -32,7 +32,7 @@ def history_command(screen: Screen, /, **words: Any) -> None:
       reconciler history examples/acme --sandbox .reconciler/acme.db
     """
     from reconciler.report.history import history_document, history_text
-    from reconciler.report.times import HERE
+    from reconciler.text.times import HERE
 
     options = Options.of(screen, words)
     runs = _runs(screen, options)
@@ -64,7 +64,7 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
     from reconciler.cli.wiring.find_run import chosen
     from reconciler.plan.names import Names
     from reconciler.report.history import run_document, run_text
-    from reconciler.report.times import HERE
+    from reconciler.text.times import HERE
 
     options = Options.of(screen, words)
     with _opened(screen, options) as (store, kinds):

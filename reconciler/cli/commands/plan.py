@@ -82,8 +82,8 @@ def command(
     from reconciler.report.documents import plan_document
     from reconciler.report.entries import plan_sheet
     from reconciler.report.text import plan_text
-    from reconciler.report.times import HERE
     from reconciler.report.warnings import forecast_text
+    from reconciler.text.times import HERE
 
     if new is not None:
         planned = replace(planned, plan=replace(planned.plan, notes=(str(new), *planned.plan.notes)))

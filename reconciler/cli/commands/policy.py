@@ -63,7 +63,7 @@ def list_command(screen: Screen, /, **words: Any) -> None:
 
 
 def _own(policies: Policies, screen: Screen) -> str:
-    from reconciler.report.table import table
+    from reconciler.report.layout import table
 
     if not policies:
         return "The project has no policies.\n\n"

@@ -42,8 +42,8 @@ def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
     from reconciler.config.schemas.document import catalog_entry, schema
     from reconciler.fleet.declared.schema import schema as fleet
     from reconciler.kinds import load as load_kinds
+    from reconciler.report.layout import table
     from reconciler.report.schemas.documents import DOCUMENTS, schema_of
-    from reconciler.report.table import table
     from reconciler.text.suggest import did_you_mean
 
     options = Options.of(screen, words)

@@ -62,12 +62,12 @@ def list_command(screen: Screen, /, **words: Any) -> None:
     Example:
       reconciler state list examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.report.table import table
+    from reconciler.report.layout import table
 
     options = Options.of(screen, words)
     tracking = _tracking(screen, options)
     if options.format == "json":
-        from reconciler.report.tracked import bindings_document
+        from reconciler.report.state import bindings_document
 
         screen.document(bindings_document(*tracking))
     elif tracking.objects:
@@ -92,8 +92,8 @@ def show_command(screen: Screen, /, address: Address, **words: Any) -> None:
       reconciler state show acme/site/docs examples/acme --sandbox .reconciler/acme.db
     """
     from reconciler.cli.wiring.state_only import not_bound
-    from reconciler.report.table import table
-    from reconciler.report.tracked import binding_document
+    from reconciler.report.layout import table
+    from reconciler.report.state import binding_document
     from reconciler.report.values import HIDDEN, shown
     from reconciler.resource import UNSET
 

@@ -88,7 +88,7 @@ def _of_a_file(screen: Screen, found: Condition, force: str | None) -> None:
 
 
 def _held(holder: Holder) -> str:
-    from reconciler.report.times import HERE, clock_time_of
+    from reconciler.text.times import HERE, clock_time_of
 
     since = _shown(clock_time_of(holder.since, HERE))
     return f"{_shown(holder.who)} holds the state with run {_shown(holder.run)}, `{_shown(holder.command)}`, since {since}"

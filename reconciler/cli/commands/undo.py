@@ -165,7 +165,7 @@ def _tell_what_stays(screen: Screen, cannot: Collection[Cannot]) -> None:
 
 
 def _tell_what_turns(screen: Screen, turns: Collection[StateChange]) -> None:
-    from reconciler.report.state_changes import turn_line
+    from reconciler.report.state import turn_line
 
     if turns:
         screen.say("Changes of the state, without requests:\n" + "\n".join(f"  {turn_line(turn)}" for turn in turns))

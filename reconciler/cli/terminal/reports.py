@@ -64,8 +64,8 @@ def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet],
     from reconciler.report.github import github
     from reconciler.report.html import html
     from reconciler.report.markdown import markdown
-    from reconciler.report.times import HERE
     from reconciler.text.escape import as_json
+    from reconciler.text.times import HERE
 
     match name:
         case "json":

@@ -364,7 +364,7 @@ def _usage_id(error: click.ClickException) -> str:
 
 def _columns(stream: IO[str]) -> int:
     """Columns of a stream: those of the variable COLUMNS, else of the terminal. Nothing wraps where there is no terminal."""
-    from reconciler.text.printable import UNLIMITED
+    from reconciler.text.escape import UNLIMITED
 
     given = os.environ.get("COLUMNS", "")
     if given.isascii() and given.isdigit() and int(given) > 0:

@@ -213,7 +213,7 @@ class Use:
 
     def _show(self, planned: Planned, *, full: bool) -> None:
         from reconciler.report.text import plan_text
-        from reconciler.report.times import HERE
+        from reconciler.text.times import HERE
 
         if self.options.format == "text":
             self.screen.spans(plan_text(planned.plan, width=self.screen.width, full=full, zone=HERE))

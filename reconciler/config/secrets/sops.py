@@ -16,7 +16,7 @@ from typing import Any, Final, NoReturn
 
 from reconciler.config.language.variables import texts
 from reconciler.config.secrets.command import run
-from reconciler.text.printable import replaced
+from reconciler.text.escape import replaced
 from reconciler.text.redact import MASK, Mask
 
 COMMAND: Final = "sops"

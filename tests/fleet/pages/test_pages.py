@@ -25,7 +25,7 @@ from reconciler.fleet.status import StatusWord
 from reconciler.report.documents import plan_document
 from reconciler.report.layout import plain
 from reconciler.report.text import plan_text
-from reconciler.text.printable import is_plain
+from reconciler.text.escape import is_plain
 from tests.fleet.pages import samples
 from tests.report.made import the_example
 

@@ -26,7 +26,7 @@ from reconciler.fleet.store import audit, quarantines, runs, samples
 from reconciler.fleet.store.dashboard import listing
 from reconciler.fleet.store.dashboard import views as store
 from reconciler.fleet.store.projects import ProjectRow
-from reconciler.report.times import utc_text
+from reconciler.text.times import utc_text
 
 DRIFT_SINCE: Final = timedelta(days=30)
 MOVED: Final = "moved"
