@@ -15,12 +15,12 @@ from sqlalchemy import Connection, func, or_, select, update
 from reconciler.dataclass import dataclass
 from reconciler.errors import Refused, StalePlan, UsageError
 from reconciler.fleet.approvals import LACKING, NEEDED, REJECTED, ApprovalVerdict, Decision, folded
+from reconciler.fleet.facts import Judged, judged_plan
 from reconciler.fleet.model import Approval, ChangeClass, Mode
 from reconciler.fleet.people import Person, Role
 from reconciler.fleet.store import approvals, audit, projects, quarantines
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.fleet.store.schema import projects as table
-from reconciler.fleet.verdicts import Judged, of_plan
 
 PAUSE_MAX: Final = timedelta(days=30)
 REASON_MAX: Final = 1_000
@@ -147,7 +147,7 @@ def _judged(connection: Connection, row: ProjectRow, *, lock: bool = False) -> J
         why = "its mode is watch" if watched else "no run has made one yet"
         hint = "Write mode: apply in the fleet file." if watched else f"Make one: reconciler fleet sync {row.project.name} --wait"
         raise UsageError(f"{row.project.name} has no plan: {why}", id="RC-fleet-no-plan", hint=hint)
-    return of_plan(connection, row, current)
+    return judged_plan(connection, row, current)
 
 
 def _current(connection: Connection, row: ProjectRow, digest: str) -> Judged:

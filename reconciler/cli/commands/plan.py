@@ -111,4 +111,4 @@ def command(
         made = plan_file.made_of(options, project, known.state, service.identity, origin(project, who(), commit=commit))
         digests = plan_file.digests_of(screen, known.state.lineage, known.key)
         plan_file.write(screen, out, planned, kinds, made=made, digests=digests, created_at=made_at)
-    return exits.of_plan(plan, detailed=detailed_exitcode)
+    return exits.judged_plan(plan, detailed=detailed_exitcode)

@@ -25,7 +25,7 @@ from reconciler.fleet.serve.site import Dashboard, site_of
 from reconciler.fleet.store import audit, quarantines, runs, samples
 from reconciler.fleet.store.dashboard import listing
 from reconciler.fleet.store.dashboard import views as store
-from reconciler.fleet.store.projects import ProjectRow
+from reconciler.fleet.store.projects import ProjectRow, clock
 from reconciler.text.times import utc_text
 
 DRIFT_SINCE: Final = timedelta(days=30)
@@ -48,7 +48,7 @@ router = APIRouter(include_in_schema=False)
 
 def _frame(connection: Connection, caller: Caller, done: str = "") -> views.Frame:
     viewer = views.Viewer(caller.person.name, caller.csrf, is_admin=caller.is_admin, can_log_out=bool(caller.session))
-    now, workers = store.clock(connection), runs.living(connection)
+    now, workers = clock(connection), runs.living(connection)
     return views.Frame(now, viewer, version=__version__, workers=workers, notice=DONE.get(done, ""), failed=done == MOVED)
 
 
