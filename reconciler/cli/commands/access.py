@@ -63,7 +63,7 @@ def command(screen: Screen, /, readers: tuple[str, ...], **words: Any) -> None:
     if options.format == "json":
         screen.document(access_document(found, created_at=made_at))
     elif options.format == "html":
-        screen.made(access_html(found, created_at=made_at.astimezone(HERE)))
+        screen.raw(access_html(found, created_at=made_at.astimezone(HERE)))
     else:
         screen.out(access_text(found, width=screen.width))
 

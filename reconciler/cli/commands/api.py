@@ -93,7 +93,7 @@ def command(
     found = pick(answer, steps)
     for each in found:
         if isinstance(each, str) and jq is not None:
-            screen.made(_line(each) + "\n")
+            screen.raw(_line(each) + "\n")
         else:
             screen.document(each)
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from reconciler.cli import options as shared
+from reconciler.cli import reports
 from reconciler.cli.options import Options
-from reconciler.cli.options.commit import require_commit as require_commit_option
-from reconciler.cli.terminal import reports
+from reconciler.cli.options.run import require_commit as require_commit_option
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import StalePlan, UsageError
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from reconciler.cli import options as shared
+from reconciler.cli import reports
 from reconciler.cli.options import Options
-from reconciler.cli.terminal import reports
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ConfigError, Problem
 

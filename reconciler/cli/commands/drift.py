@@ -9,10 +9,9 @@ from typing import Any
 
 import click
 
-from reconciler.cli import completion
+from reconciler.cli import completion, reports
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.terminal import reports
 from reconciler.cli.terminal.screen import Screen
 
 

@@ -40,8 +40,8 @@ NEW_STATE: Final = "Apply it once with this --state and --create-state, or copy 
 def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **words: Any) -> int:
     """Read the service once, and write what a plan and a drift of that reading say."""
     from reconciler.cli import exits
+    from reconciler.cli.reports import written
     from reconciler.cli.terminal.progress import Narration
-    from reconciler.cli.terminal.reports import written
     from reconciler.cli.wiring import plan_file, run
     from reconciler.cli.wiring.approval import sent_digest
     from reconciler.cli.wiring.connect import connect, load, now, open_store

@@ -11,10 +11,10 @@ import click
 from click.core import ParameterSource
 
 from reconciler.cli import options as shared
+from reconciler.cli import reports
 from reconciler.cli.options import Options
-from reconciler.cli.options.commit import commit as commit_option
 from reconciler.cli.options.declare import OutputFile
-from reconciler.cli.terminal import reports
+from reconciler.cli.options.run import commit as commit_option
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 

@@ -60,7 +60,7 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
         raise Refused(f"the state contains a secret value, in {place}; it was not exported", id="RC-secret-in-state", hint=hint)
     text = as_json(found, indent=1) + "\n"
     if out is None:
-        screen.made(text)
+        screen.raw(text)
         return
     try:
         write_private(out, text)

@@ -64,14 +64,14 @@ class Results:
         """Print the annotations of a report to the log, if the CI reads them there."""
         file = self.folder / (prefix + REPORTS["github"])
         if self.ci is Ci.GITHUB and file.is_file():
-            self.screen.made(file.read_text(encoding="utf-8"))
+            self.screen.raw(file.read_text(encoding="utf-8"))
 
     def say(self, level: str, text: str) -> None:
         """Print a message to the log of the job. `level`: notice or error."""
         from reconciler.text.escape import github
 
         if self.ci is Ci.GITHUB:
-            self.screen.made(f"::{level} title=Reconciler::{github(self.screen.masked(text))}\n")
+            self.screen.raw(f"::{level} title=Reconciler::{github(self.screen.masked(text))}\n")
         elif level == "notice":
             self.screen.say(text)
 

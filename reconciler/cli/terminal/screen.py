@@ -142,7 +142,7 @@ class Screen:
 
         self._write(log(self.masked(text)))
 
-    def made(self, text: str) -> None:
+    def raw(self, text: str) -> None:
         """A result in a format of its own, as it is."""
         self._write(self.masked(text))
 

@@ -60,8 +60,8 @@ def folder(project: Project) -> str:
 
 def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet], *, created_at: datetime, folder: str = "") -> str:
     """A result in one of `FORMATS`. `folder`: where the project is, from here."""
+    from reconciler.report.annotations.github import github
     from reconciler.report.annotations.of_sheet import of_sheet
-    from reconciler.report.github import github
     from reconciler.report.html import html
     from reconciler.report.markdown import markdown
     from reconciler.text.escape import as_json
@@ -123,7 +123,7 @@ def show(
     if name == "json":
         screen.document(document)
     elif name in FORMATS:
-        screen.made(rendered(name, document, sheet, created_at=created_at, folder=folder))
+        screen.raw(rendered(name, document, sheet, created_at=created_at, folder=folder))
     else:
         screen.spans(text())
 
