@@ -51,7 +51,7 @@ class Decided:
 def sync(connection: Connection, person: Person, names: Sequence[str]) -> None:
     """Run projects now, before others of the same tenant."""
     rows = _rows(connection, person, names, Role.APPROVER)
-    projects.wish(connection, [row.project.name for row in rows])
+    projects.make_due_now(connection, [row.project.name for row in rows])
     _log(connection, person, "sync", rows)
 
 
@@ -196,7 +196,7 @@ def _decided(
     about = or_(*(table.c.waits.startswith(begin, autoescape=True) for begin in (LACKING, REJECTED, APPROVED)), table.c.waits.is_(None))
     connection.execute(update(table).where(table.c.id == row.id, about).values(waits=waits))
     if current.verdict.allows:
-        projects.wish(connection, [row.project.name])
+        projects.make_due_now(connection, [row.project.name])
     details = {"digest": current.plan.digest, "commit": current.plan.commit, "classes": sorted(changes), "reason": reason}
     _log(connection, person, action, [row], {key: value for key, value in details.items() if value})
     return Decided(current, changes)

@@ -18,7 +18,7 @@ from reconciler.config.values import INVALID, FieldReader
 from reconciler.dataclass import dataclass
 from reconciler.importer.excluded import removed_by
 from reconciler.importer.keys import TakenKeys
-from reconciler.importer.values import Unwritable, spelled, written
+from reconciler.importer.values import Unwritable, in_yaml, written
 from reconciler.model import Actual, Observed, Source
 from reconciler.model.codec import comparable, title
 from reconciler.model.desired import Patch
@@ -275,7 +275,7 @@ class Gathered:
     def _natural_name(self, thing: GatheredObject) -> str:
         """A name for what has no title: the keys of what its natural key refers to, and its texts, such as `guides en fr`."""
         observed, texts = thing.one, []
-        ahead = [spelled(key.type, observed.values.get(key.name), self._key_of) for key in thing.kind.keys if key.name in observed.values]
+        ahead = [in_yaml(key.type, observed.values.get(key.name), self._key_of) for key in thing.kind.keys if key.name in observed.values]
         while ahead:
             value = ahead.pop(0)
             if isinstance(value, Mapping):
@@ -341,7 +341,7 @@ def tag(kind: Kind) -> Field | None:
 def refers_to(one: Field) -> str | None:
     """The kind that a field's value refers to, None where it is not a reference."""
     found: list[str] = []
-    spelled(one.type, "", lambda kind, id: found.append(kind))
+    in_yaml(one.type, "", lambda kind, id: found.append(kind))
     return found[0] if found else None
 
 

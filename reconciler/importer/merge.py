@@ -14,7 +14,7 @@ from reconciler.importer.entries import EntryWriter
 from reconciler.importer.excluded import excluded_objects, removed_by
 from reconciler.importer.gather import Gathered, GatheredObject
 from reconciler.importer.location import EditedFile, YamlSpot, key_of, pages
-from reconciler.importer.project import ImportedProject, apart, missing, modeline, parts, unread
+from reconciler.importer.project import ImportedProject, missing, modeline, parts, split_files, unread
 from reconciler.model import Actual, Declared, Desired, State
 from reconciler.model.desired import Generation
 from reconciler.plan import match
@@ -106,7 +106,7 @@ class _Adding:
             if not any(kind.place.in_list and self._holds(thing, name) for name, (kind, _) in sections.items()):
                 for path, words in parts(self.writer, thing, self.several, taken=(*self.pages, *self.new, *self.parts)).items():
                     self.parts[path] = document(words, head=[modeline(path, self.schema)])
-            files, names = apart(self.writer, thing, self.several)
+            files, names = split_files(self.writer, thing, self.several)
             for name in names & set(sections):
                 kind, _ = sections[name]
                 if not kind.place.in_list or not self._holds(thing, name):
@@ -147,7 +147,7 @@ class _Adding:
             if isinstance(spot.node, yaml.MappingNode) and spot.node.value:
                 page.add(spot.node, list(lines.values()))
             else:
-                page.open_up(spot, list(lines.values()), keyed=keyed)
+                page.expand_empty(spot, list(lines.values()), keyed=keyed)
             return
         assert thing.address is not None
         source = self.declared[thing.address].source
@@ -221,4 +221,4 @@ class _Adding:
         elif patterns:
             page.add(spot.node, lines)
         else:
-            page.open_up(spot, lines, keyed=False)
+            page.expand_empty(spot, lines, keyed=False)

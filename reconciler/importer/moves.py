@@ -149,7 +149,7 @@ class Moves:
 
     def _move(self, address: Address, row: Row, behind: Address | None) -> None:
         host = row[0]
-        if self.moving.stands_in(host, address):
+        if self.moving.is_within(host, address):
             raise Refused(
                 f"the YAML declares {host} inside {address}", id="RC-accept-container-first", hint=f"Accept its move too: --accept {host}"
             )

@@ -42,7 +42,7 @@ def project(kinds: Kinds, actual: Actual, *, service: Mapping[str, object], sche
     tops: list[EmittedEntry] = []
     for root in gathered.roots:
         split |= parts(writer, root, several, limits)
-        beside, rest = apart(writer, root, several)
+        beside, rest = split_files(writer, root, several)
         files |= beside
         entry = writer.entry(root, without=rest)
         tops.append(EmittedEntry(root.kind.place.section_in(None), EmittedMap([entry], open=True)))
@@ -80,7 +80,7 @@ def parts(
     return root_files.files
 
 
-def apart(writer: EntryWriter, root: GatheredObject, several: bool) -> tuple[dict[str, EmittedMap], frozenset[str]]:
+def split_files(writer: EntryWriter, root: GatheredObject, several: bool) -> tuple[dict[str, EmittedMap], frozenset[str]]:
     """The files with parts of a root, and the names of the sections in them: each list, and each section whose entries can contain
     others."""
     kinds = writer.all.kinds

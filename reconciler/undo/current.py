@@ -10,23 +10,25 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.model import Actual, Declared, Desired, State, StateChange
 from reconciler.resource import UNSET, Foreign, Kinds
-from reconciler.undo.effects import RunEffect, also
+from reconciler.undo.effects import RunEffect, further_ids
 from reconciler.undo.objects import NOWHERE, ObservedObject, tracked_objects
-from reconciler.undo.rows import standing
+from reconciler.undo.rows import sibling_rows
 
 
-def living(kinds: Kinds, project: Desired, state: State, done: Mapping[Address, RunEffect], turns: Iterable[StateChange]) -> Desired:
+def desired_for_reading(
+    kinds: Kinds, project: Desired, state: State, done: Mapping[Address, RunEffect], turns: Iterable[StateChange]
+) -> Desired:
     """What to read before a run is reverted: everything tracked, what the run changed, and the containers from which it moved objects."""
     nothing = Actual()
     known = tracked_objects(kinds, state, nothing)
-    known |= {address: _unbound(kinds, address, id, nothing) for address, id in also(done, turns).items() if address not in known}
+    known |= {address: _unbound(kinds, address, id, nothing) for address, id in further_ids(done, turns).items() if address not in known}
     former: dict[Address, dict[str, Any]] = {}
     for address, change in done.items():
         inside, parent = change.kind.inside, change.position.parent if change.position is not None else None
         if inside is not None and parent in known and inside.to == kinds.of(parent).name:
             former[address] = {inside.name: parent}
     staying = {address: thing for address, thing in known.items() if address not in done or done[address].created is None}
-    return arranged(kinds, project, staying, standing(staying), former)  # so that a created object is read before it is deleted
+    return arranged(kinds, project, staying, sibling_rows(staying), former)  # so that a created object is read before it is deleted
 
 
 def _unbound(kinds: Kinds, address: Address, id: str, actual: Actual) -> ObservedObject:

@@ -106,7 +106,7 @@ def _done(change: RunEffect, entry: JournalEntry) -> None:
             change.position = change.position or intent.before.position
 
 
-def also(done: Mapping[Address, RunEffect], turns: Iterable[StateChange]) -> dict[Address, str]:
+def further_ids(done: Mapping[Address, RunEffect], turns: Iterable[StateChange]) -> dict[Address, str]:
     """The ids to read in addition to tracked ones: of what the run deleted, created, changed or stopped tracking."""
     forgotten = {turn.address: turn.id for turn in turns if turn.what is What.FORGET}
     for address, change in done.items():

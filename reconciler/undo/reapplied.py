@@ -24,7 +24,7 @@ class YamlLine:
     what: str
 
 
-def wants_again(
+def redeclaring_lines(
     kinds: Kinds, project: Desired, undone: Desired, plan: Plan, turns: Iterable[StateChange], ids: Mapping[Address, str]
 ) -> tuple[YamlLine, ...]:
     """The lines of the project that contradict the plan that reverts a run. `undone`: the Desired of that plan; `turns`: the changes of

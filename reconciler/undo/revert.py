@@ -22,9 +22,9 @@ from reconciler.text.suggest import a
 from reconciler.undo.current import arranged
 from reconciler.undo.effects import Cannot, Inverse, RunEffect
 from reconciler.undo.objects import NOWHERE, ObservedObject, tracked_objects, used_by
-from reconciler.undo.rows import beside, put_back, remove_cycles, standing
-from reconciler.undo.tracking import bound_again, turned_back
-from reconciler.undo.transfers import given_back, to_their_roots, under_former_addresses
+from reconciler.undo.rows import put_back, remove_cycles, sibling_rows, unmanaged_siblings
+from reconciler.undo.tracking import reverted_turns, tracked_again
+from reconciler.undo.transfers import append_to_roots, transferred_back, under_former_addresses
 
 GONE = "it no longer exists"
 NO_DELETE = "the service cannot delete it"
@@ -57,8 +57,8 @@ class _Undoing:
     cannot: list[Cannot] = field(default_factory=list)
 
     def inverse(self) -> Inverse:
-        again, self.cannot = bound_again(self.kinds, self.turns, self.state, self.actual)
-        self.back, here, cannot = given_back(self.kinds, self.done, self.turns, self.state, self.actual)
+        again, self.cannot = tracked_again(self.kinds, self.turns, self.state, self.actual)
+        self.back, here, cannot = transferred_back(self.kinds, self.done, self.turns, self.state, self.actual)
         self.cannot += cannot
         self.turns = here
         known = {**tracked_objects(self.kinds, self.state, self.actual), **again}
@@ -75,7 +75,7 @@ class _Undoing:
                 self._changed(item, known[address])
             elif address not in known and item.deleted is None and not item.cascaded:
                 self._lost_sight_of(item)
-        for address, parent in remove_cycles(self.places, standing(known)):
+        for address, parent in remove_cycles(self.places, sibling_rows(known)):
             self._say(address, f"was in {parent}, which is now inside it; it was not moved")
         self._keep_what_is_used(known)
         for address, thing in restored.items():
@@ -301,8 +301,8 @@ class _Undoing:
         self, known: Mapping[Address, ObservedObject], restored: Mapping[Address, ObservedObject], again: Collection[Address]
     ) -> Inverse:
         staying = {address: thing for address, thing in {**known, **restored}.items() if address not in self.removed}
-        among = beside(self.kinds, self.actual, known, {position.parent for position in self.places.values()})
-        rows = standing(known, among)
+        among = unmanaged_siblings(self.kinds, self.actual, known, {position.parent for position in self.places.values()})
+        rows = sibling_rows(known, among)
         moved = {*self.removed, *self.places}
         rows = {parent: [address for address in row if address not in moved] for parent, row in rows.items() if parent not in self.removed}
         for address, position in self.places.items():
@@ -310,7 +310,7 @@ class _Undoing:
             if inside is not None:
                 self.values[address][inside.name] = position.parent if self.kinds.of(position.parent).name == inside.to else None
         put_back(rows, self.places, {address: change.position for address, change in self.done.items() if change.position is not None})
-        to_their_roots(rows, self.back)
+        append_to_roots(rows, self.back)
         desired = arranged(self.kinds, self.project, {**staying, **among}, rows, self.values)
         removed = {
             address: Removed(address, "delete", NOWHERE, f"{self.done[address].born} by the run that is undone") for address in self.removed
@@ -322,7 +322,7 @@ class _Undoing:
         desired = under_former_addresses(desired, self.back)
         only = frozenset({*self.removed, *(about & desired.resources.keys())})
         deleted = {id for change in self.done.values() for id in (change.deleted, change.replaces) if id is not None}
-        turns, cannot = turned_back(self.turns, self.state, added={*restored, *again}, removed=self.removed, deleted=deleted)
+        turns, cannot = reverted_turns(self.turns, self.state, added={*restored, *again}, removed=self.removed, deleted=deleted)
         return Inverse(replace(desired, removed=removed), only, tuple(sorted({*self.cannot, *cannot})), turns)
 
 

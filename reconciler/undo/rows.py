@@ -12,14 +12,14 @@ from reconciler.resource import Kinds
 from reconciler.undo.objects import ObservedObject
 
 
-def standing(known: Mapping[Address, ObservedObject], among: Mapping[Address, ObservedObject] = {}) -> dict[Address, list[Address]]:
+def sibling_rows(known: Mapping[Address, ObservedObject], among: Mapping[Address, ObservedObject] = {}) -> dict[Address, list[Address]]:
     """The siblings below each parent, in order. `among`: unmanaged objects, in the order in which they are shown."""
     names = {thing.id: address for address, thing in known.items()}
     rows = rows_with_strangers(lists(known.values(), names), list(among.values()), names)
     return {parent: [thing.address for thing in row] for parent, row in rows.items()}
 
 
-def beside(
+def unmanaged_siblings(
     kinds: Kinds, actual: Actual, known: Mapping[Address, ObservedObject], parents: Collection[Address]
 ) -> dict[Address, ObservedObject]:
     """The unmanaged objects that a listing shows below these parents, by an address with the id as key."""

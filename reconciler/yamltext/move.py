@@ -12,7 +12,7 @@ from typing import Final
 from reconciler.dataclass import dataclass
 from reconciler.yamltext.cursor import MarkedText, Untouchable
 from reconciler.yamltext.format import STEP, WIDTH
-from reconciler.yamltext.trail import TrailStep, alone, begin, end, entry, expand, head, next_line, node, repeated, resource
+from reconciler.yamltext.trail import TrailStep, begin, end, entry, expand, head, next_line, node, refuse_aliases, repeated, resource
 from reconciler.yamltext.tree import Child, Node, Tree, parse
 
 EMPTY: Final = "[]"
@@ -51,7 +51,7 @@ class Moving:
         """The file of a resource. Raises `KeyError` where it is in none of the files."""
         return next(file for file, tracked in self.files.items() if name in tracked.marks)
 
-    def stands_in(self, name: Hashable, other: Hashable) -> bool:
+    def is_within(self, name: Hashable, other: Hashable) -> bool:
         """Whether a resource's lines are within those of a node."""
         file = self.file(other)
         marks = self.files[file].marks
@@ -92,7 +92,7 @@ class Moving:
         expand(tracked, lambda root: (trail_steps := node(root, tracked.marks[name])[0][:-1], trail_steps[-1].child.value))
 
     def _check(self, tree: Tree, text: str, steps: tuple[TrailStep, ...]) -> None:
-        alone(tree, text, steps)
+        refuse_aliases(tree, text, steps)
         value = steps[-1].child.value
         for anchor in _anchors(value):
             if repeated(tree.root, anchor) != repeated(value, anchor):
@@ -110,7 +110,7 @@ class Moving:
         tracked = self.files[file]
         tree = parse(tracked.text)
         steps, body = self._host(tree.root, tracked, host)
-        alone(tree, tracked.text, steps)
+        refuse_aliases(tree, tracked.text, steps)
         if host.top is not None and entry(body, host.section) is None:
             tracked = self.files[host.top]
             tree = parse(tracked.text)
@@ -119,7 +119,7 @@ class Moving:
         if child is None:
             self._new(piece, tracked, host, body)
         else:
-            alone(tree, tracked.text, (TrailStep(body, child),))
+            refuse_aliases(tree, tracked.text, (TrailStep(body, child),))
             self._fill(piece, tracked, host, body, child)
 
     def _host(self, root: Node, tracked: MarkedText, host: Host) -> tuple[tuple[TrailStep, ...], Node]:
@@ -132,7 +132,7 @@ class Moving:
     def _beside(self, piece: Piece, name: Hashable, *, before: bool) -> None:
         tracked = self.files[self.file(name)]
         tree, steps = self._node(tracked, name)
-        alone(tree, tracked.text, steps[:-1])
+        refuse_aliases(tree, tracked.text, steps[:-1])
         step = steps[-1]
         if step.holder.flow:
             room = len(_line(tracked.text, step.child.start)) + len(piece.text.text) + 2 <= WIDTH

@@ -69,7 +69,7 @@ def entry(node: Node, name: str) -> Child | None:
     return next((child for child in node.children if child.key is not None and child.key.text == name), None)
 
 
-def alone(tree: Tree, text: str, steps: tuple[TrailStep, ...]) -> None:
+def refuse_aliases(tree: Tree, text: str, steps: tuple[TrailStep, ...]) -> None:
     """Raise `Untouchable` where an alias repeats something on the path."""
     for step in steps:
         for value in (step.holder, step.child.value):

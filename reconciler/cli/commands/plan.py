@@ -64,7 +64,7 @@ def command(
 
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import run
-    from reconciler.cli.wiring.connect import connect, load, now, who
+    from reconciler.cli.wiring.connect import connect, current_user, load, now
     from reconciler.cli.wiring.unseen import read_state
     from reconciler.kinds import load as load_kinds
 
@@ -108,7 +108,7 @@ def command(
     if out is not None:
         from reconciler.cli.wiring import plan_file
 
-        made = plan_file.made_of(options, project, known.state, service.identity, origin(project, who(), commit=commit))
+        made = plan_file.plan_inputs(options, project, known.state, service.identity, origin(project, current_user(), commit=commit))
         digests = plan_file.digests_of(screen, known.state.lineage, known.key)
         plan_file.write(screen, out, planned, kinds, made=made, digests=digests, created_at=made_at)
     return exits.judged_plan(plan, detailed=detailed_exitcode)

@@ -13,7 +13,7 @@ from reconciler.cli import completion
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.errors import UsageError
+from reconciler.errors import UsageError, os_reason
 
 SUFFIX: Final = ".schema.json"
 CATALOG: Final = "catalog"
@@ -81,7 +81,7 @@ def _write(screen: Screen, project: Path, known: Mapping[str, Any]) -> None:
         for name, made in known.items():
             write_whole(folder / f"{name}{SUFFIX}", as_json(made) + "\n", mode=0o644)
     except OSError as error:
-        reason = (error.strerror or "no reason given").lower()
+        reason = os_reason(error)
         raise UsageError(
             f"{error.filename or folder} cannot be used: {reason}", id="RC-file-not-written", hint="Name a project: --project PATH."
         ) from error

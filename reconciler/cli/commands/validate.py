@@ -202,7 +202,7 @@ def _listed(found: Sequence[Finding], violations: Sequence[Violation]) -> Sequen
 def _write(screen: Screen, options: Options, report: Sequence[tuple[str, Path]], found: Sequence[Finding], project: Project | None) -> None:
     """Write the files that were asked for."""
     for name, file in report:
-        reports.written(file, _rendered(screen, options, name, found, project))
+        reports.write_report(file, _rendered(screen, options, name, found, project))
 
 
 def _rendered(screen: Screen, options: Options, name: str, found: Sequence[Finding], project: Project | None) -> str:

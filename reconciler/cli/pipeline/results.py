@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli.pipeline.trigger import Ci
 from reconciler.dataclass import dataclass
-from reconciler.errors import UsageError
+from reconciler.errors import UsageError, os_reason
 
 if TYPE_CHECKING:
     from reconciler.cli.terminal.screen import Screen
@@ -50,9 +50,7 @@ class Results:
                 (folder / name).unlink(missing_ok=True)
                 (folder / (CHECKED + name)).unlink(missing_ok=True)
         except OSError as error:
-            raise UsageError(
-                f"the directory {folder} cannot be written: {(error.strerror or 'unknown reason').lower()}", id="RC-file-not-written"
-            ) from error
+            raise UsageError(f"the directory {folder} cannot be written: {os_reason(error)}", id="RC-file-not-written") from error
         return cls(screen, folder, ci)
 
     def options(self, command: str, prefix: str = "") -> list[str]:

@@ -224,7 +224,7 @@ class Screen:
     def log_to(self, path: str) -> None:
         """Keep every event in this file from now on. Raises `UsageError`."""
         from reconciler.cli.terminal.log import LogFile
-        from reconciler.errors import UsageError
+        from reconciler.errors import UsageError, os_reason
 
         if path == "-":  # which would become a file of that name
             hint = "Pass -v to show every request there, --log-format json for JSON lines, or --log-file FILE to keep them in a file."
@@ -233,7 +233,7 @@ class Screen:
         try:
             opened = LogFile(path)
         except OSError as error:
-            reason = (error.strerror or "no reason given").lower()
+            reason = os_reason(error)
             raise UsageError(
                 f"the log file {path} cannot be written: {reason}", id="RC-file-not-written", hint="Pass --log-file FILE with another file."
             ) from None

@@ -14,7 +14,7 @@ LAST: Final = "last"
 LISTED: Final = 5  # runs that are named where the one that was asked for is not known
 
 
-def chosen(runs: Sequence[RecordedRun], text: str) -> RecordedRun:
+def find_run(runs: Sequence[RecordedRun], text: str) -> RecordedRun:
     """The run that `text` names; `last` is the newest that did anything. `runs`: newest first. Raises `UsageError`."""
     from reconciler.report.history import shortest
 

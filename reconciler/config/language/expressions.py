@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from jinja2 import TemplateSyntaxError
 
 from reconciler.config.language.bounds import TEXT_MAX, WORK, ExpressionError, Function, NoValue, Usage, plain, text_of
-from reconciler.config.language.compiler import CACHE, ENVIRONMENT, LENGTH_MAX, calm, compiled, other_language
+from reconciler.config.language.compiler import CACHE, ENVIRONMENT, LENGTH_MAX, compiled, other_language, without_template_words
 from reconciler.config.language.functions import from_json, numbers
 from reconciler.config.source.nodes import MARK, SECRET, UNKNOWN, holds_expression
 from reconciler.config.words import SECRETS
@@ -97,7 +97,7 @@ def _hole(text: str, start: int) -> Hole:
                     raise ExpressionError(f"the expression has more than {BRACKETS_MAX} nested brackets", start, id="RC-expression-limit")
     except TemplateSyntaxError as error:
         if "}}" in rest:
-            wrong = f"the expression cannot be read: {calm(error.message)}{other_language(rest.partition('}}')[0])}"
+            wrong = f"the expression cannot be read: {without_template_words(error.message)}{other_language(rest.partition('}}')[0])}"
             raise ExpressionError(wrong, start, id="RC-expression-syntax") from None
     if len(text) - begin > LENGTH_MAX:
         wrong = f'the expression does not end within {LENGTH_MAX:,} characters; "}}}}" is missing, or it is too long'

@@ -17,7 +17,7 @@ from typing import Final
 from reconciler.config.source.nodes import MARK, Enough, Node, Problems
 from reconciler.config.source.reader import EMPTY_FILE, FILE_MAX, read
 from reconciler.config.words import ENVIRONMENTS
-from reconciler.errors import Problem
+from reconciler.errors import Problem, os_reason
 
 VALUES_MAX: Final = 5_000_000  # of a project, in all its files
 UNGUARDED: Final = 1_000_000  # number of values up to which memory is not checked
@@ -86,9 +86,7 @@ class Files:
             with path.open("rb") as file:
                 text = file.read(FILE_MAX + 1)
         except OSError as error:
-            self.problems.settle(
-                Problem(name, 0, 0, f"the file cannot be read: {(error.strerror or 'no reason given').lower()}", id="RC-file-not-read")
-            )
+            self.problems.settle(Problem(name, 0, 0, f"the file cannot be read: {os_reason(error)}", id="RC-file-not-read"))
             self.problems.partial = True
             return None
         if self.values > self.unguarded and not self.room(len(text) // PER_VALUE):

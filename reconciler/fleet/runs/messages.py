@@ -28,7 +28,7 @@ def announce(connection: Connection, name: str, *, applied: bool = False, read: 
 
 def announce_quiet(connection: Connection) -> None:
     """Write the messages about projects that became Unknown without a run."""
-    for name in notices.quiet(connection):
+    for name in notices.possibly_unknown(connection):
         announce(connection, name)
 
 

@@ -74,9 +74,9 @@ def _window(window: Window) -> str:
     return f"{days} from {window.opens:%H:%M} to {window.closes:%H:%M} ({window.zone})"
 
 
-def may(person: Person, tenant: str) -> views.May:
+def may(person: Person, tenant: str) -> views.ViewerPermissions:
     approver = person.may(Role.APPROVER, tenant)
-    return views.May(approve=approver, sync=approver, pause=person.may(Role.ADMIN, tenant))
+    return views.ViewerPermissions(approve=approver, sync=approver, pause=person.may(Role.ADMIN, tenant))
 
 
 def plan_view(plan: Mapping[str, Any] | None) -> views.PlanView | None:

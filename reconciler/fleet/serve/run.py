@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 
 from reconciler import __version__
 from reconciler.dataclass import dataclass
-from reconciler.errors import ReconcilerError, StateError, UsageError
+from reconciler.errors import ReconcilerError, StateError, UsageError, os_reason
 from reconciler.fleet.secrets import resolved
 from reconciler.fleet.serve import errors
 from reconciler.fleet.serve.feed import Feed
@@ -200,6 +200,6 @@ def _listener(listening: Listening) -> socket.socket:
         listener.listen(2048)
     except OSError as error:
         listener.close()
-        wrong = f"{listening.host}:{listening.port} cannot be listened on: {(error.strerror or 'unknown reason').lower()}"
+        wrong = f"{listening.host}:{listening.port} cannot be listened on: {os_reason(error)}"
         raise ReconcilerError(wrong, id="RC-fleet-port", hint="Choose another port with --port; 0 is any free one.") from error
     return listener

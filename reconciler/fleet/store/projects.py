@@ -132,7 +132,7 @@ def revise(connection: Connection, revision: Revision) -> None:
     connection.execute(insert(revisions).values(asdict(revision)))
 
 
-def wish(connection: Connection, names: Iterable[str]) -> None:
+def make_due_now(connection: Connection, names: Iterable[str]) -> None:
     """Make projects due now, before others."""
     connection.execute(
         update(projects).where(projects.c.name.in_(list(names))).values(next_due=func.now(), wanted_at=func.now(), failures=0)

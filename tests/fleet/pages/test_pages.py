@@ -141,7 +141,7 @@ def test_a_form_that_changes_something_sends_its_token_and_the_digest_of_what_wa
 
 
 def test_who_may_only_look_gets_no_form() -> None:
-    page = render.render_project(samples.project(may=v.May()))
+    page = render.render_project(samples.project(may=v.ViewerPermissions()))
     assert [path for path in Document(page).all("action") if path != "/logout"] == []
 
 
