@@ -16,8 +16,8 @@ from reconciler.config.resources.shapes import KindShape, shapes
 from reconciler.config.source.nodes import lifted
 from reconciler.config.values import INVALID, FieldReader
 from reconciler.dataclass import dataclass
-from reconciler.importer.excluded import removed_by
 from reconciler.importer.keys import TakenKeys
+from reconciler.importer.matched import removed_by
 from reconciler.importer.values import Unwritable, in_yaml, written
 from reconciler.model import Actual, Observed, Source
 from reconciler.model.codec import comparable, title
