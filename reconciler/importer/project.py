@@ -88,17 +88,17 @@ def split_files(writer: EntryWriter, root: GatheredObject, several: bool) -> tup
     files: dict[str, EmittedMap] = {}
     names = set()
     folder = f"{root.key}/" if several else ""
-    for section, kind, things, missed in writer.sections(root):
+    for section, kind, items, missed in writer.sections(root):
         if (root.ref, section) in writer.elsewhere:
             continue
         if kind.place.in_list:
-            if things or missed:
-                files[f"{folder}{section}.yaml"] = EmittedMap([*whose, writer.section(kind, section, things, missed)], open=True)
+            if items or missed:
+                files[f"{folder}{section}.yaml"] = EmittedMap([*whose, writer.section(kind, section, items, missed)], open=True)
             names.add(section)
-        elif things and (kinds.sections(kind.name) or kinds.lists(kind.name)):
-            for index, thing in enumerate(things):
-                line = writer.section(kind, section, [thing], missed if index == 0 else [])
-                files[f"{folder}{section}/{thing.key}.yaml"] = EmittedMap([*whose, line], open=True)
+        elif items and (kinds.sections(kind.name) or kinds.lists(kind.name)):
+            for index, item in enumerate(items):
+                line = writer.section(kind, section, [item], missed if index == 0 else [])
+                files[f"{folder}{section}/{item.key}.yaml"] = EmittedMap([*whose, line], open=True)
             names.add(section)
     return files, frozenset(names)
 
@@ -119,4 +119,4 @@ def unread(actual: Actual) -> tuple[str, ...]:
 
 def missing(gathered: Gathered) -> tuple[str, ...]:
     """Sentences about objects that were seen and are not written."""
-    return tuple(sentence for thing in gathered.things.values() for some in thing.missed.values() for sentence in some)
+    return tuple(sentence for item in gathered.items.values() for some in item.missed.values() for sentence in some)
