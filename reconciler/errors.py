@@ -40,6 +40,11 @@ class ReconcilerError(Exception):
         self.hint = hint
 
 
+def os_reason(error: OSError) -> str:
+    """What the operating system says of an error, as the end of a sentence."""
+    return (error.strerror or "unknown reason").lower()
+
+
 class DeclarationError(ReconcilerError):
     """A kind's declaration contradicts itself; raised when the kind is imported."""
 

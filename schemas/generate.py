@@ -11,8 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from reconciler.config.schema import dumped
-from reconciler.config.schemas import catalog
+from reconciler.config.schemas.document import catalog_entry, dumped
 from reconciler.fleet.declared.schema import dumped as fleet
 from reconciler.kinds import load
 from reconciler.report.schemas.documents import dumped as reports
@@ -24,7 +23,7 @@ EXAMPLES = HERE.parent / "reconciler" / "sandbox" / "document" / "examples.json"
 def texts() -> dict[str, str]:
     """The schemas as they should be, by file name."""
     made = {"config.schema.json": dumped(load()), "fleet.schema.json": fleet(), **reports()}
-    return {**made, "catalog.json": catalog.dumped(), "service.openapi.json": service()}
+    return {**made, "catalog.json": json.dumps(catalog_entry(), indent=2) + "\n", "service.openapi.json": service()}
 
 
 def service() -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator, FormatChecker
 
-from reconciler.config.schema import schema
+from reconciler.config.schemas.document import schema
 from reconciler.kinds import load as kinds
 from reconciler.report.schemas.documents import schemas
 

@@ -36,15 +36,13 @@ def rewrite(root: Path, texts: Mapping[str, str]) -> list[str]:
 
     Raises `ReconcilerError` for the first that cannot be written.
     """
-    from reconciler.cli.options import near
-    from reconciler.errors import ReconcilerError
+    from reconciler.cli.options import path_from_here
+    from reconciler.errors import ReconcilerError, os_reason
 
     for name, text in texts.items():
         path = (root / name).resolve()  # a link stays a link
         try:
             write_whole(path, text, mode=stat.S_IMODE(path.stat().st_mode))
         except OSError as error:
-            raise ReconcilerError(
-                f"{near(path)} cannot be written: {(error.strerror or 'no reason given').lower()}", id="RC-file-not-written"
-            ) from error
-    return [str(near(root / name)) for name in texts]
+            raise ReconcilerError(f"{path_from_here(path)} cannot be written: {os_reason(error)}", id="RC-file-not-written") from error
+    return [str(path_from_here(root / name)) for name in texts]

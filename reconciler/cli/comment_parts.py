@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli.json_file import NotJson, Unreadable, read_json
+from reconciler.config.words import project_file
 from reconciler.dataclass import dataclass
 from reconciler.errors import UsageError
 from reconciler.forges.variables import event
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 SIZE_MAX: Final = 64 * 2**20  # bytes of a document; a plan of 10,000 objects has about 13 million
 PARTS_MAX: Final = 5_000_000
-PROJECT_FILE: Final = "reconciler.yaml"
 PROJECT_MAX: Final = 2**20  # characters of a project file that are searched
 _PROJECT: Final = re.compile(r"""^project:[ ]+(["']?)([^"'#\n]*[^"'#\s])\1[ ]*(?:#.*)?$""", re.MULTILINE)
 
@@ -75,7 +75,7 @@ def _name(path: Path, content: Content, spare: str | None) -> str:
 
 def name_of(project: Path, environment: str | None) -> str:
     """The name of the parts of a project, also if its files are invalid: as in its project file, else that of its folder."""
-    file = project / PROJECT_FILE if project.is_dir() else project
+    file = project_file(project)
     try:
         with file.open(encoding="utf-8", errors="replace") as text:
             match = _PROJECT.search(text.read(PROJECT_MAX))

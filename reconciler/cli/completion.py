@@ -118,10 +118,9 @@ def _params(ctx: click.Context) -> dict[str, Any]:
 
 def _file(params: dict[str, Any]) -> Path:
     """The project file of the line."""
-    from reconciler.cli.project_folder import PROJECT_FILE
+    from reconciler.config.words import project_file
 
-    project = Path(params.get("project") or Path())
-    return project / PROJECT_FILE if project.is_dir() else project
+    return project_file(Path(params.get("project") or Path()))
 
 
 def _state(params: dict[str, Any]) -> tuple[Path | None, str]:

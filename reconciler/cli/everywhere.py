@@ -102,8 +102,9 @@ def _change(ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
         except OSError as error:
             if ctx.resilient_parsing:
                 return
-            reason = (error.strerror or "no reason given").lower()
-            raise click.BadParameter(f"{value!r} cannot be entered: {reason}", ctx=ctx, param=param) from None
+            from reconciler.errors import os_reason
+
+            raise click.BadParameter(f"{value!r} cannot be entered: {os_reason(error)}", ctx=ctx, param=param) from None
     screen = ctx.find_object(Screen)
     if screen is not None:
         screen.directories = values

@@ -29,8 +29,14 @@ def end(path: Sequence[str], codes: Collection[int]) -> str:
 
 def page(name: str) -> str:
     """The location of a page of the documentation: a URL in a release, else the name of its file in the repository."""
+    files = release_files()
+    return f"{files}/{name}" if files else name
+
+
+def release_files() -> str:
+    """The URL of the files of this version, of which the documentation is a part; "" if this is not a release."""
     source = repository(METADATA)
-    return f"{source}/blob/v{__version__}/{name}" if source else name
+    return f"{source}/blob/v{__version__}" if source else ""
 
 
 def repository(metadata: str) -> str:

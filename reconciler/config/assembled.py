@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from reconciler.address import Address
-from reconciler.config.language.evaluate import IGNORED, Evaluation
+from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import read_moved, read_removed
 from reconciler.config.resources.items import ItemReader
@@ -21,7 +21,7 @@ from reconciler.config.settings import KeyReader, Project, read_settings
 from reconciler.config.source.nodes import Map, MapEntry, Node, Problems
 from reconciler.config.source.split import Split
 from reconciler.config.tops import Tops
-from reconciler.config.words import POLICIES, RULES_OF_ANY_FILE, AccessSection, ServiceSection
+from reconciler.config.words import IGNORED, POLICIES, RULES_OF_ANY_FILE, AccessSection, ServiceSection
 from reconciler.dataclass import dataclass
 from reconciler.model import Declared, Desired, Ignore, Policies, Source
 from reconciler.model.desired import Excluded, Generation

@@ -11,12 +11,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from reconciler.config.assembled import EvaluatedFiles, assembled
-from reconciler.config.language.evaluate import IGNORED, Evaluation, Files
+from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.variables import Variables, read_variables
 from reconciler.config.settings import STATE, KeyReader, Project, databases, read_settings
+from reconciler.config.source.files import Files
 from reconciler.config.source.includes import included, is_encrypted_document
 from reconciler.config.source.nodes import (
     PROBLEMS_MAX,
@@ -31,7 +32,7 @@ from reconciler.config.source.nodes import (
     wrong_form,
 )
 from reconciler.config.source.split import Split
-from reconciler.config.words import ENVIRONMENTS, SECRETS, SETTINGS, TOP, ServiceSection
+from reconciler.config.words import ENVIRONMENTS, IGNORED, NO_PROJECT, SECRETS, SETTINGS, TOP, ServiceSection, project_file
 from reconciler.dataclass import dataclass
 from reconciler.errors import ConfigError, Problem
 from reconciler.model import Desired, Source
@@ -40,11 +41,8 @@ from reconciler.text.suggest import closest, did_you_mean
 
 if TYPE_CHECKING:
     from reconciler.config.environments.overlay import Overlay
-    from reconciler.config.language.given import VariableFile
+    from reconciler.config.language.variable_files import VariableFile
     from reconciler.config.secrets.secrets import Secrets
-
-PROJECT_FILE = "reconciler.yaml"
-NO_PROJECT = f"{PROJECT_FILE} does not exist here; reconciler init creates one"
 
 
 @dataclass(frozen=True)
@@ -62,38 +60,27 @@ class FileAccess:
 PROJECT_ONLY = FileAccess()
 
 
-def load(
-    path: Path,
-    kinds: Kinds,
-    *,
-    environment: str | None = None,
-    variables: Mapping[str, str] = {},
-    public: Collection[str] = (),
-    environ: Mapping[str, str] = {},
-    access: FileAccess = PROJECT_ONLY,
-) -> Project:
-    """The project in a directory, or of a project file. Raises `ConfigError` with all problems.
+class LoadOptions(TypedDict, total=False):
+    """`environment`: its name. `variables`: `--var` pairs. `public`: the names of variables from the environment that are not secret.
+    `environ`: the environment. `access`: other files that may be read."""
 
-    `variables` are `--var` pairs, `public` the names of variables from the environment that are not secret, `environ` the environment.
-    `access`: other files that may be read.
-    """
-    loading = Loading(Path(path), kinds, Problems([]), environment, access=access)
-    return _without_problems(loading, lambda: loading.run(variables, public, environ))
+    environment: str | None
+    variables: Mapping[str, str]
+    public: Collection[str]
+    environ: Mapping[str, str]
+    access: FileAccess
 
 
-def load_settings(
-    path: Path,
-    kinds: Kinds,
-    *,
-    environment: str | None = None,
-    variables: Mapping[str, str] = {},
-    public: Collection[str] = (),
-    environ: Mapping[str, str] = {},
-    access: FileAccess = PROJECT_ONLY,
-) -> Project:
+def load(path: Path, kinds: Kinds, **options: Unpack[LoadOptions]) -> Project:
+    """The project in a directory, or of a project file. Raises `ConfigError` with all problems."""
+    loading = Loading(Path(path), kinds, Problems([]), options)
+    return _without_problems(loading, loading.run)
+
+
+def load_settings(path: Path, kinds: Kinds, **options: Unpack[LoadOptions]) -> Project:
     """The project with its settings only: whatever else its files say is neither read nor checked. Raises `ConfigError`."""
-    loading = Loading(Path(path), kinds, Problems([]), environment, access=access)
-    return _without_problems(loading, lambda: loading.settings(variables, public, environ))
+    loading = Loading(Path(path), kinds, Problems([]), options)
+    return _without_problems(loading, loading.settings)
 
 
 def _without_problems(loading: Loading, read: Callable[[], Project | None]) -> Project:
@@ -133,13 +120,14 @@ class Loading:
         path: Path,
         kinds: Kinds,
         problems: Problems,
-        environment: str | None,
+        options: LoadOptions,
         *,
-        access: FileAccess = PROJECT_ONLY,
         look: Callable[[Node], None] | None = None,
     ) -> None:
-        self.path, self.kinds, self.problems, self.environment = path, kinds, problems, environment
-        self.access, self.look = access, look
+        self.path, self.kinds, self.problems, self.look = path, kinds, problems, look
+        self.environment, self.access = options.get("environment"), options.get("access", PROJECT_ONLY)
+        self.variables, self.environ = options.get("variables", {}), options.get("environ", {})
+        self.public = options.get("public", ())
         self.documents: dict[str, Node] = {}
         self.given: Variables
         self.supplied: Mapping[str, MapEntry] = {}
@@ -150,12 +138,10 @@ class Loading:
         self.generated: Mapping[int, list[Any]] = {}
         self.roots = {kind.place.section_in(None): kind for kind in kinds.roots}
 
-    def _begin(
-        self, variables: Mapping[str, str], public: Collection[str], environ: Mapping[str, str]
-    ) -> tuple[Files, Map, list[MapEntry]] | None:
+    def _begin(self) -> tuple[Files, Map, list[MapEntry]] | None:
         """The files of the project, its project file with that of the environment laid over it, and what names encrypted files. `given` is
         known from then on."""
-        file = self.path / PROJECT_FILE if self.path.is_dir() else self.path
+        file = project_file(self.path)
         if not file.is_file():
             self.problems.found.append(Problem(str(self.path), 0, 0, NO_PROJECT, id="RC-no-project"))
             return None
@@ -178,18 +164,18 @@ class Loading:
             files.literal.discard(file.name)  # the overlay may contain expressions
         self.supplied = supplied = self._supplied(self.access.variables)
         declared = top.entries.pop("vars", None)
-        unset = self._unset(declared, variables, environ, {*chosen, *supplied})
-        given = read_variables(declared, variables, public, environ, self.problems, chosen=chosen, files=supplied)
+        unset = self._unset(declared, {*chosen, *supplied})
+        given = read_variables(declared, self.variables, self.public, self.environ, self.problems, chosen=chosen, files=supplied)
         self.given = given.with_stand_ins(unset)
         return files, top, [entry for entry in (self._secrets(environment), top.entries.pop(SECRETS, None)) if entry is not None]
 
-    def run(self, variables: Mapping[str, str], public: Collection[str], environ: Mapping[str, str]) -> Project | None:
+    def run(self) -> Project | None:
         """The project, with its problems noted."""
-        begun = self._begin(variables, public, environ)
+        begun = self._begin()
         if begun is None:
             return None
         files, top, encrypted = begun
-        file = self.path / PROJECT_FILE if self.path.is_dir() else self.path
+        file = project_file(self.path)
         names = included(files.root, file.name, top.entries.pop("include", None), self.problems)
         split = Split(files, file.name, self.problems, dict(names))
         self.documents = {file.name: top} | {name: document for name in names if (document := files.read(name)) is not None}
@@ -200,7 +186,7 @@ class Loading:
         evaluation = Evaluation(files.root, self.given, self.environment, self.problems, literal=files.literal)
         evaluation.allowed, evaluation.stand_ins = self.access.allowed, self.access.stand_ins
         if encrypted:
-            self.secrets = evaluation.secrets = self._encrypted(encrypted, evaluation, databases(top, files.root), environ)
+            self.secrets = evaluation.secrets = self._encrypted(encrypted, evaluation, databases(top, files.root))
         split.evaluated = self._evaluated(evaluation)
         evaluation.top(top, ServiceSection.SECTION, STATE)
         evaluation.refuse(databases(top, files.root))
@@ -231,9 +217,9 @@ class Loading:
             texts={**files.texts, **evaluation.texts},
         )
 
-    def settings(self, variables: Mapping[str, str], public: Collection[str], environ: Mapping[str, str]) -> Project | None:
+    def settings(self) -> Project | None:
         """The project with its settings, which declares nothing: of its files only that of the project and of the environment are read."""
-        begun = self._begin(variables, public, environ)
+        begun = self._begin()
         if begun is None:
             return None
         files, top, encrypted = begun
@@ -241,7 +227,7 @@ class Loading:
         evaluation.allowed = self.access.allowed
         written = [top.entries[key].node for key in SETTINGS if key in top.entries]
         if encrypted and any(SECRETS in scalar.text for node in written for scalar in scalars(node)):
-            self.secrets = evaluation.secrets = self._encrypted(encrypted, evaluation, databases(top, files.root), environ)
+            self.secrets = evaluation.secrets = self._encrypted(encrypted, evaluation, databases(top, files.root))
         evaluation.top(top, ServiceSection.SECTION, STATE)
         evaluation.refuse(databases(top, files.root))
         evaluation.top(top, *SETTINGS)
@@ -258,21 +244,19 @@ class Loading:
         """Every text that was decrypted."""
         return self.secrets.texts if self.secrets is not None else frozenset()
 
-    def _unset(
-        self, declared: MapEntry | None, variables: Mapping[str, str], environ: Mapping[str, str], others: Collection[str]
-    ) -> Mapping[str, tuple[Source, str]]:
+    def _unset(self, declared: MapEntry | None, others: Collection[str]) -> Mapping[str, tuple[Source, str]]:
         """Remove variables without a value from `vars`, if that is allowed: where each is declared, and its placeholder text."""
         if not self.access.stand_ins:
             return {}
         from reconciler.config.language.stand_ins import stand_in, take_unset
 
-        return {name: (entry.at, stand_in([name])) for name, entry in take_unset(declared, variables, environ, others).items()}
+        return {name: (entry.at, stand_in([name])) for name, entry in take_unset(declared, self.variables, self.environ, others).items()}
 
     def _supplied(self, given: Sequence[VariableFile]) -> Mapping[str, MapEntry]:
         """The values of `--var-file` by name."""
         if not given:
             return {}
-        from reconciler.config.language.given import read_files
+        from reconciler.config.language.variable_files import read_files
 
         return read_files(given, self.problems)
 
@@ -304,13 +288,13 @@ class Loading:
         """The encrypted files that the environment names."""
         return environment.entries.get(SECRETS) if isinstance(environment, Map) else None
 
-    def _encrypted(self, entries: list[MapEntry], evaluation: Evaluation, refused: list[Path], environ: Mapping[str, str]) -> Secrets:
+    def _encrypted(self, entries: list[MapEntry], evaluation: Evaluation, refused: list[Path]) -> Secrets:
         """The values in encrypted files. `entries`: the sections that name them, the environment's first."""
         from reconciler.config.language.files import ProjectFiles
         from reconciler.config.secrets.secrets import Secrets
 
         files = ProjectFiles(evaluation.root, refused, texts=evaluation.texts, allowed=evaluation.allowed)
-        secrets = Secrets(files, environ, self.problems, self.access.decrypt)
+        secrets = Secrets(files, self.environ, self.problems, self.access.decrypt)
         for entry in reversed(entries):
             secrets.add(entry)
         return secrets

@@ -8,36 +8,27 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
-from reconciler.config.language.evaluate import IGNORED
 from reconciler.config.language.variables import Variables
-from reconciler.config.project import PROJECT_ONLY, FileAccess, Loading
+from reconciler.config.project import PROJECT_ONLY, Loading, LoadOptions
 from reconciler.config.source.nodes import UNREAD, Enough, List, Map, Node, Problems, Scalar, holds_expression, scalars
+from reconciler.config.words import IGNORED
 from reconciler.dataclass import dataclass
 from reconciler.errors import ConfigError
 from reconciler.resource import Kinds
-from reconciler.text.printable import replaced
+from reconciler.text.escape import replaced
 
 HIDDEN: Final = "(hidden)"
 _PLAIN: Final = re.compile(r"[^\s\W][\w ./@+-]*", re.ASCII)
 
 
-def rendered(
-    path: Path,
-    kinds: Kinds,
-    *,
-    environment: str | None = None,
-    variables: Mapping[str, str] = {},
-    public: Collection[str] = (),
-    environ: Mapping[str, str] = {},
-    access: FileAccess = PROJECT_ONLY,
-) -> dict[str, str]:
-    """The text of each file by name, the project file first. Raises `ConfigError`; the arguments are those of `load`."""
+def rendered(path: Path, kinds: Kinds, **options: Unpack[LoadOptions]) -> dict[str, str]:
+    """The text of each file by name, the project file first. Raises `ConfigError`; the options are those of `load`."""
     problems = Problems([])
     expressions: dict[tuple[str, int, int], str] = {}
 
@@ -46,9 +37,10 @@ def rendered(
             if holds_expression(scalar.text):
                 expressions[(scalar.at.file, scalar.at.line, scalar.at.column)] = scalar.text
 
-    loading = Loading(path, kinds, problems, environment, access=replace(access, decrypt=False), look=look)
+    access = replace(options.get("access", PROJECT_ONLY), decrypt=False)
+    loading = Loading(path, kinds, problems, {**options, "access": access}, look=look)
     with suppress(Enough):
-        loading.run(variables, public, environ)
+        loading.run()
     if problems.found:
         raise ConfigError(problems.found)
     texts = {}

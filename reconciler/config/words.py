@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum, auto
+from pathlib import Path
 from typing import Final
+
+PROJECT_FILE: Final = "reconciler.yaml"
+NO_PROJECT: Final = f"{PROJECT_FILE} does not exist here; reconciler init creates one"
+IGNORED: Final = "x-"  # top keys with this prefix may contain anchors
 
 PRUNE_SCOPES: Final = ("owned", "all", "none")
 REMOVED_ACTIONS: Final = ("forget", "delete", "delete-all")
@@ -56,6 +61,11 @@ ENCRYPTED: Final = (".enc.yaml", ".enc.yml", ".sops.yaml", ".sops.yml")
 def is_encrypted(name: str) -> bool:
     """Whether a file name marks an encrypted file: patterns do not include it, and it cannot be an environment."""
     return name.endswith(ENCRYPTED)
+
+
+def project_file(path: Path) -> Path:
+    """The project file of a directory; any other path is one."""
+    return path / PROJECT_FILE if path.is_dir() else path
 
 
 ENVIRONMENTS: Final = "environments"

@@ -15,12 +15,12 @@ from sqlalchemy import Connection, func, or_, select, update
 from reconciler.dataclass import dataclass
 from reconciler.errors import Refused, StalePlan, UsageError
 from reconciler.fleet.approvals import LACKING, NEEDED, REJECTED, ApprovalVerdict, Decision, folded
+from reconciler.fleet.facts import Judged, judged_plan
 from reconciler.fleet.model import Approval, ChangeClass, Mode
 from reconciler.fleet.people import Person, Role
 from reconciler.fleet.store import approvals, audit, projects, quarantines
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.fleet.store.schema import projects as table
-from reconciler.fleet.verdicts import Judged, of_plan
 
 PAUSE_MAX: Final = timedelta(days=30)
 REASON_MAX: Final = 1_000
@@ -51,7 +51,7 @@ class Decided:
 def sync(connection: Connection, person: Person, names: Sequence[str]) -> None:
     """Run projects now, before others of the same tenant."""
     rows = _rows(connection, person, names, Role.APPROVER)
-    projects.wish(connection, [row.project.name for row in rows])
+    projects.make_due_now(connection, [row.project.name for row in rows])
     _log(connection, person, "sync", rows)
 
 
@@ -147,7 +147,7 @@ def _judged(connection: Connection, row: ProjectRow, *, lock: bool = False) -> J
         why = "its mode is watch" if watched else "no run has made one yet"
         hint = "Write mode: apply in the fleet file." if watched else f"Make one: reconciler fleet sync {row.project.name} --wait"
         raise UsageError(f"{row.project.name} has no plan: {why}", id="RC-fleet-no-plan", hint=hint)
-    return of_plan(connection, row, current)
+    return judged_plan(connection, row, current)
 
 
 def _current(connection: Connection, row: ProjectRow, digest: str) -> Judged:
@@ -196,7 +196,7 @@ def _decided(
     about = or_(*(table.c.waits.startswith(begin, autoescape=True) for begin in (LACKING, REJECTED, APPROVED)), table.c.waits.is_(None))
     connection.execute(update(table).where(table.c.id == row.id, about).values(waits=waits))
     if current.verdict.allows:
-        projects.wish(connection, [row.project.name])
+        projects.make_due_now(connection, [row.project.name])
     details = {"digest": current.plan.digest, "commit": current.plan.commit, "classes": sorted(changes), "reason": reason}
     _log(connection, person, action, [row], {key: value for key, value in details.items() if value})
     return Decided(current, changes)

@@ -9,14 +9,14 @@ from typing import Any
 
 from reconciler.fleet.acts import Decided
 from reconciler.fleet.changes import Changes
-from reconciler.fleet.facts import facts_of, health_of, is_unverified
+from reconciler.fleet.facts import Judged, facts_of, health_of, is_unverified
 from reconciler.fleet.health import HealthWord, ProjectHealth, shortened
 from reconciler.fleet.model import Approval
 from reconciler.fleet.status import ProjectStatus, StatusWord, lasting, status
 from reconciler.fleet.store.audit import AuditRecord
 from reconciler.fleet.store.projects import ProjectRow
-from reconciler.fleet.verdicts import Judged
 from reconciler.model import Concern
+from reconciler.report.layout import table
 from reconciler.report.schemas.fleet import (
     FleetApprovalDocument,
     FleetAuditLine,
@@ -26,10 +26,9 @@ from reconciler.report.schemas.fleet import (
     FleetStatusDocument,
     FleetVerdictData,
 )
-from reconciler.report.table import table
-from reconciler.report.times import utc_text
 from reconciler.report.words import count
 from reconciler.text.escape import terminal
+from reconciler.text.times import utc_text
 
 NAMED = 20
 APPLIED = "it was applied, and the next run verifies it"

@@ -15,10 +15,10 @@ from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError, StateError
 from reconciler.fleet.engine import Engine
 from reconciler.fleet.engine.queue import opened, prepare
-from reconciler.fleet.notices.deliver import deliver
 from reconciler.fleet.refresh.refresh import refresh
-from reconciler.fleet.runs import announce, folders, spans
-from reconciler.fleet.runs.result import RunResult
+from reconciler.fleet.runs import folders, spans
+from reconciler.fleet.runs.end import RunResult
+from reconciler.fleet.runs.messages import announce_quiet, deliver
 from reconciler.fleet.runs.work import Workplace, work
 from reconciler.fleet.store import FleetDatabase, admission, budgets, runs
 
@@ -222,6 +222,6 @@ class _Worker:
             now = asyncio.get_running_loop().time()
             if now - looked > LOOK_SECONDS:
                 looked = now
-                await self._write(announce.announce_quiet)
+                await self._write(announce_quiet)
             if not await asyncio.to_thread(deliver, self.database):
                 await asyncio.sleep(NOTIFY_SECONDS)

@@ -47,7 +47,7 @@ class PipelineFacts:
     name: str = ""
 
 
-def recognised(environ: Mapping[str, str]) -> str | None:
+def forge_of_job(environ: Mapping[str, str]) -> str | None:
     """The forge whose CI runs this job."""
     return next((forge for forge, variable in MARKS.items() if environ.get(variable)), None)
 

@@ -18,18 +18,17 @@ from reconciler.config.resources.shapes import shapes
 from reconciler.config.words import ENVIRONMENTS, TOP
 from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError, Refused, UsageError
-from reconciler.importer.excluded import removed_by
+from reconciler.importer.matched import MatchedProject, removed_by
 from reconciler.importer.moves import Moves
 from reconciler.importer.values import Unwritable, written
-from reconciler.model import Actual, Delta, Desired, Source, State
+from reconciler.model import Delta, Source
 from reconciler.model.codec import path_ids
 from reconciler.model.desired import Generation
 from reconciler.plan.drift import Drift, Drifted, DriftWord
-from reconciler.resource import UNSET, FieldRole, Kinds
+from reconciler.resource import UNSET, FieldRole
 from reconciler.text.suggest import did_you_mean
-from reconciler.yamltext.cursor import MarkedText, line_starts
+from reconciler.yamltext.cursor import MarkedText, Untouchable, line_starts
 from reconciler.yamltext.entries import Loose
-from reconciler.yamltext.errors import Untouchable
 from reconciler.yamltext.format import layout
 from reconciler.yamltext.key_order import document
 from reconciler.yamltext.replace import DROP, EditedYaml, ResourcePlace
@@ -92,23 +91,12 @@ def _at(source: Source | None) -> str:
 
 
 class Acceptance:
-    """Writes current values into the YAML. `texts`: the files of the project as they are. `excluded`: what a patch of the environment
-    removes, by kind and id."""
+    """Writes current values into the YAML. `texts`: the files of the project as they are."""
 
-    def __init__(
-        self,
-        kinds: Kinds,
-        desired: Desired,
-        state: State,
-        actual: Actual,
-        ids: Mapping[Address, str],
-        texts: Mapping[str, str],
-        excluded: Mapping[tuple[str, str], Address] = {},
-    ) -> None:
-        self.kinds, self.desired, self.state, self.actual, self.ids, self.texts = kinds, desired, state, actual, ids, texts
-        self.shapes = shapes(kinds)
-        self.addresses = {(desired.resources[address].kind, id): address for address, id in ids.items()}
-        self.excluded = excluded
+    def __init__(self, matched: MatchedProject, texts: Mapping[str, str]) -> None:
+        self.matched, self.texts = matched, texts
+        self.kinds, self.desired, self.actual = matched.kinds, matched.desired, matched.actual
+        self.shapes = shapes(matched.kinds)
         self._edits: dict[Address, dict[str, Any]] = defaultdict(dict)
         self._pages: dict[str, EditedYaml] = {}
 
@@ -142,7 +130,7 @@ class Acceptance:
         going = [each.one.address for each in accepted if each.delta is None]
         if arrived or going:
             with self._by_hand((arrived or going)[0], None):
-                run = Moves(self.kinds, self.desired, self.state, self.actual, self.ids, files, self.excluded)
+                run = Moves(self.matched, files)
                 run.run(arrived, going, set(moved_outside) - set(going))
         return files
 
@@ -274,11 +262,11 @@ class Acceptance:
 
     def _reference(self, at: Address, kind: str, id: str) -> Any:
         """A reference as it is written at `at`: the key of what is declared there, else `{id: …}`."""
-        whole = self.kinds[kind].identity(id, path_ids(self.kinds, at, self.ids.get))
-        removed = self.excluded.get((kind, whole))
+        whole = self.kinds[kind].identity(id, path_ids(self.kinds, at, self.matched.ids.get))
+        removed = self.matched.excluded.get((kind, whole))
         if removed is not None:
             raise Unwritable(removed_by(removed, self.desired.excluded[removed].source))
-        address = self.addresses.get((kind, whole))
+        address = self.matched.addresses.get((kind, whole))
         key = address.key if address is not None else self._undeclared_key(kind, whole)
         return key if key is not None and self._id(at, kind, key) == id else {"id": id}
 
@@ -296,8 +284,8 @@ class Acceptance:
             address = self.kinds.address(at, kind, key)
         except (KeyError, ValueError):
             return None
-        if address in self.ids:
-            return bare(self.ids[address])
-        within = path_ids(self.kinds, at, self.ids.get)
+        if address in self.matched.ids:
+            return bare(self.matched.ids[address])
+        within = path_ids(self.kinds, at, self.matched.ids.get)
         here = (id for id in self.actual.objects.get(kind, {}) if self.kinds[kind].identity(bare(id), within) == id)
         return next((bare(id) for id in here if self._undeclared_key(kind, id) == key), None)

@@ -29,76 +29,76 @@ class EntryWriter:
         self.elsewhere: dict[tuple[Ref, str], EmittedEntry] = {}
         self._flags = _flags(gathered)
 
-    def entry(self, thing: GatheredObject, *, without: frozenset[str] = frozenset()) -> EmittedEntry:
+    def entry(self, item: GatheredObject, *, without: frozenset[str] = frozenset()) -> EmittedEntry:
         """The entry of an object in a map: its key and its values. `without`: the sections below it that are written elsewhere."""
-        kind = thing.kind
-        words, comments = self._fields(thing)
+        kind = item.kind
+        words, comments = self._fields(item)
         bare = kind.place.bare_is
-        below = self._below(thing, without)
+        below = self._below(item, without)
         if bare is not None and [word.key for word in words] == [bare] and not below:
-            return EmittedEntry(thing.key, words[0].value, comments)
-        return EmittedEntry(thing.key, EmittedMap([*words, *below], open=kind.within is None), comments)
+            return EmittedEntry(item.key, words[0].value, comments)
+        return EmittedEntry(item.key, EmittedMap([*words, *below], open=kind.within is None), comments)
 
-    def node(self, thing: GatheredObject) -> EmittedEntry:
+    def node(self, item: GatheredObject) -> EmittedEntry:
         """The item of an object in an ordered list."""
-        place = thing.kind.place
-        words, comments = self._fields(thing)
-        below = self._below(thing, frozenset())
+        place = item.kind.place
+        words, comments = self._fields(item)
+        below = self._below(item, frozenset())
         if place.bare_is is not None and not below and [word.key for word in words] == [place.bare_is] and isinstance(words[0].value, str):
             return EmittedEntry(None, words[0].value, comments)
         return EmittedEntry(None, EmittedMap([*words, *below]), comments)
 
-    def section(self, kind: Kind, name: str, things: list[GatheredObject], missed: list[str]) -> EmittedEntry:
+    def section(self, kind: Kind, name: str, items: list[GatheredObject], missed: list[str]) -> EmittedEntry:
         """A map or a list of objects, under its name; comments above it list what is missing."""
-        comments = tuple(dict.fromkeys((*missed, *self._unread(things))))
+        comments = tuple(dict.fromkeys((*missed, *self._unread(items))))
         if kind.place.value_is is not None:
-            words, more = self._fields(things[0])
+            words, more = self._fields(items[0])
             return EmittedEntry(name, words[0].value, (*comments, *more))
         if kind.place.in_list:
-            return EmittedEntry(name, EmittedList([self.node(thing) for thing in things]), comments)
-        return EmittedEntry(name, EmittedMap([self.entry(thing) for thing in things], open=True), comments)
+            return EmittedEntry(name, EmittedList([self.node(item) for item in items]), comments)
+        return EmittedEntry(name, EmittedMap([self.entry(item) for item in items], open=True), comments)
 
-    def sections(self, thing: GatheredObject) -> list[tuple[str, Kind, list[GatheredObject], list[str]]]:
+    def sections(self, item: GatheredObject) -> list[tuple[str, Kind, list[GatheredObject], list[str]]]:
         """The undeclared contents of an object, by section: (name, the kind of the first, the objects, what is missing)."""
         kinds = self.all.kinds
-        names = kinds.sections(thing.kind.name) | {name: some[0] for name, some in kinds.lists(thing.kind.name).items()}
-        names |= kinds.singles(thing.kind.name)
+        names = kinds.sections(item.kind.name) | {name: some[0] for name, some in kinds.lists(item.kind.name).items()}
+        names |= kinds.singles(item.kind.name)
         return [
-            (name, kind, [gathered for gathered in thing.below.get(name, []) if not gathered.declared], thing.missed.get(name, []))
+            (name, kind, [gathered for gathered in item.below.get(name, []) if not gathered.declared], item.missed.get(name, []))
             for name, kind in names.items()
         ]
 
-    def _below(self, thing: GatheredObject, without: frozenset[str]) -> list[EmittedEntry]:
+    def _below(self, item: GatheredObject, without: frozenset[str]) -> list[EmittedEntry]:
         found = []
-        for name, kind, things, missed in self.sections(thing):
-            if name not in without and (things or (missed and not kind.one_per)):
-                line = self.elsewhere.get((thing.ref, name)) or self.section(kind, name, things, missed)
-                found.append(line if things else EmittedEntry(name, [] if kind.place.in_list else {}, line.comments))
+        for name, kind, items, missed in self.sections(item):
+            if name not in without and (items or (missed and not kind.one_per)):
+                line = self.elsewhere.get((item.ref, name)) or self.section(kind, name, items, missed)
+                found.append(line if items else EmittedEntry(name, [] if kind.place.in_list else {}, line.comments))
         return found
 
     # -- fields ------------------------------------------------------------------------------------------------------------------------
 
-    def _fields(self, thing: GatheredObject) -> tuple[list[EmittedEntry], tuple[str, ...]]:
+    def _fields(self, item: GatheredObject) -> tuple[list[EmittedEntry], tuple[str, ...]]:
         """The keys of an object with their values, its location in the YAML first; and the comments above it."""
-        kind, place, comments = thing.kind, thing.kind.place, []
+        kind, place, comments = item.kind, item.kind.place, []
         first = tag(kind)
-        patched = self.all.patched(thing.address) if thing.address is not None else {}
+        patched = self.all.patched(item.address) if item.address is not None else {}
         words: list[EmittedEntry] = []
         if place.tag is not None:
             if first is None:
-                words.append(EmittedEntry(place.tag, thing.key))
+                words.append(EmittedEntry(place.tag, item.key))
             else:
-                named = self._value(thing, first)
+                named = self._value(item, first)
                 words.append(EmittedEntry(place.tag, named))
-                if named != thing.key:
-                    words.append(EmittedEntry("key", thing.key))
-        if self.all.needs_id(thing):
-            words.append(EmittedEntry("id", bare(thing.one.id)))
+                if named != item.key:
+                    words.append(EmittedEntry("key", item.key))
+        if self.all.needs_id(item):
+            words.append(EmittedEntry("id", bare(item.one.id)))
         for name, field in kind.fields.items():
             if field.role is not FieldRole.VALUE or field is first or name not in self.all.shapes[kind.name].readers:
                 continue
-            value = thing.one.values.get(name, UNSET)
-            if value is UNSET or (usual(field, value, thing.one.raw) and not field.required):
+            value = item.one.values.get(name, UNSET)
+            if value is UNSET or (usual(field, value, item.one.raw) and not field.required):
                 continue
             if field.sensitive:
                 comments.append(f"{name} is a secret and was not written")
@@ -108,27 +108,27 @@ class EntryWriter:
                 comments.append(f"{name} was not written: a patch of the environment sets it at {at}")
                 continue
             try:
-                said = self._value(thing, field)
+                said = self._value(item, field)
             except Unwritable as error:
                 if not nothing(field.shown(value)):
                     comments.append(f"{name} is {_cut(field.shown(value))}, which is left as it is: {error}")
                 continue
             if not nothing(said) or field.required:
                 words.append(EmittedEntry(name, said))
-        words += [EmittedEntry(flag, True) for flag in self._flags.get(thing.ref, ())]
+        words += [EmittedEntry(flag, True) for flag in self._flags.get(item.ref, ())]
         return words, tuple(comments)
 
-    def _value(self, thing: GatheredObject, one: Field) -> Any:
+    def _value(self, item: GatheredObject, one: Field) -> Any:
         return written(
-            self.all.shapes[thing.kind.name].readers[one.name],
-            thing.one.values.get(one.name, UNSET),
-            lambda kind, id: self.all.reference(thing, kind, id),
-            lambda kind, key: self.all.id_of(thing, kind, key),
+            self.all.shapes[item.kind.name].readers[one.name],
+            item.one.values.get(one.name, UNSET),
+            lambda kind, id: self.all.reference(item, kind, id),
+            lambda kind, key: self.all.id_of(item, kind, key),
         )
 
-    def _unread(self, things: list[GatheredObject]) -> list[str]:
+    def _unread(self, items: list[GatheredObject]) -> list[str]:
         """A comment on what the service never shows of these objects."""
-        kinds = dict.fromkeys(thing.kind for thing in things)
+        kinds = dict.fromkeys(item.kind for item in items)
         return [
             f"{name} of {a(kind.name)} was not written: the service does not show it"
             for kind in kinds
@@ -140,11 +140,11 @@ class EntryWriter:
 def _flags(gathered: Gathered) -> dict[Ref, list[str]]:
     """The flags to write: where a parent has a choice, and has chosen one."""
     choices: dict[tuple[Ref, str], list[GatheredObject]] = defaultdict(list)
-    for thing in gathered.things.values():
-        for flag in gathered.kinds.flags(thing.kind.name):
-            chooser = gathered.kinds.chooser(thing.kind.name, flag, _around(thing))
+    for item in gathered.items.values():
+        for flag in gathered.kinds.flags(item.kind.name):
+            chooser = gathered.kinds.chooser(item.kind.name, flag, _around(item))
             if chooser is not None:
-                choices[(chooser[0].ref, flag)].append(thing)
+                choices[(chooser[0].ref, flag)].append(item)
     found: dict[Ref, list[str]] = defaultdict(list)
     for (_, flag), some in choices.items():
         chosen = [one for one in some if one.one.flags.get(flag)]
@@ -153,9 +153,9 @@ def _flags(gathered: Gathered) -> dict[Ref, list[str]]:
     return found
 
 
-def _around(thing: GatheredObject) -> Iterator[tuple[str, GatheredObject]]:
+def _around(item: GatheredObject) -> Iterator[tuple[str, GatheredObject]]:
     """The objects in which an object is written, the nearest first, each with its kind."""
-    host = thing.host
+    host = item.host
     while host is not None:
         yield host.kind.name, host
         host = host.host

@@ -16,9 +16,9 @@ from reconciler.config.resources.shapes import KindShape, shapes
 from reconciler.config.source.nodes import lifted
 from reconciler.config.values import INVALID, FieldReader
 from reconciler.dataclass import dataclass
-from reconciler.importer.excluded import removed_by
 from reconciler.importer.keys import TakenKeys
-from reconciler.importer.values import Unwritable, spelled, written
+from reconciler.importer.matched import removed_by
+from reconciler.importer.values import Unwritable, in_yaml, written
 from reconciler.model import Actual, Observed, Source
 from reconciler.model.codec import comparable, title
 from reconciler.model.desired import Patch
@@ -76,7 +76,7 @@ class Gathered:
         self.patches = patches
         self.kinds, self.actual, self.known = kinds, actual, known
         self.shapes: Mapping[str, KindShape] = shapes(kinds)
-        self.things: dict[Ref, GatheredObject] = {}
+        self.items: dict[Ref, GatheredObject] = {}
         self.roots: list[GatheredObject] = []
         self._taken: dict[tuple[Address | None, str], TakenKeys] = defaultdict(TakenKeys)
         for address in keys:
@@ -90,8 +90,8 @@ class Gathered:
 
     def address(self, kind: str, id: str) -> Address | None:
         """The address at which an object is or will be declared; None where the project will not declare it."""
-        thing = self.things.get((kind, id))
-        return thing.address if thing is not None else self.known.get((kind, id))
+        item = self.items.get((kind, id))
+        return item.address if item is not None else self.known.get((kind, id))
 
     def patched(self, address: Address) -> dict[str, Source]:
         """The fields of an address that patches of the environment set, and their lines."""
@@ -104,19 +104,19 @@ class Gathered:
         patch = next((patch for patch in self.patches if patch.removes(address)), None)
         return removed_by(address, patch.source) if patch is not None else None
 
-    def reference(self, thing: GatheredObject, kind: str, id: str) -> Any:
+    def reference(self, item: GatheredObject, kind: str, id: str) -> Any:
         """A reference to an object, as it is written on another one."""
-        address = self.address(kind, self.kinds[kind].identity(id, {**thing.one.within, thing.kind.name: thing.one.id}))
+        address = self.address(kind, self.kinds[kind].identity(id, {**item.one.within, item.kind.name: item.one.id}))
         removed = self._removed(address)
         if removed is not None:
             raise Unwritable(removed)
-        if address is None or thing.address is None or self._named(thing.address, kind, address.key) != address:
+        if address is None or item.address is None or self._named(item.address, kind, address.key) != address:
             return {"id": id}
         return address.key
 
-    def id_of(self, thing: GatheredObject, kind: str, key: str) -> str | None:
+    def id_of(self, item: GatheredObject, kind: str, key: str) -> str | None:
         """The id for a bare key that is written on an object."""
-        address = self._named(thing.address, kind, key) if thing.address is not None else None
+        address = self._named(item.address, kind, key) if item.address is not None else None
         id = self._ids.get((kind, address)) if address is not None else None
         return bare(id) if id is not None else None
 
@@ -133,82 +133,82 @@ class Gathered:
             self._order |= {(kind.name, id): order for id, order in _orders(kind, self.actual).items()}
             objects = [observed for observed in self.actual.objects.get(kind.name, {}).values() if observed.deleted_at is None]
             for observed in sorted(objects, key=self._age):
-                container = self.things.get((kind.within, observed.within.get(kind.within, ""))) if kind.within is not None else None
+                container = self.items.get((kind.within, observed.within.get(kind.within, ""))) if kind.within is not None else None
                 if kind.within is None or container is not None:
-                    thing = self.things[(kind.name, observed.id)] = GatheredObject(kind, observed, None, "")
-                    self._stand(thing, container, kind.place.section_in(kind.within))
-        for thing in list(self.things.values()):
-            self._host(thing)
-        for thing in list(self.things.values()):
-            self._possible(thing)
+                    item = self.items[(kind.name, observed.id)] = GatheredObject(kind, observed, None, "")
+                    self._stand(item, container, kind.place.section_in(kind.within))
+        for item in list(self.items.values()):
+            self._host(item)
+        for item in list(self.items.values()):
+            self._possible(item)
 
     def _age(self, one: Observed) -> tuple[str, int, str]:
         """The sort key: older objects first; those of the same time in the order of a listing."""
         return str(one.raw.get("createdAt", "")), self._order.get((one.kind, one.id), 0), one.id
 
-    def _host(self, thing: GatheredObject) -> None:
+    def _host(self, item: GatheredObject) -> None:
         """Find the node that contains an object."""
-        inside = thing.kind.inside
-        stands = thing.one.values.get(inside.name) if inside is not None else None
+        inside = item.kind.inside
+        stands = item.one.values.get(inside.name) if inside is not None else None
         if inside is None or not isinstance(stands, str):
             return
-        node = self.things.get((inside.to or "", stands))
-        if node is None or node is thing:
-            self._leave(thing, f"the {inside.to} {stands} that contains it could not be read")
+        node = self.items.get((inside.to or "", stands))
+        if node is None or node is item:
+            self._leave(item, f"the {inside.to} {stands} that contains it could not be read")
         else:
-            self._stand(thing, node, thing.kind.place.section_in(node.kind.name))
+            self._stand(item, node, item.kind.place.section_in(node.kind.name))
 
-    def _stand(self, thing: GatheredObject, host: GatheredObject | None, section: str) -> None:
+    def _stand(self, item: GatheredObject, host: GatheredObject | None, section: str) -> None:
         """Record where an object is written: the containing object, and the name of that map or list."""
-        thing.host, thing.section = host, section
+        item.host, item.section = host, section
         if host is not None:
-            self._hosted[host].append(thing)
+            self._hosted[host].append(item)
 
-    def _possible(self, thing: GatheredObject) -> None:
+    def _possible(self, item: GatheredObject) -> None:
         """Leave out an object that lacks a required value."""
-        if thing.ref not in self.things or thing.ref in self.known:
+        if item.ref not in self.items or item.ref in self.known:
             return
-        for name in thing.kind.fields:
-            declared_field = thing.kind.fields[name]
-            reader = self.shapes[thing.kind.name].readers.get(name)
+        for name in item.kind.fields:
+            declared_field = item.kind.fields[name]
+            reader = self.shapes[item.kind.name].readers.get(name)
             if not declared_field.required or reader is None:
                 continue
-            value = thing.one.values.get(name, UNSET)
+            value = item.one.values.get(name, UNSET)
             if value is UNSET:
-                self._leave(thing, f"the service does not show its {name}")
+                self._leave(item, f"the service does not show its {name}")
                 return
             if declared_field.sensitive:
-                self._leave(thing, f"its {name} is a secret")
+                self._leave(item, f"its {name} is a secret")
                 return
             try:
                 written(reader, value, lambda kind, id: {"id": id}, lambda kind, key: None)
             except Unwritable as error:
-                self._leave(thing, str(error))
+                self._leave(item, str(error))
                 return
 
-    def _leave(self, thing: GatheredObject, why: str) -> None:
+    def _leave(self, item: GatheredObject, why: str) -> None:
         """Leave an object and its contents out, with a sentence in the section where it would have been."""
-        if thing.ref not in self.things:
+        if item.ref not in self.items:
             return
-        del self.things[thing.ref]
-        if thing.host is not None:
-            thing.host.missed[thing.section].append(f"not written: {thing.name}: {why}")
-        for other in [gathered for gathered in self._hosted.pop(thing, ()) if gathered.host is thing]:
-            if thing.host is not None:
-                self._stand(other, thing.host, thing.section)
-            self._leave(other, f"it is in {thing.name}, which was not written")
+        del self.items[item.ref]
+        if item.host is not None:
+            item.host.missed[item.section].append(f"not written: {item.name}: {why}")
+        for other in [gathered for gathered in self._hosted.pop(item, ()) if gathered.host is item]:
+            if item.host is not None:
+                self._stand(other, item.host, item.section)
+            self._leave(other, f"it is in {item.name}, which was not written")
 
     def _alone(self) -> None:
         """Leave out nodes that may only have siblings of their own kind from lists that mix kinds."""
         lists: dict[tuple[Ref, str], list[GatheredObject]] = defaultdict(list)
-        for thing in self.things.values():
-            if thing.host is not None and thing.kind.place.in_list:
-                lists[(thing.host.ref, thing.section)].append(thing)
+        for item in self.items.values():
+            if item.host is not None and item.kind.place.in_list:
+                lists[(item.host.ref, item.section)].append(item)
         for some in lists.values():
-            mixed = any(thing.kind is not some[0].kind for thing in some)
-            for thing in some if mixed else ():
-                if thing.kind.place.alone:
-                    self._leave(thing, "its siblings are of other kinds")
+            mixed = any(item.kind is not some[0].kind for item in some)
+            for item in some if mixed else ():
+                if item.kind.place.alone:
+                    self._leave(item, "its siblings are of other kinds")
 
     # -- keys ----------------------------------------------------------------------------------------------------------------------
 
@@ -216,66 +216,66 @@ class Gathered:
         self._ids = {(kind, address): id for (kind, id), address in self.known.items()}
         named_by_others = [kind for kind in self.kinds.values() if tag(kind) is not None]
         for kind in (*(kind for kind in self.kinds.values() if kind not in named_by_others), *named_by_others):
-            for thing in [gathered for gathered in self.things.values() if gathered.kind is kind]:
-                self._call(thing)
+            for item in [gathered for gathered in self.items.values() if gathered.kind is kind]:
+                self._call(item)
 
-    def _call(self, thing: GatheredObject) -> None:
-        if thing.ref not in self.things:
+    def _call(self, item: GatheredObject) -> None:
+        if item.ref not in self.items:
             return
-        kind = thing.kind
-        known = self.known.get(thing.ref)
+        kind = item.kind
+        known = self.known.get(item.ref)
         if known is not None:
-            thing.address, thing.declared = known, True
+            item.address, item.declared = known, True
             return
-        container = self.things.get((kind.within, thing.one.within.get(kind.within, ""))) if kind.within is not None else None
+        container = self.items.get((kind.within, item.one.within.get(kind.within, ""))) if kind.within is not None else None
         around = container.address if container is not None else None
         if kind.within is not None and around is None:
-            self._leave(thing, "its container was not written")
+            self._leave(item, "its container was not written")
             return
         if kind.one_per and around is not None:
-            thing.address = kind.address(around, "")
+            item.address = kind.address(around, "")
             return
         taken = self._taken[(around, kind.name)]
         first = tag(kind)
-        named = thing.one.values.get(first.name) if first is not None else None
+        named = item.one.values.get(first.name) if first is not None else None
         removed = self._removed(self.address(refers_to(first) or "", named)) if first is not None and isinstance(named, str) else None
         if removed is not None:
-            self._leave(thing, removed)
+            self._leave(item, removed)
             return
-        key = self._settled(thing) if kind.place.key_is is not None else self._new(thing, container, taken)
+        key = self._settled(item) if kind.place.key_is is not None else self._new(item, container, taken)
         if key is None or not is_key(key) or (key in taken and kind.place.key_is is not None):
-            self._leave(thing, "it cannot be used as a key")
+            self._leave(item, "it cannot be used as a key")
             return
         taken.add(key)
-        thing.address = Address((key,)) if around is None else around.child(kind.name, key)
-        removed = self._removed(thing.address)
+        item.address = Address((key,)) if around is None else around.child(kind.name, key)
+        removed = self._removed(item.address)
         if removed is not None:
-            self._leave(thing, removed)
+            self._leave(item, removed)
             return
-        self._ids[(kind.name, thing.address)] = thing.one.id
+        self._ids[(kind.name, item.address)] = item.one.id
 
-    def _settled(self, thing: GatheredObject) -> str | None:
+    def _settled(self, item: GatheredObject) -> str | None:
         """The key from the value of a field, as the configuration spells it; None where it cannot be a key."""
-        reader: FieldReader | None = self.shapes[thing.kind.name].key_reader
+        reader: FieldReader | None = self.shapes[item.kind.name].key_reader
         assert reader is not None
-        value = thing.one.values.get(reader.field.name)
+        value = item.one.values.get(reader.field.name)
         read = reader.read(lifted(value, Source("", 0)), lambda at, message, *, id: None) if isinstance(value, str) else INVALID
         return read if isinstance(read, str) else None
 
-    def _new(self, thing: GatheredObject, container: GatheredObject | None, taken: TakenKeys) -> str:
-        host = thing.host if thing.host is not None and thing.host is not container else None
-        around = title(thing.host.one) if thing.host is not None and host is not None else ""
-        first = tag(thing.kind)
+    def _new(self, item: GatheredObject, container: GatheredObject | None, taken: TakenKeys) -> str:
+        host = item.host if item.host is not None and item.host is not container else None
+        around = title(item.host.one) if item.host is not None and host is not None else ""
+        first = tag(item.kind)
         if first is not None:
-            id = thing.one.values.get(first.name)
+            id = item.one.values.get(first.name)
             shown = self.address(refers_to(first) or "", id) if isinstance(id, str) else None
-            return taken.free(shown.key if shown is not None else "", thing.kind.name, around)
-        return taken.free(_called(thing.one) or self._natural_name(thing), thing.kind.name, around)
+            return taken.free(shown.key if shown is not None else "", item.kind.name, around)
+        return taken.free(_called(item.one) or self._natural_name(item), item.kind.name, around)
 
-    def _natural_name(self, thing: GatheredObject) -> str:
+    def _natural_name(self, item: GatheredObject) -> str:
         """A name for what has no title: the keys of what its natural key refers to, and its texts, such as `guides en fr`."""
-        observed, texts = thing.one, []
-        ahead = [spelled(key.type, observed.values.get(key.name), self._key_of) for key in thing.kind.keys if key.name in observed.values]
+        observed, texts = item.one, []
+        ahead = [in_yaml(key.type, observed.values.get(key.name), self._key_of) for key in item.kind.keys if key.name in observed.values]
         while ahead:
             value = ahead.pop(0)
             if isinstance(value, Mapping):
@@ -292,36 +292,36 @@ class Gathered:
     # -- positions -----------------------------------------------------------------------------------------------------------------
 
     def _place(self) -> None:
-        for thing in self.things.values():
-            if thing.host is None:
-                self.roots.append(thing)
+        for item in self.items.values():
+            if item.host is None:
+                self.roots.append(item)
             else:
-                thing.host.below[thing.section].append(thing)
-        for thing in self.things.values():
-            for section, some in thing.below.items():
+                item.host.below[item.section].append(item)
+        for item in self.items.values():
+            for section, some in item.below.items():
                 if any(gathered.kind.place.in_list for gathered in some):
-                    thing.below[section] = sorted(some, key=self._position)
+                    item.below[section] = sorted(some, key=self._position)
 
-    def _position(self, thing: GatheredObject) -> tuple[float, tuple[str, int, str]]:
+    def _position(self, item: GatheredObject) -> tuple[float, tuple[str, int, str]]:
         """Its rank in the listing; without one, the lowest rank among its contents that are ranked with its siblings. Then its age."""
-        ranks = [gathered.one.rank for gathered in self._within(thing) if gathered is thing or _ranked_widely(gathered.kind)]
-        return min((float(rank) for rank in ranks if rank is not None), default=float("inf")), self._age(thing.one)
+        ranks = [gathered.one.rank for gathered in self._within(item) if gathered is item or _ranked_widely(gathered.kind)]
+        return min((float(rank) for rank in ranks if rank is not None), default=float("inf")), self._age(item.one)
 
-    def _within(self, thing: GatheredObject) -> Iterator[GatheredObject]:
-        yield thing
-        for other in thing.below.get(thing.section, ()):
+    def _within(self, item: GatheredObject) -> Iterator[GatheredObject]:
+        yield item
+        for other in item.below.get(item.section, ()):
             yield from self._within(other)
 
     # -- identity ------------------------------------------------------------------------------------------------------------------
 
-    def needs_id(self, thing: GatheredObject) -> bool:
+    def needs_id(self, item: GatheredObject) -> bool:
         """Whether its natural key does not identify it: there is none, it is copied rather than created, or another object has the same
         key."""
-        kind = thing.kind
+        kind = item.kind
         create = kind.api.get("create")
         if kind.needs_id or (create is not None and create.copies is not None):
             return True
-        return self._alike[(kind.name, thing.one.within.get(kind.within or ""), _natural(kind, thing.one))] > 1
+        return self._alike[(kind.name, item.one.within.get(kind.within or ""), _natural(kind, item.one))] > 1
 
     @cached_property
     def _alike(self) -> Counter[tuple[Any, ...]]:
@@ -341,7 +341,7 @@ def tag(kind: Kind) -> Field | None:
 def refers_to(one: Field) -> str | None:
     """The kind that a field's value refers to, None where it is not a reference."""
     found: list[str] = []
-    spelled(one.type, "", lambda kind, id: found.append(kind))
+    in_yaml(one.type, "", lambda kind, id: found.append(kind))
     return found[0] if found else None
 
 

@@ -86,7 +86,7 @@ class EditedFile:
         else:
             self._edit(self._offset(_value(holder, index).end_mark), 0, "".join(f", {text}" for text in texts))
 
-    def open_up(self, spot: YamlSpot, lines: list[EmittedEntry], *, keyed: bool) -> None:
+    def expand_empty(self, spot: YamlSpot, lines: list[EmittedEntry], *, keyed: bool) -> None:
         """Fill an empty map or list (`{}`, `[]`) with entries or items on lines of their own."""
         if spot.holder.flow_style:
             self._add_closed(spot.node, lines, None, keyed)  # type: ignore[arg-type]

@@ -11,10 +11,10 @@ from reconciler.address import Address
 from reconciler.config.source.split import INCLUDE
 from reconciler.errors import Refused
 from reconciler.importer.entries import EntryWriter
-from reconciler.importer.excluded import excluded_objects, removed_by
 from reconciler.importer.gather import Gathered, GatheredObject
 from reconciler.importer.location import EditedFile, YamlSpot, key_of, pages
-from reconciler.importer.project import ImportedProject, apart, missing, modeline, parts, unread
+from reconciler.importer.matched import excluded_objects, removed_by
+from reconciler.importer.project import ImportedProject, missing, modeline, parts, split_files, unread
 from reconciler.model import Actual, Declared, Desired, State
 from reconciler.model.desired import Generation
 from reconciler.plan import match
@@ -39,14 +39,14 @@ def into(kinds: Kinds, actual: Actual, desired: Desired, state: State, texts: Ma
     gathered = Gathered(kinds, actual, known, keys=frozenset(declared), patches=desired.patches)
     adding = _Adding(EntryWriter(gathered), declared, pages(texts), next(iter(texts)), schema)
     left: list[str] = []
-    for thing in list(gathered.things.values()):
-        generation = desired.generated.get(thing.address) if thing.address is not None else None
-        if thing.address in desired.excluded:
-            left += _excluded(thing, desired)
-        elif thing.declared and generation is not None:
-            left += _unwritten(thing, generation)
-        elif thing.declared:
-            adding.to(thing)
+    for item in list(gathered.items.values()):
+        generation = desired.generated.get(item.address) if item.address is not None else None
+        if item.address in desired.excluded:
+            left += _excluded(item, desired)
+        elif item.declared and generation is not None:
+            left += _unwritten(item, generation)
+        elif item.declared:
+            adding.to(item)
     left += _ids_of(gathered, desired.environment)
     return ImportedProject(adding.files(texts), (*unread(actual), *missing(gathered), *left))
 
@@ -55,28 +55,26 @@ def _ids_of(gathered: Gathered, environment: str | None) -> list[str]:
     """Sentences about new entries with an id, in a project with environments."""
     if environment is None:
         return []
-    new = [
-        thing.address for thing in gathered.things.values() if thing.address is not None and not thing.declared and gathered.needs_id(thing)
-    ]
+    new = [item.address for item in gathered.items.values() if item.address is not None and not item.declared and gathered.needs_id(item)]
     way = "in other environments it has another: a patch can set the id there"
     return [f"{address} was written with its id in {environment}; {way}" for address in new]
 
 
-def _excluded(thing: GatheredObject, desired: Desired) -> list[str]:
+def _excluded(item: GatheredObject, desired: Desired) -> list[str]:
     """Sentences about objects that a patch removes; not about their contents."""
-    assert thing.address is not None
-    thing.missed.clear()
-    if thing.address.container in desired.excluded or (thing.host is not None and thing.host.address in desired.excluded):
+    assert item.address is not None
+    item.missed.clear()
+    if item.address.container in desired.excluded or (item.host is not None and item.host.address in desired.excluded):
         return []
-    return [f"not written: {thing.name}: {removed_by(thing.address, desired.excluded[thing.address].source)}"]
+    return [f"not written: {item.name}: {removed_by(item.address, desired.excluded[item.address].source)}"]
 
 
-def _unwritten(thing: GatheredObject, made: Generation) -> list[str]:
+def _unwritten(item: GatheredObject, made: Generation) -> list[str]:
     """Sentences about what is not written into a resource that `forEach` generates: it would be added to all resources of the same
     lines."""
     return [
-        f"not written: {gathered.name}: {thing.address} is generated; change {made}"
-        for some in thing.below.values()
+        f"not written: {gathered.name}: {item.address} is generated; change {made}"
+        for some in item.below.values()
         for gathered in some
         if not gathered.declared
     ]
@@ -99,71 +97,71 @@ class _Adding:
         changed = {name: page.edited() for name, page in self.pages.items()}
         return {**{name: text for name, text in changed.items() if text != texts[name].removeprefix("\ufeff")}, **self.new, **self.parts}
 
-    def to(self, thing: GatheredObject) -> None:
+    def to(self, item: GatheredObject) -> None:
         """Add the undeclared contents of a declared object."""
-        sections = {name: (kind, things) for name, kind, things, _ in self.writer.sections(thing) if things}
-        if thing.host is None:
-            if not any(kind.place.in_list and self._holds(thing, name) for name, (kind, _) in sections.items()):
-                for path, words in parts(self.writer, thing, self.several, taken=(*self.pages, *self.new, *self.parts)).items():
+        sections = {name: (kind, items) for name, kind, items, _ in self.writer.sections(item) if items}
+        if item.host is None:
+            if not any(kind.place.in_list and self._holds(item, name) for name, (kind, _) in sections.items()):
+                for path, words in parts(self.writer, item, self.several, taken=(*self.pages, *self.new, *self.parts)).items():
                     self.parts[path] = document(words, head=[modeline(path, self.schema)])
-            files, names = apart(self.writer, thing, self.several)
+            files, names = split_files(self.writer, item, self.several)
             for name in names & set(sections):
                 kind, _ = sections[name]
-                if not kind.place.in_list or not self._holds(thing, name):
+                if not kind.place.in_list or not self._holds(item, name):
                     for path, words in files.items():
                         if words.lines[-1].key == name:
                             free = self._free(path)
                             self.new[free] = document(words, head=[modeline(free, self.schema)])
                     del sections[name]
-        for name, (kind, things) in sections.items():
-            self._section(thing, name, kind, things)
+        for name, (kind, items) in sections.items():
+            self._section(item, name, kind, items)
 
-    def _holds(self, thing: GatheredObject, name: str) -> bool:
-        return any(gathered.declared for gathered in thing.below.get(name, ())) or self._empty(thing, name) is not None
+    def _holds(self, item: GatheredObject, name: str) -> bool:
+        return any(gathered.declared for gathered in item.below.get(name, ())) or self._empty(item, name) is not None
 
-    def _section(self, thing: GatheredObject, name: str, kind: Kind, things: list[GatheredObject]) -> None:
+    def _section(self, item: GatheredObject, name: str, kind: Kind, items: list[GatheredObject]) -> None:
         """Add to one map or list, which may be missing."""
         keyed = not kind.place.in_list
-        beside = [gathered for gathered in thing.below.get(name, ()) if gathered.declared]
+        beside = [gathered for gathered in item.below.get(name, ()) if gathered.declared]
         lines = {
-            gathered.ref: self.writer.entry(gathered) if keyed else self.writer.node(gathered) for gathered in things if not kind.one_per
+            gathered.ref: self.writer.entry(gathered) if keyed else self.writer.node(gathered) for gathered in items if not kind.one_per
         }
         if beside:
             places = {gathered.ref: place for gathered in beside if (place := self._spot(gathered)) is not None}
             page, spot = next(iter(places.values()))
             previous = -1
-            for gathered in thing.below[name]:
+            for gathered in item.below[name]:
                 if gathered.ref in places:
                     page, spot = places[gathered.ref]
                     previous = spot.index
                 elif gathered.ref in lines:
                     page.add(spot.holder, [lines[gathered.ref]], after=None if keyed else previous)
             return
-        empty = self._empty(thing, name) if lines else None
+        empty = self._empty(item, name) if lines else None
         if empty is not None:
             page, spot = empty
             if isinstance(spot.node, yaml.MappingNode) and spot.node.value:  # it names the files that it is split into
-                page, spot = self._part(thing, name, spot, keyed=keyed)
+                page, spot = self._part(item, name, spot, keyed=keyed)
             if isinstance(spot.node, yaml.MappingNode) and spot.node.value:
                 page.add(spot.node, list(lines.values()))
             else:
-                page.open_up(spot, list(lines.values()), keyed=keyed)
+                page.expand_empty(spot, list(lines.values()), keyed=keyed)
             return
-        assert thing.address is not None
-        source = self.declared[thing.address].source
+        assert item.address is not None
+        source = self.declared[item.address].source
         page = self.pages[source.file]
         own = page.spot(source)
         assert own is not None
-        page.add(own.node, [self.writer.elsewhere.get((thing.ref, name)) or self.writer.section(kind, name, things, [])])
+        page.add(own.node, [self.writer.elsewhere.get((item.ref, name)) or self.writer.section(kind, name, items, [])])
 
-    def _spot(self, thing: GatheredObject) -> tuple[EditedFile, YamlSpot] | None:
+    def _spot(self, item: GatheredObject) -> tuple[EditedFile, YamlSpot] | None:
         """The location of a declared object."""
-        assert thing.address is not None
-        source = self.declared[thing.address].source
+        assert item.address is not None
+        source = self.declared[item.address].source
         spot = self.pages[source.file].spot(source)
         return (self.pages[source.file], spot) if spot is not None else None
 
-    def _part(self, thing: GatheredObject, name: str, spot: YamlSpot, *, keyed: bool) -> tuple[EditedFile, YamlSpot]:
+    def _part(self, item: GatheredObject, name: str, spot: YamlSpot, *, keyed: bool) -> tuple[EditedFile, YamlSpot]:
         """Where entries can be added to a map or list that is split into files, none of which declares anything."""
         files = key_of(spot.node, INCLUDE)
         assert files is not None
@@ -174,25 +172,25 @@ class _Adding:
                 return page, wrapped
         at = f"{spot.node.start_mark.line + 1}:{spot.node.start_mark.column + 1}"
         raise Refused(
-            f"{thing.address}: {name} is split into files that declare nothing, at {at}",
+            f"{item.address}: {name} is split into files that declare nothing, at {at}",
             id="RC-split-files-empty",
             hint=f'Replace the whole file by "{name}: {"{}" if keyed else "[]"}" and run the command again.',
         )
 
-    def _empty(self, thing: GatheredObject, name: str) -> tuple[EditedFile, YamlSpot] | None:
+    def _empty(self, item: GatheredObject, name: str) -> tuple[EditedFile, YamlSpot] | None:
         """The section where it is written and empty; None where it is not written."""
-        assert thing.address is not None
-        source = self.declared[thing.address].source
+        assert item.address is not None
+        source = self.declared[item.address].source
         own = self.pages[source.file].spot(source)
         spot = key_of(own.node, name) if own is not None else None
         if spot is not None:
             return self.pages[source.file], spot
-        if thing.host is not None:
+        if item.host is not None:
             return None
         for page in self.pages.values():
-            whose = key_of(page.top, thing.kind.name)
+            whose = key_of(page.top, item.kind.name)
             spot = key_of(page.top, name)
-            if spot is not None and (whose is None or whose.node.value == thing.key):
+            if spot is not None and (whose is None or whose.node.value == item.key):
                 return page, spot
         return None
 
@@ -221,4 +219,4 @@ class _Adding:
         elif patterns:
             page.add(spot.node, lines)
         else:
-            page.open_up(spot, lines, keyed=False)
+            page.expand_empty(spot, lines, keyed=False)

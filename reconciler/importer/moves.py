@@ -7,17 +7,17 @@ cannot express a location.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.errors import Refused
-from reconciler.importer.excluded import removed_by
-from reconciler.model import Actual, Binding, Desired, Observed, State
+from reconciler.importer.matched import MatchedProject, removed_by
+from reconciler.model import Binding, Observed
 from reconciler.model.codec import title
 from reconciler.plan.siblings.moves import moves
 from reconciler.plan.siblings.positions import standing
-from reconciler.resource import Kind, Kinds
+from reconciler.resource import Kind
 from reconciler.yamltext.cursor import MarkedText
 from reconciler.yamltext.move import Host, Moving
 from reconciler.yamltext.trail import entry
@@ -28,7 +28,7 @@ Row = tuple[Address, str]
 
 
 @dataclass(frozen=True)
-class Standing:
+class LocatedResource:
     """A resource and its current location. `host`: what contains it, None where the YAML does not declare that."""
 
     address: Address
@@ -43,27 +43,18 @@ class Standing:
 
 
 class Moves:
-    """Moves lines. `files` are changed in place. `excluded`: what a patch of the environment removes, by kind and id."""
+    """Moves lines. `files` are changed in place."""
 
-    def __init__(
-        self,
-        kinds: Kinds,
-        desired: Desired,
-        state: State,
-        actual: Actual,
-        ids: Mapping[Address, str],
-        files: dict[str, MarkedText],
-        excluded: Mapping[tuple[str, str], Address],
-    ) -> None:
-        self.kinds, self.desired, self.files, self.excluded = kinds, desired, files, excluded
-        self.names = {(desired.resources[address].kind, id): address for address, id in ids.items()}
-        self.now: dict[Address, Standing] = {}
-        for address, id in ids.items():
+    def __init__(self, matched: MatchedProject, files: dict[str, MarkedText]) -> None:
+        self.matched, self.files, self.moving = matched, files, Moving(files)
+        self.kinds, self.desired, self.actual = kinds, desired, actual = matched.kinds, matched.desired, matched.actual
+        self.now: dict[Address, LocatedResource] = {}
+        for address, id in matched.ids.items():
             kind = kinds[desired.resources[address].kind]
             observed = actual.find(kind.name, id)
             if observed is not None and observed.deleted_at is None:
-                self.now[address] = Standing(address, kind, state.bindings.get(address), observed, self._host(address, kind, observed))
-        self.actual, self.moving = actual, Moving(files)
+                binding = matched.state.bindings.get(address)
+                self.now[address] = LocatedResource(address, kind, binding, observed, self._host(address, kind, observed))
         self.rows: dict[Row, list[Address]] = defaultdict(list)
         for address, declared in desired.resources.items():
             if declared.parent is not None and kinds[declared.kind].place.in_list:
@@ -71,7 +62,7 @@ class Moves:
 
     def _host(self, address: Address, kind: Kind, one: Observed) -> Address | None:
         held = one.values.get(kind.inside.name) if kind.inside is not None else None
-        return self.names.get((str(kind.inside.to), str(held))) if kind.inside is not None and held else address.container
+        return self.matched.addresses.get((str(kind.inside.to), str(held))) if kind.inside is not None and held else address.container
 
     def run(self, arrived: Collection[Address], reordered: Collection[Address], left: Collection[Address]) -> None:
         """Move what came from another container, and what has another position in its list. `left`: resources in another position that are
@@ -94,7 +85,7 @@ class Moves:
             assert one.kind.inside is not None
             kind, id = str(one.kind.inside.to), str(one.observed.values[one.kind.inside.name])
             observed = self.actual.find(kind, id)
-            address_there = self.excluded.get((kind, id))
+            address_there = self.matched.excluded.get((kind, id))
             if address_there is not None:
                 why = removed_by(address_there, self.desired.excluded[address_there].source)
                 wrong = f"{address} is now in {address_there}, but {why}"
@@ -137,7 +128,7 @@ class Moves:
     def _stands(self, address: Address, host: Address) -> bool:
         return address in self.now and self.now[address].host == host
 
-    def _order(self, host: Address, there: Sequence[Standing], arrived: Sequence[Standing]) -> list[Standing]:
+    def _order(self, host: Address, there: Sequence[LocatedResource], arrived: Sequence[LocatedResource]) -> list[LocatedResource]:
         """Everything in a list in its current order, as far as it is known; arrivals are placed next to siblings of their kind."""
         standings = standing(there, str(host))
         for one in sorted(arrived, key=lambda one: (one.rank is None, one.rank or 0)):
@@ -149,7 +140,7 @@ class Moves:
 
     def _move(self, address: Address, row: Row, behind: Address | None) -> None:
         host = row[0]
-        if self.moving.stands_in(host, address):
+        if self.moving.is_within(host, address):
             raise Refused(
                 f"the YAML declares {host} inside {address}", id="RC-accept-container-first", hint=f"Accept its move too: --accept {host}"
             )

@@ -37,11 +37,11 @@ class RootFiles:
 
     def split(self, host: GatheredObject, section: str, folder: str) -> None:
         """Split a list of undeclared nodes into files where it is too long; the writer writes their names in its place."""
-        things = [gathered for gathered in host.below.get(section, ()) if not gathered.declared]
-        if sum(size(thing) for thing in things) <= (self.limits.nodes if host.host is None else self.limits.file):
+        items = [gathered for gathered in host.below.get(section, ()) if not gathered.declared]
+        if sum(size(item) for item in items) <= (self.limits.nodes if host.host is None else self.limits.file):
             return
         names = []
-        for group in self._groups(things):
+        for group in self._groups(items):
             first = group[0]
             name = first.key if self._holds(first) else f"{first.kind.name}s"
             path = self._free(f"{folder}/{name}")
@@ -53,23 +53,23 @@ class RootFiles:
             names.append(path)
         self.writer.elsewhere[(host.ref, section)] = EmittedEntry(section, EmittedMap([EmittedEntry(INCLUDE, names)], open=True))
 
-    def _groups(self, things: list[GatheredObject]) -> Iterator[list[GatheredObject]]:
+    def _groups(self, items: list[GatheredObject]) -> Iterator[list[GatheredObject]]:
         """The nodes of each file: one that contains others, or consecutive ones without contents."""
         group: list[GatheredObject] = []
-        for thing in things:
-            if self._holds(thing) or len(group) >= self.limits.file:
+        for item in items:
+            if self._holds(item) or len(group) >= self.limits.file:
                 if group:
                     yield group
                 group = []
-            if self._holds(thing):
-                yield [thing]
+            if self._holds(item):
+                yield [item]
             else:
-                group.append(thing)
+                group.append(item)
         if group:
             yield group
 
-    def _holds(self, thing: GatheredObject) -> bool:
-        return bool(self.writer.all.kinds.lists(thing.kind.name))
+    def _holds(self, item: GatheredObject) -> bool:
+        return bool(self.writer.all.kinds.lists(item.kind.name))
 
     def _free(self, path: str) -> str:
         number, found = 1, f"{path}.yaml"
@@ -80,6 +80,6 @@ class RootFiles:
         return found
 
 
-def size(thing: GatheredObject) -> int:
+def size(item: GatheredObject) -> int:
     """The number of nodes in a node, itself included."""
-    return 1 + sum(size(gathered) for some in thing.below.values() for gathered in some)
+    return 1 + sum(size(gathered) for some in item.below.values() for gathered in some)

@@ -42,7 +42,7 @@ def project(kinds: Kinds, actual: Actual, *, service: Mapping[str, object], sche
     tops: list[EmittedEntry] = []
     for root in gathered.roots:
         split |= parts(writer, root, several, limits)
-        beside, rest = apart(writer, root, several)
+        beside, rest = split_files(writer, root, several)
         files |= beside
         entry = writer.entry(root, without=rest)
         tops.append(EmittedEntry(root.kind.place.section_in(None), EmittedMap([entry], open=True)))
@@ -80,7 +80,7 @@ def parts(
     return root_files.files
 
 
-def apart(writer: EntryWriter, root: GatheredObject, several: bool) -> tuple[dict[str, EmittedMap], frozenset[str]]:
+def split_files(writer: EntryWriter, root: GatheredObject, several: bool) -> tuple[dict[str, EmittedMap], frozenset[str]]:
     """The files with parts of a root, and the names of the sections in them: each list, and each section whose entries can contain
     others."""
     kinds = writer.all.kinds
@@ -88,17 +88,17 @@ def apart(writer: EntryWriter, root: GatheredObject, several: bool) -> tuple[dic
     files: dict[str, EmittedMap] = {}
     names = set()
     folder = f"{root.key}/" if several else ""
-    for section, kind, things, missed in writer.sections(root):
+    for section, kind, items, missed in writer.sections(root):
         if (root.ref, section) in writer.elsewhere:
             continue
         if kind.place.in_list:
-            if things or missed:
-                files[f"{folder}{section}.yaml"] = EmittedMap([*whose, writer.section(kind, section, things, missed)], open=True)
+            if items or missed:
+                files[f"{folder}{section}.yaml"] = EmittedMap([*whose, writer.section(kind, section, items, missed)], open=True)
             names.add(section)
-        elif things and (kinds.sections(kind.name) or kinds.lists(kind.name)):
-            for index, thing in enumerate(things):
-                line = writer.section(kind, section, [thing], missed if index == 0 else [])
-                files[f"{folder}{section}/{thing.key}.yaml"] = EmittedMap([*whose, line], open=True)
+        elif items and (kinds.sections(kind.name) or kinds.lists(kind.name)):
+            for index, item in enumerate(items):
+                line = writer.section(kind, section, [item], missed if index == 0 else [])
+                files[f"{folder}{section}/{item.key}.yaml"] = EmittedMap([*whose, line], open=True)
             names.add(section)
     return files, frozenset(names)
 
@@ -119,4 +119,4 @@ def unread(actual: Actual) -> tuple[str, ...]:
 
 def missing(gathered: Gathered) -> tuple[str, ...]:
     """Sentences about objects that were seen and are not written."""
-    return tuple(sentence for thing in gathered.things.values() for some in thing.missed.values() for sentence in some)
+    return tuple(sentence for item in gathered.items.values() for some in item.missed.values() for sentence in some)

@@ -34,7 +34,7 @@ def written(reader: FieldReader, value: Any, name: Name, id_of: Callable[[str, s
     `id_of(kind, key)` is the id for a bare key, None where there is none.
     """
     field = reader.field
-    found = spelled(field.type, field.shown(value), name)
+    found = in_yaml(field.type, field.shown(value), name)
     problems: list[str] = []
     read = reader.read(lifted(found, _NOWHERE), lambda at, message, *, id: problems.append(message))
     if read is INVALID:
@@ -58,7 +58,7 @@ def nothing(value: Any) -> bool:
     return value is UNSET or value is None or (isinstance(value, str | list | tuple | dict) and not value)
 
 
-def spelled(hint: Any, value: Any, name: Name) -> Any:
+def in_yaml(hint: Any, value: Any, name: Name) -> Any:
     """A value as its type has it in the YAML: references by key, sets as lists."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
@@ -67,20 +67,20 @@ def spelled(hint: Any, value: Any, name: Name) -> Any:
                 return extra.write(value, name)
             if isinstance(extra, To):
                 return name(extra.kind, value) if isinstance(value, str) else value
-        return spelled(args[0], value, name)
+        return in_yaml(args[0], value, name)
     if origin in (Required, NotRequired):
-        return spelled(args[0], value, name)
+        return in_yaml(args[0], value, name)
     if origin in (Union, UnionType):
         options = [one for one in args if one is not type(None)]
-        return spelled(options[0], value, name) if value is not None and len(options) == 1 else value
+        return in_yaml(options[0], value, name) if value is not None and len(options) == 1 else value
     made = origin or hint
     if isinstance(value, list | tuple) and made in (list, tuple, set, frozenset, collections.abc.Sequence):
-        return [spelled(args[0], part, name) if args else part for part in value]
+        return [in_yaml(args[0], part, name) if args else part for part in value]
     if isinstance(value, Mapping) and typing_extensions.is_typeddict(hint):
         hints = get_type_hints(hint, include_extras=True)
-        return {key: spelled(hints.get(key), part, name) for key, part in value.items()}
+        return {key: in_yaml(hints.get(key), part, name) for key, part in value.items()}
     if isinstance(value, Mapping) and made in (dict, collections.abc.Mapping):
-        return {key: spelled(args[1], part, name) if args else part for key, part in value.items()}
+        return {key: in_yaml(args[1], part, name) if args else part for key, part in value.items()}
     return value
 
 

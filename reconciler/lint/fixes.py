@@ -11,10 +11,9 @@ from dataclasses import replace
 
 from reconciler.dataclass import dataclass
 from reconciler.model import Edit, Finding, Fix, Source
-from reconciler.yamltext.cursor import index
+from reconciler.yamltext.cursor import Untouchable, index
 from reconciler.yamltext.entries import Edits, ends
-from reconciler.yamltext.errors import Untouchable
-from reconciler.yamltext.trail import TrailStep, alone, begin, end
+from reconciler.yamltext.trail import TrailStep, begin, end, refuse_aliases
 from reconciler.yamltext.tree import Node, parse
 
 Path = tuple[str | int, ...]
@@ -121,7 +120,7 @@ def _without(text: str, path: Path) -> str:
     steps = _steps(tree.root, path)
     while len(steps) > 1 and len(steps[-1].holder.children) == 1:
         steps = steps[:-1]
-    alone(tree, text, tuple(steps))
+    refuse_aliases(tree, text, tuple(steps))
     last = steps[-1]
     if len(steps) == 1 and len(last.holder.children) == 1:  # a file without anything is an error
         return f"{text[: last.child.start]}{{}}{text[ends(text, last.child.value) :]}"

@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from reconciler.address import Address, Glob
-from reconciler.lint.choices import no_default, nothing_to_show
 from reconciler.lint.facts import LintFacts
 from reconciler.lint.leftovers import moved_done, previously_done, unused_default, unused_variable
 from reconciler.lint.lookalikes import not_evaluated
-from reconciler.lint.references import missed
-from reconciler.lint.siblings import duplicate_title, suffixed_path
+from reconciler.lint.relations import duplicate_title, missed, no_default, nothing_to_show, suffixed_path
 from reconciler.lint.values import certificate_expires, same_as_source, vague_name
 from reconciler.model import RULES, Finding, Fix, Ignore, Source, cause_of_rule
 

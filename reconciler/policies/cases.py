@@ -11,7 +11,7 @@ from datetime import date
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.config.policies.names import ACTIONS, GONE, KEEP
+from reconciler.config.policies.keys import ACTIONS, GONE, KEEP
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, plain, shown, wrong_form
 from reconciler.dataclass import dataclass

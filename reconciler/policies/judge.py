@@ -14,7 +14,7 @@ from reconciler.config.language.bounds import WORK, WORK_MAX, ExpressionError, U
 from reconciler.config.language.compiler import compiled
 from reconciler.config.language.expressions import Hole, holes
 from reconciler.config.policies.expression import uses
-from reconciler.config.policies.names import GONE, OF_THE_PLAN
+from reconciler.config.policies.keys import GONE, OF_THE_PLAN
 from reconciler.dataclass import dataclass
 from reconciler.model import Exemption, Policies, Policy, Severity, Violation
 from reconciler.policies.functions import functions

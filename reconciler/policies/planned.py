@@ -14,7 +14,7 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.config.language.bounds import ExpressionError
-from reconciler.config.policies.names import KEEP
+from reconciler.config.policies.keys import KEEP
 from reconciler.dataclass import dataclass
 from reconciler.model import Action, Actual, Change, Desired, Observed, Plan
 from reconciler.plan.names import Names

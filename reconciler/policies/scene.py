@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.config.language.bounds import ExpressionError
-from reconciler.config.policies.names import KEEP
+from reconciler.config.policies.keys import KEEP
 from reconciler.dataclass import dataclass
 from reconciler.model import Declared, Desired, Observed, Source
 from reconciler.model.codec import request

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 from reconciler.model import Severity, Violation
 from reconciler.plan.access.review import ReaderLine, Review, ReviewRow
 from reconciler.report.documents import unknown_data, violation_data
-from reconciler.report.table import table
-from reconciler.report.times import utc_text
+from reconciler.report.layout import table
 from reconciler.report.words import count
-from reconciler.text.printable import UNLIMITED
+from reconciler.text.escape import UNLIMITED
+from reconciler.text.times import utc_text
 
 if TYPE_CHECKING:
     from reconciler.report.schemas.access import AccessDocument, ReaderData

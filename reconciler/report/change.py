@@ -8,11 +8,10 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.model import Action, Cause, Change, Delta, SiblingSpot
 from reconciler.report.layout import VALUE, ReportPage, Style
-from reconciler.report.nested import difference_lines
-from reconciler.report.times import minute
-from reconciler.report.values import HIDDEN, shown
+from reconciler.report.values import HIDDEN, difference_lines, shown
 from reconciler.report.words import STYLES, SYMBOLS, id_and_title
 from reconciler.resource import UNSET
+from reconciler.text.times import minute
 
 ALONE = (Action.RESTORE, Action.TRANSFER, Action.REPLACE, Action.DELETE, Action.FORGET, Action.ADOPT, Action.CREATE)
 """Actions with a line of their own; updates and moves are shown by their fields and locations."""

@@ -32,9 +32,9 @@ from reconciler.model import (
     Violation,
 )
 from reconciler.plan.drift import Drift, Drifted, DriftWord
-from reconciler.report.times import utc_text
 from reconciler.report.values import HIDDEN, data
 from reconciler.report.words import CAUSES
+from reconciler.text.times import utc_text
 
 if TYPE_CHECKING:
     from reconciler.report.schemas import drift as drift_types

@@ -13,11 +13,10 @@ from reconciler.plan.drift import Drift, Drifted, DriftWord
 from reconciler.plan.matching.restoration import left_over
 from reconciler.report import warnings
 from reconciler.report.layout import VALUE, ReportPage, Span, Style, environment_header
-from reconciler.report.nested import difference_lines
 from reconciler.report.text import FOLD, WIDTH
-from reconciler.report.times import clock_time, minute
-from reconciler.report.values import HIDDEN, shown
+from reconciler.report.values import HIDDEN, difference_lines, shown
 from reconciler.report.words import count, id_and_title, listed
+from reconciler.text.times import clock_time, minute
 
 SYMBOLS: Final = {DriftWord.CHANGED: "~", DriftWord.MOVED: ">", DriftWord.DELETED: "-"}
 STYLES: Final = {DriftWord.CHANGED: Style.UPDATE, DriftWord.MOVED: Style.MOVE, DriftWord.DELETED: Style.DELETE}

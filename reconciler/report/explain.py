@@ -1,4 +1,4 @@
-"""The declaration of a kind or of one of its keys, for people. In: the kinds. Out: spans."""
+"""The declaration of a kind or of one of its keys, and the page of a cause, for people. In: the kinds, or a page. Out: spans."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from reconciler.config.schema import schema
+from reconciler.config.schemas.document import schema
 from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.report.samples import sample
 from reconciler.report.types import in_words, target
 from reconciler.resource import RESERVED, Field, FieldRole, Kind, Kinds
+from reconciler.text import pages
 from reconciler.text.suggest import a
 
 COLUMN: Final = 20  # the column of values
@@ -249,3 +250,16 @@ def _instance(kinds: Kinds, kind: Kind, word: str) -> Any:
     if kind.expectable:
         shown["expect"] = {kind.expectable[0]: "some-text"}
     return shown.get(word) if word in RESERVED else None
+
+
+def explain_cause(cause: pages.CausePage, *, width: int) -> list[Span]:
+    """The page of one cause."""
+    page = ReportPage(width)
+    page.line(f"{cause.id}: {cause.summary}", Style.HEAD)
+    page.blank()
+    for line in cause.example.splitlines():
+        page.add(Style.DIM, f"  {line}\n")
+    page.blank()
+    for text in (cause.why, f"What to do: {cause.remedy}"):
+        page.line(text.replace("`", ""))
+    return page.spans

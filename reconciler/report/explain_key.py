@@ -1,11 +1,13 @@
-"""The meaning of a key at the top of the project file or of an environment's file, for people, as its schema describes it. In: the kinds.
-Out: spans."""
+"""The meaning of a key at the top of the project file or of an environment's file, for people, as its schema describes it; for `policies`,
+`use` and `exceptions` also what their expressions can use, and an example. In: the kinds. Out: spans."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
-from reconciler.config.schema import schema
+from reconciler.config.policies.keys import EXAMPLES, NAMES, SECTIONS, TABLES
+from reconciler.config.schemas.document import schema
 from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.resource import Kinds
 
@@ -51,3 +53,27 @@ def _properties(every: dict[str, Any], value: dict[str, Any]) -> dict[str, dict[
     alternatives = [*value.get("anyOf", []), *(value[word] for word in ("then", "else") if word in value)]
     forms = [_properties(every, form) for form in alternatives]
     return {**value.get("properties", {}), **{key: said for form in forms for key, said in form.items()}}
+
+
+SECTION_COLUMN: Final = 30
+
+
+def explain_policies(name: str, *, width: int) -> list[Span]:
+    """One of the sections of policies."""
+    page = ReportPage(width)
+    page.line(f"{name}: {SECTIONS[name]}", Style.HEAD)
+    page.blank()
+    _table(page, "Keys", TABLES[name])
+    if name == "policies":
+        _table(page, "Expressions can use", NAMES)
+    page.line("Example")
+    for line in EXAMPLES[name].splitlines():
+        page.add(Style.PLAIN, f"  {line}\n")
+    return page.spans
+
+
+def _table(page: ReportPage, title: str, rows: Mapping[str, str]) -> None:
+    page.line(title)
+    for key, text in rows.items():
+        page.field(Style.PLAIN, "", key, text, column=SECTION_COLUMN)
+    page.blank()

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 from reconciler.address import bare
 from reconciler.model import JournalEntry, RecordedRun, StateChange
 from reconciler.plan.names import Names, named
-from reconciler.report.layout import ReportPage, Span, Style
-from reconciler.report.nested import difference_lines
-from reconciler.report.state_changes import turn_document
-from reconciler.report.table import table
-from reconciler.report.times import clock_time, utc_text
-from reconciler.report.values import HIDDEN, data, shown
+from reconciler.report.layout import ReportPage, Span, Style, table
+from reconciler.report.state import turn_document
+from reconciler.report.values import HIDDEN, data, difference_lines, shown
 from reconciler.resource import UNSET, Field, Kind, Kinds
+from reconciler.text.times import clock_time, utc_text
 
 if TYPE_CHECKING:
     from reconciler.report.schemas import runs as run_types

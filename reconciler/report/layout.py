@@ -1,4 +1,4 @@
-"""Lines of a report: columns, wrapping and styles.
+"""Lines of a report: columns, wrapping, styles and tables.
 
 In: unescaped texts. Out: spans, each with a style that the command line may turn into a colour; joined they are the plain text. Every text
 passes the terminal's encoder here, and nothing is truncated: long texts continue on the next line.
@@ -9,7 +9,7 @@ Own code, so that a report is the same text with and without a terminal.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from datetime import UTC, tzinfo
 from enum import StrEnum
@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.text import escape
+from reconciler.text.escape import UNLIMITED, terminal
 
 VALUE: Final = 16  # the column of values
 NOTE: Final = 54  # the column of notes in parentheses, if they fit
@@ -168,3 +169,22 @@ class ReportPage:
     def line(self, text: str, style: Style = Style.PLAIN) -> None:
         """A sentence of its own."""
         self.add(style, "\n".join(wrapped(escape.terminal(text), self.width, self.width)) + "\n")
+
+
+GAP: Final = "  "
+LAST_MIN: Final = 20  # columns; a narrower last column is not wrapped
+
+
+def table(rows: Sequence[Sequence[str]], *, width: int = UNLIMITED) -> str:
+    """The rows in columns. `width`: the last column is wrapped to it, below itself."""
+    safe = [[terminal(cell) for cell in row] for row in rows]
+    widths = [max(cells(row[column]) for row in safe) for column in range(len(safe[0]) - 1)]
+    indent = sum(widths) + len(GAP) * len(widths)
+    room = width - indent if width - indent >= LAST_MIN else UNLIMITED
+    lines = []
+    for row in safe:
+        padded = [cell + " " * (column - cells(cell)) for cell, column in zip(row, widths, strict=False)]
+        first, *rest = wrapped(row[-1], room, room)
+        lines.append(GAP.join([*padded, first]).rstrip())
+        lines += [" " * indent + line for line in rest]
+    return "\n".join(lines) + "\n"

@@ -8,9 +8,8 @@ from typing import Final
 from reconciler.dataclass import dataclass
 from reconciler.model import Edited, Outcome, StepResult, StepStatus
 from reconciler.report.layout import ReportPage, Span, Style
-from reconciler.report.nested import difference_lines
 from reconciler.report.text import WIDTH, blocked, outside
-from reconciler.report.values import HIDDEN
+from reconciler.report.values import HIDDEN, difference_lines
 from reconciler.report.words import CAUSES, ENDINGS, count
 
 _UNDONE: Final = (

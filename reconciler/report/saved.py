@@ -30,7 +30,7 @@ Mask = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class Made:
+class PlanInputs:
     """The inputs of a plan.
 
     `version`: of this program. `service`: the service of the ids. `configuration`: a digest in memory. `lineage`: "" without a state.
@@ -87,7 +87,7 @@ class Digests:
         return self.of([shown, observed.deleted_at])
 
 
-def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime, made: Made, digests: Digests) -> SavedPlanDocument:
+def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime, made: PlanInputs, digests: Digests) -> SavedPlanDocument:
     """The whole file as data."""
     configuration = digests.of(made.configuration) if digests.key is not None else None
     masked: PlanData = _masked(plan_document(plan, created_at=created_at), digests.mask)

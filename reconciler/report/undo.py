@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.model import Outcome, RecordedRun, StateChange
 from reconciler.report.documents import results_document, source_data
-from reconciler.report.state_changes import turn_document
+from reconciler.report.state import turn_document
 
 if TYPE_CHECKING:
     from reconciler.report.schemas.runs import UndoDocument

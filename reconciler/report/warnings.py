@@ -8,11 +8,10 @@ from typing import Final, TypeVar
 from reconciler.address import Address
 from reconciler.model import Exposure, Forecast, Plan, Severity, Source, Violation
 from reconciler.report.layout import ReportPage, Style
-from reconciler.report.nested import difference_lines
-from reconciler.report.values import shown
+from reconciler.report.values import difference_lines, shown
 from reconciler.report.words import count, listed
 from reconciler.resource import UNSET
-from reconciler.text.durations import duration
+from reconciler.text.times import duration
 
 NAMED: Final = 3  # addresses of a folded group
 FOLD: Final = 10  # equal lines; more of them become one

@@ -25,12 +25,12 @@ from sqlalchemy import Connection, Float, bindparam, func, insert, select, updat
 
 from reconciler.dataclass import dataclass
 from reconciler.errors import Locked, StateError
-from reconciler.report.times import HERE, clock_time_of
 from reconciler.state.database import Database
 from reconciler.state.errors import again, calm
 from reconciler.state.tables.schema import leases, runs
 from reconciler.state.tables.statements import EPOCH, Statement
 from reconciler.state.uninterrupted import unbroken
+from reconciler.text.times import HERE, clock_time_of
 
 LEASE_SECONDS: Final = 90.0  # PostgreSQL: how long a silent holder keeps it; every send must be over sooner
 UNLOCK: Final = "`reconciler state unlock` takes it from one that hangs."

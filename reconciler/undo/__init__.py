@@ -13,24 +13,23 @@ The plan that follows is an ordinary one, limited to these addresses.
 
 from __future__ import annotations
 
-from reconciler.undo.current import living
-from reconciler.undo.effects import Cannot, RunEffect, run_effects
-from reconciler.undo.reapplied import YamlLine, wants_again
+from reconciler.undo.current import desired_for_reading
+from reconciler.undo.effects import Cannot, Inverse, RunEffect, run_effects
+from reconciler.undo.reapplied import YamlLine, redeclaring_lines
 from reconciler.undo.renames import entries_today, turns_today
-from reconciler.undo.result import Inverse
 from reconciler.undo.revert import inverse
-from reconciler.undo.tracking import as_remembered
+from reconciler.undo.tracking import journal_arguments
 
 __all__ = [
     "Cannot",
     "Inverse",
     "RunEffect",
     "YamlLine",
-    "as_remembered",
+    "desired_for_reading",
     "entries_today",
     "inverse",
-    "living",
+    "journal_arguments",
+    "redeclaring_lines",
     "run_effects",
     "turns_today",
-    "wants_again",
 ]

@@ -10,23 +10,25 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.model import Actual, Declared, Desired, State, StateChange
 from reconciler.resource import UNSET, Foreign, Kinds
-from reconciler.undo.effects import RunEffect, also
-from reconciler.undo.rows import standing
-from reconciler.undo.snapshot import NOWHERE, ObservedObject, things
+from reconciler.undo.effects import RunEffect, further_ids
+from reconciler.undo.objects import NOWHERE, ObservedObject, tracked_objects
+from reconciler.undo.rows import sibling_rows
 
 
-def living(kinds: Kinds, project: Desired, state: State, done: Mapping[Address, RunEffect], turns: Iterable[StateChange]) -> Desired:
+def desired_for_reading(
+    kinds: Kinds, project: Desired, state: State, done: Mapping[Address, RunEffect], turns: Iterable[StateChange]
+) -> Desired:
     """What to read before a run is reverted: everything tracked, what the run changed, and the containers from which it moved objects."""
     nothing = Actual()
-    known = things(kinds, state, nothing)
-    known |= {address: _unbound(kinds, address, id, nothing) for address, id in also(done, turns).items() if address not in known}
+    known = tracked_objects(kinds, state, nothing)
+    known |= {address: _unbound(kinds, address, id, nothing) for address, id in further_ids(done, turns).items() if address not in known}
     former: dict[Address, dict[str, Any]] = {}
     for address, change in done.items():
         inside, parent = change.kind.inside, change.position.parent if change.position is not None else None
         if inside is not None and parent in known and inside.to == kinds.of(parent).name:
             former[address] = {inside.name: parent}
-    staying = {address: thing for address, thing in known.items() if address not in done or done[address].created is None}
-    return arranged(kinds, project, staying, standing(staying), former)  # so that a created object is read before it is deleted
+    staying = {address: tracked for address, tracked in known.items() if address not in done or done[address].created is None}
+    return arranged(kinds, project, staying, sibling_rows(staying), former)  # so that a created object is read before it is deleted
 
 
 def _unbound(kinds: Kinds, address: Address, id: str, actual: Actual) -> ObservedObject:
@@ -54,9 +56,9 @@ def arranged(
             below[parents[address]].append(address)
     resources: dict[Address, Declared] = {}
     for address in _walk(below):
-        thing = known[address]
-        wanted = {**_named_in_paths(thing), **_container(thing, parents[address], kinds, names), **values.get(address, {})}
-        resources[address] = _declared(kinds, project, thing, parents[address], wanted)
+        tracked = known[address]
+        wanted = {**_named_in_paths(tracked), **_container(tracked, parents[address], kinds, names), **values.get(address, {})}
+        resources[address] = _declared(kinds, project, tracked, parents[address], wanted)
     lister = project.resources.get(project.lister) if project.lister is not None else None
     if lister is not None and lister.address not in resources and lister.address.container in resources:
         resources[lister.address] = replace(lister, implied=True)
@@ -72,63 +74,65 @@ def _walk(below: Mapping[Address | None, list[Address]]) -> Iterable[Address]:
         waiting += reversed(below.get(address, []))
 
 
-def _remembered_parent(thing: ObservedObject, known: Collection[Address], names: Mapping[str, Address]) -> Address | None:
+def _remembered_parent(tracked: ObservedObject, known: Collection[Address], names: Mapping[str, Address]) -> Address | None:
     """The parent of an object without an order, or that no reading has shown yet."""
-    inside, binding = thing.kind.inside, thing.binding
+    inside, binding = tracked.kind.inside, tracked.binding
     if inside is not None:
-        seen = thing.observed.values if thing.observed is not None else binding.seen if binding is not None else {}
+        seen = tracked.observed.values if tracked.observed is not None else binding.seen if binding is not None else {}
         held = seen.get(inside.name)
         if isinstance(held, str) and held in names:
             return names[held]
-        if thing.observed is None and binding is not None and binding.place is not None and binding.place.parent:
+        if tracked.observed is None and binding is not None and binding.place is not None and binding.place.parent:
             parent = Address.parse(binding.place.parent)
             if parent in known:
                 return parent
-    return thing.address.container
+    return tracked.address.container
 
 
-def _container(thing: ObservedObject, parent: Address | None, kinds: Kinds, names: Mapping[str, Address]) -> dict[str, Any]:
+def _container(tracked: ObservedObject, parent: Address | None, kinds: Kinds, names: Mapping[str, Address]) -> dict[str, Any]:
     """The field that names what contains the object, as written; empty where its kind has none."""
-    inside = thing.kind.inside
+    inside = tracked.kind.inside
     if inside is None:
         return {}
-    if parent is not None and parent != thing.address.container and kinds.of(parent).name == inside.to:
+    if parent is not None and parent != tracked.address.container and kinds.of(parent).name == inside.to:
         return {inside.name: parent}
-    held = thing.observed.values.get(inside.name) if thing.observed is not None else None
+    held = tracked.observed.values.get(inside.name) if tracked.observed is not None else None
     return {inside.name: Foreign(held, str(inside.to)) if isinstance(held, str) and held not in names else None}
 
 
-def _named_in_paths(thing: ObservedObject) -> dict[str, Any]:
+def _named_in_paths(tracked: ObservedObject) -> dict[str, Any]:
     """The key fields that are part of the paths of its requests."""
-    holes = {hole for verb in thing.kind.api.values() for hole in verb.placeholders}
-    shown = thing.observed.values if thing.observed is not None else {}
-    return {name: value for name, value in shown.items() if name in holes and thing.kind.fields[name].key}
+    holes = {hole for verb in tracked.kind.api.values() for hole in verb.placeholders}
+    shown = tracked.observed.values if tracked.observed is not None else {}
+    return {name: value for name, value in shown.items() if name in holes and tracked.kind.fields[name].key}
 
 
-def _never_shown(thing: ObservedObject, line: Declared | None) -> dict[str, Any]:
+def _never_shown(tracked: ObservedObject, line: Declared | None) -> dict[str, Any]:
     """The values that a request replacing the whole object needs and no reading shows: the last sent ones; for secrets, the declared
     ones."""
-    names = {field.name for verb in thing.kind.api.values() if verb.whole for field in thing.kind.sent_by(verb.name) if not field.readable}
-    sent = thing.binding.sent if thing.binding is not None else {}
-    known = {name: sent[name] for name in names if name in sent and not thing.kind.fields[name].sensitive}
+    names = {
+        field.name for verb in tracked.kind.api.values() if verb.whole for field in tracked.kind.sent_by(verb.name) if not field.readable
+    }
+    sent = tracked.binding.sent if tracked.binding is not None else {}
+    known = {name: sent[name] for name in names if name in sent and not tracked.kind.fields[name].sensitive}
     declared = {name: line.values[name] for name in names if name in line.values} if line is not None else {}
     return {**declared, **known}
 
 
-def _declared(kinds: Kinds, project: Desired, thing: ObservedObject, parent: Address | None, values: Mapping[str, Any]) -> Declared:
-    line, binding = project.resources.get(thing.address), thing.binding
+def _declared(kinds: Kinds, project: Desired, tracked: ObservedObject, parent: Address | None, values: Mapping[str, Any]) -> Declared:
+    line, binding = project.resources.get(tracked.address), tracked.binding
     host = kinds.of(parent).name if parent is not None else None
-    values = {**_never_shown(thing, line), **values} if values else values
+    values = {**_never_shown(tracked, line), **values} if values else values
     managed = {*binding.sent, *binding.seen} if binding is not None else set()
     return Declared(
-        address=thing.address,
-        kind=thing.kind.name,
+        address=tracked.address,
+        kind=tracked.kind.name,
         values={name: value for name, value in values.items() if value is not UNSET},
         source=line.source if line is not None else NOWHERE,
         parent=parent,
-        section=thing.kind.place.section_in(host),
+        section=tracked.kind.place.section_in(host),
         index=0,
-        id=thing.id if binding is None or parent is None else None,
+        id=tracked.id if binding is None or parent is None else None,
         protect=binding.protected if binding is not None else line.protect if line is not None else None,
         aside=frozenset(managed - set(values)),
     )

@@ -1,4 +1,4 @@
-"""The journal entries of a run, combined by address: created, deleted, changed. Pure."""
+"""The journal entries of a run, combined by address: created, deleted, changed; and what reverting them results in. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
-from reconciler.model import JournalEntry, SiblingPosition, StateChange, What
+from reconciler.model import Desired, JournalEntry, SiblingPosition, StateChange, What
 from reconciler.resource import Kind, Kinds
 
 SEEN: Final = ("create", "transfer")
@@ -106,7 +106,7 @@ def _done(change: RunEffect, entry: JournalEntry) -> None:
             change.position = change.position or intent.before.position
 
 
-def also(done: Mapping[Address, RunEffect], turns: Iterable[StateChange]) -> dict[Address, str]:
+def further_ids(done: Mapping[Address, RunEffect], turns: Iterable[StateChange]) -> dict[Address, str]:
     """The ids to read in addition to tracked ones: of what the run deleted, created, changed or stopped tracking."""
     forgotten = {turn.address: turn.id for turn in turns if turn.what is What.FORGET}
     for address, change in done.items():
@@ -114,3 +114,16 @@ def also(done: Mapping[Address, RunEffect], turns: Iterable[StateChange]) -> dic
         if id is not None:
             forgotten[address] = id
     return forgotten
+
+
+@dataclass(frozen=True)
+class Inverse:
+    """`desired`: everything as it is, except for what is reverted. `only`: the addresses to which the plan is limited.
+
+    `turns`: the changes of bindings once the plan is carried out.
+    """
+
+    desired: Desired
+    only: frozenset[Address]
+    cannot: tuple[Cannot, ...]
+    turns: tuple[StateChange, ...] = ()

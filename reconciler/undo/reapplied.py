@@ -12,7 +12,7 @@ from reconciler.dataclass import dataclass
 from reconciler.model import Action, Declared, Desired, Moved, Plan, Source, StateChange, What
 from reconciler.model.codec import wanted
 from reconciler.resource import UNSET, Kinds
-from reconciler.undo.snapshot import NOWHERE
+from reconciler.undo.objects import NOWHERE
 
 
 @dataclass(frozen=True, order=True)
@@ -24,7 +24,7 @@ class YamlLine:
     what: str
 
 
-def wants_again(
+def redeclaring_lines(
     kinds: Kinds, project: Desired, undone: Desired, plan: Plan, turns: Iterable[StateChange], ids: Mapping[Address, str]
 ) -> tuple[YamlLine, ...]:
     """The lines of the project that contradict the plan that reverts a run. `undone`: the Desired of that plan; `turns`: the changes of

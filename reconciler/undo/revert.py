@@ -20,13 +20,11 @@ from reconciler.plan.names import Names
 from reconciler.resource import UNSET, Field, FieldRole, Kinds
 from reconciler.text.suggest import a
 from reconciler.undo.current import arranged
-from reconciler.undo.dependents import used_by
-from reconciler.undo.effects import Cannot, RunEffect
-from reconciler.undo.result import Inverse
-from reconciler.undo.rows import beside, put_back, remove_cycles, standing
-from reconciler.undo.snapshot import NOWHERE, ObservedObject, things
-from reconciler.undo.tracking import bound_again, turned_back
-from reconciler.undo.transfers import given_back, to_their_roots, under_former_addresses
+from reconciler.undo.effects import Cannot, Inverse, RunEffect
+from reconciler.undo.objects import NOWHERE, ObservedObject, tracked_objects, used_by
+from reconciler.undo.rows import put_back, remove_cycles, sibling_rows, unmanaged_siblings
+from reconciler.undo.tracking import reverted_turns, tracked_again
+from reconciler.undo.transfers import append_to_roots, transferred_back, under_former_addresses
 
 GONE = "it no longer exists"
 NO_DELETE = "the service cannot delete it"
@@ -59,11 +57,11 @@ class _Undoing:
     cannot: list[Cannot] = field(default_factory=list)
 
     def inverse(self) -> Inverse:
-        again, self.cannot = bound_again(self.kinds, self.turns, self.state, self.actual)
-        self.back, here, cannot = given_back(self.kinds, self.done, self.turns, self.state, self.actual)
+        again, self.cannot = tracked_again(self.kinds, self.turns, self.state, self.actual)
+        self.back, here, cannot = transferred_back(self.kinds, self.done, self.turns, self.state, self.actual)
         self.cannot += cannot
         self.turns = here
-        known = {**things(self.kinds, self.state, self.actual), **again}
+        known = {**tracked_objects(self.kinds, self.state, self.actual), **again}
         self.chosen = choices(self.kinds, self.actual.objects)
         self.alive = {bare(id) for objects in self.actual.objects.values() for id, item in objects.items() if item.deleted_at is None}
         restored = self._restored(known)
@@ -77,11 +75,11 @@ class _Undoing:
                 self._changed(item, known[address])
             elif address not in known and item.deleted is None and not item.cascaded:
                 self._lost_sight_of(item)
-        for address, parent in remove_cycles(self.places, standing(known)):
+        for address, parent in remove_cycles(self.places, sibling_rows(known)):
             self._say(address, f"was in {parent}, which is now inside it; it was not moved")
         self._keep_what_is_used(known)
-        for address, thing in restored.items():
-            self._placed(self.done[address], thing)
+        for address, tracked in restored.items():
+            self._placed(self.done[address], tracked)
             self.values[address] |= self._fields_of_restored(self.done[address])
         return self._result(known, restored, again)
 
@@ -139,19 +137,19 @@ class _Undoing:
 
     # -- what was created---------------------------------------------------------------------------------------------------------------
 
-    def _removable(self, change: RunEffect, thing: ObservedObject | None) -> bool:
+    def _removable(self, change: RunEffect, tracked: ObservedObject | None) -> bool:
         """Whether the run created the object and nobody changed it since."""
-        if change.created is None or thing is None or thing.observed is None or thing.observed.deleted_at is not None:
-            return thing is not None and thing.id == change.created  # where it no longer exists, its binding is removed too
+        if change.created is None or tracked is None or tracked.observed is None or tracked.observed.deleted_at is not None:
+            return tracked is not None and tracked.id == change.created  # where it no longer exists, its binding is removed too
         if change.replaces is not None:
             self._say(change.address, "was replaced; the old object no longer exists")
-        elif thing.id != change.created:
+        elif tracked.id != change.created:
             self._say(change.address, f"was {change.born}, and another object replaced it")
         elif "delete" not in change.kind.api and not self._is_deleted_with_another(change):
             self._say(change.address, f"was {change.born}; {NO_DELETE}")
-        elif self._has_own_protection(thing):
+        elif self._has_own_protection(tracked):
             self._say(change.address, f"was {change.born}, and is protected; it was not deleted")
-        elif changed := [name for name in change.after if self._differs(change, name, thing)]:
+        elif changed := [name for name in change.after if self._differs(change, name, tracked)]:
             self._say(change.address, f"was {change.born}, and {_listed(changed)} changed since; it was not deleted")
         else:
             return True
@@ -162,20 +160,20 @@ class _Undoing:
         outer = self.done.get(change.address.container) if change.kind.one_per and change.address.container is not None else None
         return outer is not None and outer.created is not None
 
-    def _has_own_protection(self, thing: ObservedObject) -> bool:
+    def _has_own_protection(self, tracked: ObservedObject) -> bool:
         """Whether it is protected by a line of its own, and not only by its kind."""
-        declared = self.project.resources.get(thing.address)
+        declared = self.project.resources.get(tracked.address)
         if declared is not None and declared.protect is not None:
             return declared.protect
-        return thing.binding is not None and thing.binding.protected and thing.kind.name not in self.project.protect
+        return tracked.binding is not None and tracked.binding.protected and tracked.kind.name not in self.project.protect
 
-    def _differs(self, change: RunEffect, name: str, thing: ObservedObject) -> bool:
+    def _differs(self, change: RunEffect, name: str, tracked: ObservedObject) -> bool:
         field = change.kind.fields.get(name)
         if field is None or field.role is FieldRole.CHOICE or not field.readable:
             return False
         if field.container and change.after[name] is not None and change.after[name] not in self.alive:
             return False  # the service moved it when its container was deleted
-        return self._now(field, thing) not in (UNSET, change.after[name])
+        return self._now(field, tracked) not in (UNSET, change.after[name])
 
     def _keep_what_is_used(self, known: Mapping[Address, ObservedObject]) -> None:
         """Do not delete an object that a remaining one is in, or refers to."""
@@ -203,15 +201,15 @@ class _Undoing:
 
     # -- what was changed -------------------------------------------------------------------------------------------------------------
 
-    def _now(self, field: Field, thing: ObservedObject) -> Any:
+    def _now(self, field: Field, tracked: ObservedObject) -> Any:
         if field.role is FieldRole.CHOICE:
-            return self.chosen.get((thing.kind.name, thing.id), {}).get(field.name, UNSET)
-        if not field.readable and not field.sensitive and thing.binding is not None:
-            return thing.binding.sent.get(field.name, UNSET)  # only the last sent value is known
-        return thing.observed.values.get(field.name, UNSET) if thing.observed is not None else UNSET
+            return self.chosen.get((tracked.kind.name, tracked.id), {}).get(field.name, UNSET)
+        if not field.readable and not field.sensitive and tracked.binding is not None:
+            return tracked.binding.sent.get(field.name, UNSET)  # only the last sent value is known
+        return tracked.observed.values.get(field.name, UNSET) if tracked.observed is not None else UNSET
 
-    def _changed(self, change: RunEffect, thing: ObservedObject) -> None:
-        if thing.observed is None or thing.observed.deleted_at is not None:
+    def _changed(self, change: RunEffect, tracked: ObservedObject) -> None:
+        if tracked.observed is None or tracked.observed.deleted_at is not None:
             if change.fields or change.position is not None:
                 self._say(change.address, f"{_listed(change.fields) or 'its place'}: {GONE}")
             return
@@ -219,7 +217,7 @@ class _Undoing:
             field = change.kind.fields.get(name)
             if field is None or field.container:
                 continue
-            reason = self._why_not(change, field, before, thing)
+            reason = self._why_not(change, field, before, tracked)
             if reason is None:
                 self.values[change.address][name] = self._addressed(before, change.address)
             elif reason:
@@ -227,11 +225,11 @@ class _Undoing:
         if change.left is not None and change.address not in self.back:
             return
         if change.position is not None or any(change.kind.fields[name].container for name in change.fields if name in change.kind.fields):
-            self._placed(change, thing)
+            self._placed(change, tracked)
 
-    def _why_not(self, change: RunEffect, field: Field, before: Any, thing: ObservedObject) -> str | None:
+    def _why_not(self, change: RunEffect, field: Field, before: Any, tracked: ObservedObject) -> str | None:
         """Why a field is not reset; "" where it already has its former value, None where it can be reset."""
-        now = self._now(field, thing)
+        now = self._now(field, tracked)
         if now == before or (field.one_way and before is not False and before is not UNSET):
             return ""
         if field.one_way:
@@ -264,7 +262,7 @@ class _Undoing:
 
     # -- positions --------------------------------------------------------------------------------------------------------------------
 
-    def _placed(self, change: RunEffect, thing: ObservedObject) -> None:
+    def _placed(self, change: RunEffect, tracked: ObservedObject) -> None:
         """Record the position to restore, unless its parent no longer exists or somebody moved the object since."""
         inside, position = change.kind.inside, change.position
         if position is None:
@@ -284,7 +282,7 @@ class _Undoing:
                 self.values[change.address][inside.name] = None
             return
         if inside is not None and change.deleted is None and change.address not in self.back:
-            now = thing.observed.values.get(inside.name) if thing.observed is not None else None
+            now = tracked.observed.values.get(inside.name) if tracked.observed is not None else None
             then = self._id_of(position.parent, inside)
             if now not in (then, change.after.get(inside.name) if inside.name in change.fields else then):
                 self._say(change.address, "was moved since; it was not moved back")
@@ -302,9 +300,9 @@ class _Undoing:
     def _result(
         self, known: Mapping[Address, ObservedObject], restored: Mapping[Address, ObservedObject], again: Collection[Address]
     ) -> Inverse:
-        staying = {address: thing for address, thing in {**known, **restored}.items() if address not in self.removed}
-        among = beside(self.kinds, self.actual, known, {position.parent for position in self.places.values()})
-        rows = standing(known, among)
+        staying = {address: tracked for address, tracked in {**known, **restored}.items() if address not in self.removed}
+        among = unmanaged_siblings(self.kinds, self.actual, known, {position.parent for position in self.places.values()})
+        rows = sibling_rows(known, among)
         moved = {*self.removed, *self.places}
         rows = {parent: [address for address in row if address not in moved] for parent, row in rows.items() if parent not in self.removed}
         for address, position in self.places.items():
@@ -312,7 +310,7 @@ class _Undoing:
             if inside is not None:
                 self.values[address][inside.name] = position.parent if self.kinds.of(position.parent).name == inside.to else None
         put_back(rows, self.places, {address: change.position for address, change in self.done.items() if change.position is not None})
-        to_their_roots(rows, self.back)
+        append_to_roots(rows, self.back)
         desired = arranged(self.kinds, self.project, {**staying, **among}, rows, self.values)
         removed = {
             address: Removed(address, "delete", NOWHERE, f"{self.done[address].born} by the run that is undone") for address in self.removed
@@ -324,7 +322,7 @@ class _Undoing:
         desired = under_former_addresses(desired, self.back)
         only = frozenset({*self.removed, *(about & desired.resources.keys())})
         deleted = {id for change in self.done.values() for id in (change.deleted, change.replaces) if id is not None}
-        turns, cannot = turned_back(self.turns, self.state, added={*restored, *again}, removed=self.removed, deleted=deleted)
+        turns, cannot = reverted_turns(self.turns, self.state, added={*restored, *again}, removed=self.removed, deleted=deleted)
         return Inverse(replace(desired, removed=removed), only, tuple(sorted({*self.cannot, *cannot})), turns)
 
 

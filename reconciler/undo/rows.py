@@ -9,25 +9,25 @@ from reconciler.model import Actual, SiblingPosition
 from reconciler.plan.siblings.positions import lists, parent_of, rows_with_strangers, strangers
 from reconciler.plan.siblings.sequence import Siblings
 from reconciler.resource import Kinds
-from reconciler.undo.snapshot import ObservedObject
+from reconciler.undo.objects import ObservedObject
 
 
-def standing(known: Mapping[Address, ObservedObject], among: Mapping[Address, ObservedObject] = {}) -> dict[Address, list[Address]]:
+def sibling_rows(known: Mapping[Address, ObservedObject], among: Mapping[Address, ObservedObject] = {}) -> dict[Address, list[Address]]:
     """The siblings below each parent, in order. `among`: unmanaged objects, in the order in which they are shown."""
-    names = {thing.id: address for address, thing in known.items()}
+    names = {tracked.id: address for address, tracked in known.items()}
     rows = rows_with_strangers(lists(known.values(), names), list(among.values()), names)
-    return {parent: [thing.address for thing in row] for parent, row in rows.items()}
+    return {parent: [tracked.address for tracked in row] for parent, row in rows.items()}
 
 
-def beside(
+def unmanaged_siblings(
     kinds: Kinds, actual: Actual, known: Mapping[Address, ObservedObject], parents: Collection[Address]
 ) -> dict[Address, ObservedObject]:
     """The unmanaged objects that a listing shows below these parents, by an address with the id as key."""
-    names = {thing.id: address for address, thing in known.items()}
+    names = {tracked.id: address for address, tracked in known.items()}
     return {
-        thing.address: ObservedObject(thing.address, thing.kind, thing.observed.id, None, thing.observed)
-        for thing in strangers(kinds, actual, names)
-        if parent_of(thing, names) in parents
+        tracked.address: ObservedObject(tracked.address, tracked.kind, tracked.observed.id, None, tracked.observed)
+        for tracked in strangers(kinds, actual, names)
+        if parent_of(tracked, names) in parents
     }
 
 

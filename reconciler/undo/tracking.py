@@ -11,10 +11,10 @@ from reconciler.dataclass import dataclass
 from reconciler.model import Actual, State, StateChange, What
 from reconciler.resource import Kinds
 from reconciler.undo.effects import Cannot
-from reconciler.undo.snapshot import ObservedObject
+from reconciler.undo.objects import ObservedObject
 
 
-def bound_again(
+def tracked_again(
     kinds: Kinds, turns: Iterable[StateChange], state: State, actual: Actual
 ) -> tuple[dict[Address, ObservedObject], list[Cannot]]:
     """(objects that the run stopped tracking and nobody tracks now, to be adopted again; those that cannot be)."""
@@ -44,7 +44,7 @@ def bound_again(
     return again, cannot
 
 
-def turned_back(
+def reverted_turns(
     turns: Iterable[StateChange], state: State, *, added: Collection[Address], removed: Collection[Address], deleted: Collection[str]
 ) -> tuple[tuple[StateChange, ...], list[Cannot]]:
     """The changes of bindings when all requests are done, and those that cannot be made.
@@ -55,7 +55,7 @@ def turned_back(
     return _Back(tuple(turns), state, {*state.bindings, *added} - {*removed}, {*removed}, {*deleted}).inverse()
 
 
-def as_remembered(turns: Iterable[StateChange]) -> tuple[list[Address], dict[Address, Address], dict[Address, bool]]:
+def journal_arguments(turns: Iterable[StateChange]) -> tuple[list[Address], dict[Address, Address], dict[Address, bool]]:
     """These changes as arguments for the journal: (addresses to forget, new addresses by old, protection by address)."""
     listed = list(turns)
     forget = [turn.address for turn in listed if turn.what is What.FORGET]

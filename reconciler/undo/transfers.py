@@ -14,10 +14,10 @@ from reconciler.address import Address
 from reconciler.model import Actual, Desired, Moved, State, StateChange
 from reconciler.resource import Kinds
 from reconciler.undo.effects import Cannot, RunEffect
-from reconciler.undo.snapshot import NOWHERE
+from reconciler.undo.objects import NOWHERE
 
 
-def given_back(
+def transferred_back(
     kinds: Kinds, done: Mapping[Address, RunEffect], turns: Collection[StateChange], state: State, actual: Actual
 ) -> tuple[dict[Address, Address], tuple[StateChange, ...], list[Cannot]]:
     """(former address by today's, of what can be transferred back; the changes of state that no transfer reverts; what cannot be
@@ -94,7 +94,7 @@ def _why_not(kinds: Kinds, change: RunEffect, state: State, actual: Actual, hold
     return None
 
 
-def to_their_roots(rows: dict[Address, list[Address]], back: Mapping[Address, Address]) -> None:
+def append_to_roots(rows: dict[Address, list[Address]], back: Mapping[Address, Address]) -> None:
     """Put what is transferred back, and has no position in its former root, at the end of that."""
     for parent in [*rows]:
         root = back.get(parent, parent).root

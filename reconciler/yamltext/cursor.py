@@ -1,4 +1,4 @@
-"""A text with marks that keep their positions when it is cut, pasted and indented. Reads and writes nothing else."""
+"""Positions in a text: marks that keep theirs when the text is cut, pasted and indented, and the error at one. Pure."""
 
 from __future__ import annotations
 
@@ -61,3 +61,16 @@ def index(text: str, line: int, column: int) -> int:
 def line_starts(text: str) -> list[int]:
     """The index at which each line begins."""
     return [0, *(match.end() for match in re.finditer("\n", text))]
+
+
+class Untouchable(Exception):
+    """A value is defined elsewhere, or used by others too; `str(error)` says which. `line` and `column` count from 1."""
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        super().__init__(message)
+        self.line, self.column = line, column
+
+    @classmethod
+    def at(cls, message: str, text: str, index: int) -> Untouchable:
+        """The error for an index of a text."""
+        return cls(message, text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index))

@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import Any, Final
 
 from reconciler.dataclass import dataclass
-from reconciler.text.printable import is_plain, named
+from reconciler.text.escape import is_plain, named
 
 WIDTH: Final = 110  # columns that a map or list on one line may reach
 STEP: Final = 2  # columns

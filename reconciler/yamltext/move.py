@@ -10,11 +10,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Final
 
 from reconciler.dataclass import dataclass
-from reconciler.yamltext.cursor import MarkedText
-from reconciler.yamltext.errors import Untouchable
-from reconciler.yamltext.expand import open_up
+from reconciler.yamltext.cursor import MarkedText, Untouchable
 from reconciler.yamltext.format import STEP, WIDTH
-from reconciler.yamltext.trail import TrailStep, alone, begin, end, entry, head, next_line, node, repeated, resource
+from reconciler.yamltext.trail import TrailStep, begin, end, entry, expand, head, next_line, node, refuse_aliases, repeated, resource
 from reconciler.yamltext.tree import Child, Node, Tree, parse
 
 EMPTY: Final = "[]"
@@ -53,7 +51,7 @@ class Moving:
         """The file of a resource. Raises `KeyError` where it is in none of the files."""
         return next(file for file, tracked in self.files.items() if name in tracked.marks)
 
-    def stands_in(self, name: Hashable, other: Hashable) -> bool:
+    def is_within(self, name: Hashable, other: Hashable) -> bool:
         """Whether a resource's lines are within those of a node."""
         file = self.file(other)
         marks = self.files[file].marks
@@ -74,7 +72,7 @@ class Moving:
         self._check(tree, tracked.text, steps)
         step = steps[-1]
         if step.holder.flow and not _one_line(tracked.text, step):
-            self._open_up(tracked, steps, name)
+            self._expand(tracked, steps, name)
             tree, steps = self._node(tracked, name)
             step = steps[-1]
         return _out_of_braces(tracked, step) if step.holder.flow else _out_of_lines(tracked, steps)
@@ -87,14 +85,14 @@ class Moving:
             raise Untouchable.at("it is written elsewhere, and repeated by an alias", tracked.text, tracked.marks[name])
         return tree, steps
 
-    def _open_up(self, tracked: MarkedText, steps: tuple[TrailStep, ...], name: Hashable) -> None:
+    def _expand(self, tracked: MarkedText, steps: tuple[TrailStep, ...], name: Hashable) -> None:
         """Expand the list that contains a node into lines."""
         if len(steps) == 1:
             raise Untouchable.at("the list of the whole file is in brackets", tracked.text, tracked.marks[name])
-        open_up(tracked, lambda root: (trail_steps := node(root, tracked.marks[name])[0][:-1], trail_steps[-1].child.value))
+        expand(tracked, lambda root: (trail_steps := node(root, tracked.marks[name])[0][:-1], trail_steps[-1].child.value))
 
     def _check(self, tree: Tree, text: str, steps: tuple[TrailStep, ...]) -> None:
-        alone(tree, text, steps)
+        refuse_aliases(tree, text, steps)
         value = steps[-1].child.value
         for anchor in _anchors(value):
             if repeated(tree.root, anchor) != repeated(value, anchor):
@@ -112,7 +110,7 @@ class Moving:
         tracked = self.files[file]
         tree = parse(tracked.text)
         steps, body = self._host(tree.root, tracked, host)
-        alone(tree, tracked.text, steps)
+        refuse_aliases(tree, tracked.text, steps)
         if host.top is not None and entry(body, host.section) is None:
             tracked = self.files[host.top]
             tree = parse(tracked.text)
@@ -121,7 +119,7 @@ class Moving:
         if child is None:
             self._new(piece, tracked, host, body)
         else:
-            alone(tree, tracked.text, (TrailStep(body, child),))
+            refuse_aliases(tree, tracked.text, (TrailStep(body, child),))
             self._fill(piece, tracked, host, body, child)
 
     def _host(self, root: Node, tracked: MarkedText, host: Host) -> tuple[tuple[TrailStep, ...], Node]:
@@ -134,7 +132,7 @@ class Moving:
     def _beside(self, piece: Piece, name: Hashable, *, before: bool) -> None:
         tracked = self.files[self.file(name)]
         tree, steps = self._node(tracked, name)
-        alone(tree, tracked.text, steps[:-1])
+        refuse_aliases(tree, tracked.text, steps[:-1])
         step = steps[-1]
         if step.holder.flow:
             room = len(_line(tracked.text, step.child.start)) + len(piece.text.text) + 2 <= WIDTH
@@ -143,7 +141,7 @@ class Moving:
                 piece.text.insert(len(piece.text.text) if before else 0, ", ")
                 tracked.paste(at, piece.text)
                 return
-            self._open_up(tracked, steps, name)
+            self._expand(tracked, steps, name)
             step = self._node(tracked, name)[1][-1]
         airy = any("" in child.lead for child in step.holder.children)
         _paste(tracked, piece, begin(tracked.text, step.child) if before else end(tracked.text, step.child), step.child.column)
@@ -164,7 +162,7 @@ class Moving:
         if value.shape != "list" or value.children or value.commented:
             raise Untouchable.at(f"{host.section} contains entries that are defined elsewhere", text, found.start)
         if body.flow and not self._fits(piece, tracked, found.start):
-            open_up(tracked, lambda root: self._host(root, tracked, host))
+            expand(tracked, lambda root: self._host(root, tracked, host))
             self.put(piece, host, None)
         elif body.flow:
             tracked.paste(text.index("[", value.start) + 1, piece.text)
@@ -184,7 +182,7 @@ class Moving:
             piece.text.insert(len(piece.text.text), "]")
             tracked.paste(last.value.end, piece.text)
         elif body.flow:
-            open_up(tracked, lambda root: self._host(root, tracked, host))
+            expand(tracked, lambda root: self._host(root, tracked, host))
             self.put(piece, host, None)
         else:
             at = end(text, last)

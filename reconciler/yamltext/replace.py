@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from reconciler.dataclass import dataclass
-from reconciler.yamltext.cursor import line_starts
+from reconciler.yamltext.cursor import Untouchable, line_starts
 from reconciler.yamltext.emit import closed
 from reconciler.yamltext.entries import Edits, ends
-from reconciler.yamltext.errors import Untouchable
 from reconciler.yamltext.trail import entry, node, resource
 from reconciler.yamltext.tree import Child, Node, parse
 

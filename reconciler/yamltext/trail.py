@@ -1,13 +1,15 @@
-"""The path to a node in the tree of a YAML text, and the lines it takes. Pure."""
+"""The path to a node in the tree of a YAML text, the lines it takes, and expanding it into lines of its own. Pure."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 
 from reconciler.dataclass import dataclass
-from reconciler.yamltext.errors import Untouchable
-from reconciler.yamltext.format import keeps
-from reconciler.yamltext.tree import Child, Node, Tree, leaves
+from reconciler.yamltext.cursor import MarkedText, Untouchable
+from reconciler.yamltext.format import TreeWriter, keeps, same
+from reconciler.yamltext.key_order import ANY
+from reconciler.yamltext.tree import Child, Node, Tree, leaves, parse
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def entry(node: Node, name: str) -> Child | None:
     return next((child for child in node.children if child.key is not None and child.key.text == name), None)
 
 
-def alone(tree: Tree, text: str, steps: tuple[TrailStep, ...]) -> None:
+def refuse_aliases(tree: Tree, text: str, steps: tuple[TrailStep, ...]) -> None:
     """Raise `Untouchable` where an alias repeats something on the path."""
     for step in steps:
         for value in (step.holder, step.child.value):
@@ -126,3 +128,33 @@ def next_line(text: str, at: int) -> int:
     """The index at which the line below that of an index begins."""
     end_of_line = text.find("\n", at)
     return end_of_line + 1 if end_of_line >= 0 else len(text)
+
+
+def expand(tracked: MarkedText, find: Callable[[Node], tuple[tuple[TrailStep, ...], Node]]) -> None:
+    """Expand what `find` returns for the root of a tree, and everything around it, into lines. Comments and marks are kept.
+
+    Raises `Untouchable` where that is not possible.
+    """
+    text = tracked.text
+    tree = parse(text)
+    steps, node = find(tree.root)
+    outer = next((step for step in steps if step.child.value.flow), None)
+    if outer is None or outer.holder.flow:
+        raise Untouchable.at("it is inside braces that cannot be expanded", text, node.start)
+    for one in (*(step.child.value for step in steps), node):
+        one.flow = False
+    child = outer.child
+    first = text.rfind("\n", 0, child.start) + 1
+    last = text.find("\n", child.value.end)
+    last = len(text) if last < 0 else last
+    child.lead = []
+    lines = TreeWriter(tree).child(child, child.column, ANY)
+    above = [" " * child.column + line for line in child.lead if line]
+    prefix = text[first : child.start].strip(" ")
+    made = "\n".join([*above, *lines])
+    new = text[:first] + made + text[last:]
+    if prefix or not same(parse(text), new):
+        raise Untouchable.at("it is inside braces that cannot be expanded", text, node.start)
+    places = dict(zip((leaf.start for leaf in leaves(parse(text).root)), (leaf.start for leaf in leaves(parse(new).root)), strict=True))
+    tracked.text = new
+    tracked.marks = {name: places[index] for name, index in tracked.marks.items()}

@@ -61,7 +61,7 @@ LATER = (
 """What no plan needs before its first request, or ever."""
 DIFFERENCE = """
 import sys
-from reconciler.report.nested import difference_lines
+from reconciler.report.values import difference_lines
 difference_lines("rules", {before}, {after})
 print(*sys.modules, file=sys.stderr)
 """

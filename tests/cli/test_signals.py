@@ -13,7 +13,7 @@ import pytest
 
 from reconciler.cli import exits
 from reconciler.cli.terminal import signals
-from reconciler.cli.wiring.connect import accounted
+from reconciler.cli.wiring.connect import recording_end
 from reconciler.errors import StateError
 from reconciler.state import Journal
 from tests.proofs import spread
@@ -270,6 +270,6 @@ def test_a_thread_that_gets_no_signals_applies_all_the_same() -> None:
 def test_the_journal_tells_a_run_that_a_signal_ended_from_one_that_failed(error: BaseException, code: int) -> None:
     cause = KeyboardInterrupt() if str(error) == "made of one" else None
     journal = Mock(spec=Journal)
-    with pytest.raises(type(error)), accounted(journal):
+    with pytest.raises(type(error)), recording_end(journal):
         raise error from cause
     journal.finish.assert_called_once_with(exit_code=code, summary={})

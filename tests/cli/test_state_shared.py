@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.report.times import HERE, clock_time_of
 from reconciler.state import LEASE_SECONDS
 from reconciler.text.install import installing
+from reconciler.text.times import HERE, clock_time_of
 from tests import processes
 from tests.cli.conftest import Cli
 from tests.documents import valid

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from reconciler.address import Address
 from reconciler.config import Project, load
-from reconciler.config.schema import schema
+from reconciler.config.schemas.document import schema
 from reconciler.errors import ConfigError
 from reconciler.resource import (
     DELETE,

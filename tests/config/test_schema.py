@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from reconciler.config.language.evaluate import Files
-from reconciler.config.schema import schema
+from reconciler.config.schemas.document import schema
+from reconciler.config.source.files import Files
 from reconciler.config.source.nodes import Problems, plain
 from reconciler.kinds import load as kinds
 from tests.config.corpus import BROKEN, GOOD

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.config import load
-from reconciler.config.language.evaluate import Files
+from reconciler.config.source.files import Files
 from reconciler.config.source.nodes import Enough, Problems
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds

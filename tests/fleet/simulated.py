@@ -19,7 +19,7 @@ from reconciler.fleet.budget import BudgetReport
 from reconciler.fleet.changes import changes
 from reconciler.fleet.model import FleetProject, Repository, SecretReference
 from reconciler.fleet.runs import end
-from reconciler.fleet.runs.result import RunResult
+from reconciler.fleet.runs.end import RunResult
 from reconciler.fleet.status import Reading
 from reconciler.fleet.store import FleetDatabase, admission, budgets, connected, projects, runs
 from reconciler.fleet.store import schema as tables

@@ -45,7 +45,7 @@ def day(url: str, size: Size, *, seed: int) -> Fleet:
 
     def wish() -> None:
         with fleet.database.transaction() as connection:
-            projects.wish(connection, [project.name for project in noisy])
+            projects.make_due_now(connection, [project.name for project in noisy])
         fleet.next_due = None
 
     def death() -> None:

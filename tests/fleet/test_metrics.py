@@ -12,7 +12,8 @@ import yaml
 from sqlalchemy import text, update
 
 from reconciler.fleet.status import Reading, StatusWord, as_data
-from reconciler.fleet.store import FleetDatabase, audit, endings, projects, samples, schema
+from reconciler.fleet.store import FleetDatabase, audit, projects, samples, schema
+from reconciler.fleet.store.dashboard import views
 from tests.fleet.serve.served import served
 from tests.fleet.test_store import begin, declare, end, project, register
 
@@ -114,10 +115,10 @@ def test_what_ends_is_listed_by_its_day_for_the_tenants_that_somebody_sees(datab
         for name, days in (("a", ["2027-02-01", None]), ("b", ["2026-12-24"])):
             data = {"word": "Warning", "concerns": [concern(day) for day in days], "unread": [], "more": 0}
             connection.execute(update(schema.projects).where(schema.projects.c.name == name).values(health=data))
-        found = [(ending.day.isoformat(), ending.project) for ending in endings.endings(connection, None)]
+        found = [(row["until"].isoformat(), row["name"]) for row in views.concerns(connection, None)]
         assert found == [("2026-12-24", "b"), ("2027-02-01", "a")]
-        assert [ending.project for ending in endings.endings(connection, ["blue"])] == ["a"]
-        assert endings.endings(connection, []) == []
+        assert [row["name"] for row in views.concerns(connection, ["blue"])] == ["a"]
+        assert views.concerns(connection, []) == []
 
 
 def test_the_audit_log_is_printed_as_json_lines_from_a_time(database: FleetDatabase, fleet_url: str) -> None:

@@ -164,8 +164,7 @@ def test_a_message_arrives_once_is_repeated_after_an_error_given_up_after_a_day_
     database: FleetDatabase, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     pytest.importorskip("apprise", reason="the extra `fleet` is not installed")
-    from reconciler.fleet.notices.deliver import deliver
-    from reconciler.fleet.runs.announce import announce
+    from reconciler.fleet.runs.messages import announce, deliver
 
     targets = [
         {"url": "env:ALL", "on": [event.value for event in Event], "tenants": None},
@@ -214,7 +213,7 @@ def test_a_message_arrives_once_is_repeated_after_an_error_given_up_after_a_day_
 
 
 def test_a_project_that_nobody_reads_any_more_is_announced_although_no_run_ends(database: FleetDatabase) -> None:
-    from reconciler.fleet.runs.announce import announce_quiet
+    from reconciler.fleet.runs.messages import announce_quiet
 
     declare(database, project("acme"), project("paused"))
     target = {"url": "env:ALL", "on": ["unknown"], "tenants": None}

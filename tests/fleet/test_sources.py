@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.fleet.model import Repository
-from reconciler.fleet.sources import authors, git, tree
+from reconciler.fleet.sources import git, tree
 from reconciler.fleet.sources.git import SourceError
 
 
@@ -135,7 +135,7 @@ def test_who_wrote_a_change_is_known_through_merges_co_authors_and_rewritten_his
         return remote("rev-parse", "HEAD")
 
     def wrote(since: str | None) -> list[str]:
-        found = authors.authors(cache, source, git.fetched(cache, source), since)
+        found = git.authors(cache, source, git.fetched(cache, source), since)
         return [email.partition("@")[0] for email in found]
 
     base = commit("old")

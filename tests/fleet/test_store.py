@@ -198,7 +198,7 @@ def test_pauses_wishes_and_orphans_decide_what_is_due(database: FleetDatabase) -
     register(database, concurrency=1)
     with database.transaction() as connection:
         projects.pause(connection, ["a"], until=None, by="ada", reason="a migration")
-        projects.wish(connection, ["c"])
+        projects.make_due_now(connection, ["c"])
     declare(database, project("a"), project("c"))
     (run, *_), taken = admit(database), []
     with database.transaction() as connection:

@@ -12,7 +12,7 @@ import pytest
 from reconciler.cli.pipeline.trigger import triggered
 from reconciler.cli.saved.origin import ci_job
 from reconciler.forges.job import job
-from reconciler.forges.variables import event, recognised
+from reconciler.forges.variables import event, forge_of_job
 
 ROOT = Path(__file__).parents[2] / "reconciler"
 HEAD, MERGED = "a" * 40, "c" * 40
@@ -35,7 +35,7 @@ def test_the_pipeline_the_comment_and_the_saved_plan_know_the_same_pull_request(
     source = {"sha": HEAD, "repo": {"full_name": "mallory/docs" if fork else "acme/docs"}}
     (tmp_path / "event.json").write_text(json.dumps({"pull_request": {"number": 5, "head": source, "base": {"sha": "b" * 40}}}))
     environ = {**environ, "CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "8" if fork else "7"}
-    trigger, comment, plan = triggered(environ), job(recognised(environ) or "", environ, event(environ)), ci_job(environ)
+    trigger, comment, plan = triggered(environ), job(forge_of_job(environ) or "", environ, event(environ)), ci_job(environ)
     assert plan is not None
     assert trigger.head == comment.commit == plan.head == HEAD
     assert trigger.commit == plan.commit == MERGED

@@ -14,6 +14,7 @@ from reconciler.address import Address
 from reconciler.config import load
 from reconciler.importer.accept import Acceptance, chosen
 from reconciler.importer.gather import Gathered
+from reconciler.importer.matched import MatchedProject
 from reconciler.importer.project import project
 from reconciler.kinds import load as kinds
 from reconciler.model import SiblingPosition
@@ -88,7 +89,7 @@ def accepting(root: Path, many: int) -> Callable[[], object]:
     texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.yaml")}
     accepted = chosen(found, [str(one.address) for one in found.resources], {})
     assert len(accepted) == many + 1
-    return lambda: Acceptance(kinds(), declared, state, actual, ids, texts).edited(accepted)
+    return lambda: Acceptance(MatchedProject(kinds(), declared, state, actual, ids), texts).edited(accepted)
 
 
 def test_accepting_four_times_as_many_changes_takes_four_times_the_operations(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from reconciler.plan import Selection, match, plan
 from reconciler.plan.prove import carried_out
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.state.tables.turns import turned
-from reconciler.undo import inverse, living, run_effects, wants_again
+from reconciler.undo import desired_for_reading, inverse, redeclaring_lines, run_effects
 from tests.growth.scenes import NOW, Scene
 
 
@@ -65,8 +65,8 @@ class Undoing:
         """All that `undo` works out: what to read, what to want, the plan, and the lines that would repeat the run."""
         project, state, actual = self.project, self.state, self.actual
         done = run_effects(kinds(), self.entries)
-        living(kinds(), project, state, done, self.turns)
+        desired_for_reading(kinds(), project, state, done, self.turns)
         found = inverse(kinds(), project, state, actual, done, self.turns, ever=())
         made = plan(kinds(), found.desired, state, actual, selection=Selection(only=found.only))
-        wants_again(kinds(), project, found.desired, made, found.turns, match(kinds(), project, state, actual).ids)
+        redeclaring_lines(kinds(), project, found.desired, made, found.turns, match(kinds(), project, state, actual).ids)
         return made

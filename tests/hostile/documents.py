@@ -12,7 +12,7 @@ from reconciler.cli.wiring import plan_file
 from reconciler.errors import UsageError
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual
-from reconciler.report.saved import Digests, Made, saved_plan
+from reconciler.report.saved import Digests, PlanInputs, saved_plan
 from reconciler.state import StateScope
 from reconciler.state.transfer.push import checked
 from tests.harness import Org
@@ -29,7 +29,7 @@ def plan_text() -> str:
     org = Org(room() / "planned")
     org.write(small())
     options: dict[str, Any] = {"target": [], "exclude": [], "allowReplace": [], "allowDelete": None, "allowExposure": []}
-    made = Made("0.1.0", "sandbox:sandbox", "configuration", "lineage", 1, options)
+    made = PlanInputs("0.1.0", "sandbox:sandbox", "configuration", "lineage", 1, options)
     document = saved_plan(
         org.plan(),
         kinds(),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from reconciler.text.printable import is_plain
+from reconciler.text.escape import is_plain
 from tests import browser
 from tests.hostile.titles import HIJACK
 

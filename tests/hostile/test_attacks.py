@@ -12,8 +12,7 @@ import pytest
 from reconciler.config import load
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
-from reconciler.text.escape import terminal
-from reconciler.text.printable import is_plain
+from reconciler.text.escape import is_plain, terminal
 from tests.cage import caged
 from tests.hostile.attacks import ATTACKS, Attack
 from tests.proofs import spread

@@ -22,7 +22,7 @@ from reconciler.report.entries import Sheet, outcome_sheet, plan_sheet
 from reconciler.report.html import html
 from reconciler.report.markdown import markdown
 from reconciler.report.text import plan_text
-from reconciler.text.printable import is_plain
+from reconciler.text.escape import is_plain
 from reconciler.yamltext.format import layout
 from reconciler.yamltext.key_order import document
 from tests.config.corpus import GOOD

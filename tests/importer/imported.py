@@ -9,7 +9,7 @@ from typing import Any
 
 from reconciler.client import Reader
 from reconciler.config import load
-from reconciler.config.language.evaluate import Files
+from reconciler.config.source.files import Files
 from reconciler.config.source.nodes import Problems, plain
 from reconciler.config.words import TOP
 from reconciler.importer.merge import into

@@ -8,6 +8,7 @@ import pytest
 
 from reconciler.errors import UsageError
 from reconciler.importer.accept import Acceptance, chosen
+from reconciler.importer.matched import MatchedProject
 from reconciler.kinds import load as kinds
 from reconciler.plan import match, plan
 from reconciler.yamltext.tree import parse
@@ -34,7 +35,7 @@ def accept(org: Org, *words: str) -> None:
     ids = match(kinds(), desired, state, actual).ids
     made = plan(kinds(), desired, state, actual)
     before = {path.name: path.read_text("utf-8") for path in org.project.glob("*.yaml")}
-    texts = Acceptance(kinds(), desired, state, actual, ids, before)
+    texts = Acceptance(MatchedProject(kinds(), desired, state, actual, ids), before)
     for file, text in texts.edited(chosen(drifted(org), words, desired.generated), made.moved_outside).items():
         (org.project / file).write_text(text, encoding="utf-8")
 

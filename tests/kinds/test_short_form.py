@@ -7,6 +7,7 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.config import load
 from reconciler.importer.accept import Acceptance, chosen
+from reconciler.importer.matched import MatchedProject
 from reconciler.kinds import load as kinds
 from reconciler.plan import match, plan
 from tests.documents import configuration
@@ -48,7 +49,8 @@ def test_a_short_form_becomes_a_map_where_drift_of_another_field_is_accepted(org
     state, actual = observed(org)
     path = org.project / "reconciler.yaml"
     texts = Acceptance(
-        kinds(), desired, state, actual, match(kinds(), desired, state, actual).ids, {"reconciler.yaml": path.read_text("utf-8")}
+        MatchedProject(kinds(), desired, state, actual, match(kinds(), desired, state, actual).ids),
+        {"reconciler.yaml": path.read_text("utf-8")},
     )
     made = plan(kinds(), desired, state, actual)
     for file, text in texts.edited(chosen(drifted(org), [LINK], {}), made.moved_outside).items():

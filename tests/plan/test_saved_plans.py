@@ -29,7 +29,7 @@ from reconciler.observe import observe
 from reconciler.plan import Selection, plan
 from reconciler.plan.matching.identity import identify
 from reconciler.plan.prove import prove
-from reconciler.report.saved import Digests, Made, saved_plan
+from reconciler.report.saved import Digests, PlanInputs, saved_plan
 from tests.apply.test_random import organizations
 from tests.harness import ORGANIZATION, Org
 from tests.proofs import sampled, tries
@@ -52,7 +52,7 @@ class Saving:
 
     def document(self, planned: Planned) -> Mapping[str, Any]:
         options = {"target": [], "exclude": [], "allowReplace": ["**"], "allowDelete": None, "allowExposure": []}
-        made = Made("0", "sandbox:x", digest(self.desired), planned.state.lineage, planned.state.serial, options)
+        made = PlanInputs("0", "sandbox:x", digest(self.desired), planned.state.lineage, planned.state.serial, options)
         document = saved_plan(planned.plan, kinds(), planned.actual, created_at=NOW, made=made, digests=self.digests)
         return dict(json.loads(json.dumps(document)))
 

@@ -19,7 +19,7 @@ import pytest
 
 from reconciler.address import Address
 from reconciler.client import Reader
-from reconciler.config.policies.names import KEEP
+from reconciler.config.policies.keys import KEEP
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Plan, Policies, Policy, Severity, Source, State
 from reconciler.observe import observe

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.config import load
-from reconciler.config.policies.names import ACTIONS, KEEP
+from reconciler.config.policies.keys import ACTIONS, KEEP
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
 from reconciler.model import Action

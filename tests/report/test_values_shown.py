@@ -19,9 +19,8 @@ from reconciler.report.entries import plan_sheet
 from reconciler.report.html import html
 from reconciler.report.layout import plain
 from reconciler.report.markdown import markdown
-from reconciler.report.nested import difference_lines
 from reconciler.report.text import plan_text
-from reconciler.report.values import shown
+from reconciler.report.values import difference_lines, shown
 from reconciler.resource import UNSET
 from reconciler.text.certificate import certificate
 from tests.report.made import at, change, delta, plan

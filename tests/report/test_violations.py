@@ -7,9 +7,9 @@ import json
 from datetime import UTC, datetime
 
 from reconciler.model import Severity, Source, Violation
+from reconciler.report.annotations.github import github
 from reconciler.report.documents import plan_document
 from reconciler.report.entries import plan_sheet
-from reconciler.report.github import github
 from reconciler.report.html import html
 from reconciler.report.layout import plain
 from reconciler.report.markdown import markdown

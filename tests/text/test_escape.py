@@ -10,7 +10,7 @@ import unicodedata
 import pytest
 
 from reconciler.text import escape
-from reconciler.text.printable import is_plain
+from reconciler.text.escape import is_plain
 from tests.proofs import sampled, stride
 
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"

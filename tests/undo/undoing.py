@@ -14,7 +14,17 @@ from reconciler.observe import observe
 from reconciler.plan import Selection, match, plan
 from reconciler.plan.guard import guard
 from reconciler.plan.prove import prove
-from reconciler.undo import Inverse, YamlLine, as_remembered, entries_today, inverse, living, run_effects, turns_today, wants_again
+from reconciler.undo import (
+    Inverse,
+    YamlLine,
+    desired_for_reading,
+    entries_today,
+    inverse,
+    journal_arguments,
+    redeclaring_lines,
+    run_effects,
+    turns_today,
+)
 from tests.harness import Org, kinds
 
 Undone = tuple[Outcome, Inverse, tuple[YamlLine, ...]]
@@ -48,15 +58,15 @@ async def _undo(org: Org, run: str) -> Undone:
             later = store.later_turns(run)
             done, turns = run_effects(kinds(), entries_today(store.entries(run), later)), turns_today(store.turns(run), later)
             state = journal.state()
-            actual = await observe(writer, kinds(), living(kinds(), project, state, done, turns), state)
+            actual = await observe(writer, kinds(), desired_for_reading(kinds(), project, state, done, turns), state)
             found = inverse(kinds(), project, state, actual, done, turns, ever=store.ids())
             only = Selection(only=found.only)
             actual = await observe(writer, kinds(), found.desired, state)
             made = plan(kinds(), found.desired, state, actual, selection=only)
             made = guard(prove(kinds(), found.desired, state, actual, made, selection=only), found.desired, allow_delete=None)
-            lines = wants_again(kinds(), project, found.desired, made, found.turns, match(kinds(), project, state, actual).ids)
+            lines = redeclaring_lines(kinds(), project, found.desired, made, found.turns, match(kinds(), project, state, actual).ids)
             outcome = await apply(writer, kinds(), found.desired, made, actual, journal, ApplyOptions(deadline=30.0, selection=only))
             if not outcome.plan.deferred:
-                forget, rename, protect = as_remembered(found.turns)
+                forget, rename, protect = journal_arguments(found.turns)
                 journal.remember(forget=forget, rename=rename, protect=protect)
             return outcome, found, lines

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reconciler.config import load
-from reconciler.config.language.given import VariableFile
+from reconciler.config.language.variable_files import VariableFile
 from reconciler.config.project import FileAccess
 from reconciler.config.source.nodes import plain
 from reconciler.config.source.reader import read

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from reconciler.yamltext.cursor import Untouchable
 from reconciler.yamltext.entries import Loose
-from reconciler.yamltext.errors import Untouchable
 from reconciler.yamltext.replace import DROP, EditedYaml, ResourcePlace, put
 
 TEXT = """\

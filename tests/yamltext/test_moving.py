@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.yamltext.cursor import MarkedText
-from reconciler.yamltext.errors import Untouchable
+from reconciler.yamltext.cursor import MarkedText, Untouchable
 from reconciler.yamltext.move import Host, Moving
 
 A = "content:\n  # of x\n  - x: 1  # behind\n    # in x\n    t: |\n      text\n\n  - y: 2\n  - {h: 1, t: T}  # h\n# end\n"

@@ -48,7 +48,7 @@ def _state(screen: Screen, options: Options, project: Project) -> State | None:
 
 def with_edits(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """The findings, with the edits of their fixes."""
-    from reconciler.config.source.texts import texts
+    from reconciler.config.texts import texts
     from reconciler.lint import with_edits
 
     return with_edits(texts(options.project, kinds)[1], findings)
@@ -56,7 +56,7 @@ def with_edits(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> t
 
 def fix(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], Mapping[Finding, str], list[str]]:
     """Apply the fixes, and write the files. Returns the corrected findings, the others with the reason, and the files."""
-    from reconciler.config.source.texts import texts
+    from reconciler.config.texts import texts
     from reconciler.lint import fixed
 
     root, before = texts(options.project, kinds)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reconciler.cli.options import Options, near
+from reconciler.cli.options import Options, path_from_here
 from reconciler.cli.sandboxes import embedded
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import trust
@@ -15,7 +15,7 @@ from reconciler.cli.wiring.connect import BASE_URL, STATE, TOKEN, ConnectedServi
 from reconciler.cli.wiring.unseen import unseen
 from reconciler.errors import ConfigError, ReconcilerError
 from reconciler.report.checks import Check, Level
-from reconciler.report.times import HERE, clock_time_of
+from reconciler.text.times import HERE, clock_time_of
 
 if TYPE_CHECKING:
     from reconciler.config import Project
@@ -65,8 +65,8 @@ def service(options: Options, project: Project | None) -> Check:
         file = embedded.checked(options.sandbox or (settings.sandbox if settings is not None else None) or Path())
         if not file.exists() or file.stat().st_size == 0:
             made = "the next plan or apply creates it"
-            return Check("service", Level.SKIPPED, f"there is no sandbox {near(file)} yet; {made}")
-        return Check("service", Level.OK, f"the sandbox {near(file)}")
+            return Check("service", Level.SKIPPED, f"there is no sandbox {path_from_here(file)} yet; {made}")
+        return Check("service", Level.OK, f"the sandbox {path_from_here(file)}")
     given = options.base_url or os.environ.get(BASE_URL)
     try:
         if given:

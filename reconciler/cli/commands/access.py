@@ -46,7 +46,7 @@ def command(screen: Screen, /, readers: tuple[str, ...], **words: Any) -> None:
     from reconciler.plan.access.review import review
     from reconciler.report.access import access_document, access_text
     from reconciler.report.access_html import access_html
-    from reconciler.report.times import HERE
+    from reconciler.text.times import HERE
 
     options = Options.of(screen, words)
     kinds = load_kinds()
@@ -63,7 +63,7 @@ def command(screen: Screen, /, readers: tuple[str, ...], **words: Any) -> None:
     if options.format == "json":
         screen.document(access_document(found, created_at=made_at))
     elif options.format == "html":
-        screen.made(access_html(found, created_at=made_at.astimezone(HERE)))
+        screen.raw(access_html(found, created_at=made_at.astimezone(HERE)))
     else:
         screen.out(access_text(found, width=screen.width))
 

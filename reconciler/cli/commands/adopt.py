@@ -44,7 +44,7 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
     from reconciler.cli import exits
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import run
-    from reconciler.cli.wiring.connect import accounted, connect, load, who
+    from reconciler.cli.wiring.connect import connect, current_user, load, recording_end
     from reconciler.cli.wiring.unseen import open_to_write
     from reconciler.client import Reader
     from reconciler.kinds import load as load_kinds
@@ -67,8 +67,8 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
     with (
         connect(screen, options, project, kinds) as service,
         open_to_write(screen, options, project, service) as store,
-        store.lease(who=who(), command="adopt") as journal,
-        accounted(journal),
+        store.lease(who=current_user(), command="adopt") as journal,
+        recording_end(journal),
     ):
         state, sealed = journal.state(), kinds.with_digest_key(store.digest_key())
         _check_free(state, address, id, desired.resources[address].kind)

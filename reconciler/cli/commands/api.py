@@ -72,7 +72,7 @@ def command(
       reconciler api GET /orgs/org_acme/teams --paginate --jq '.[].title' --sandbox .reconciler/acme.db
     """
     from reconciler.cli.wiring.connect import connect, load
-    from reconciler.config.project import PROJECT_FILE
+    from reconciler.config.words import project_file
     from reconciler.kinds import load as load_kinds
 
     options = Options.of(screen, words)
@@ -84,8 +84,7 @@ def command(
     data = body(fields) if given is None else body_of_file(given)
     if paginate and method != "GET":
         raise UsageError("--paginate reads a list and requires GET", id="RC-options-conflict")
-    here = options.project / PROJECT_FILE if options.project.is_dir() else options.project
-    kinds = load_kinds() if here.is_file() else None
+    kinds = load_kinds() if project_file(options.project).is_file() else None
     project = load(screen, options, kinds) if kinds is not None else None
     with connect(screen, options, project, kinds) as service:
         answer = asyncio.run(_call(screen, service.settings, method, place, query, data, paginate))
@@ -94,7 +93,7 @@ def command(
     found = pick(answer, steps)
     for each in found:
         if isinstance(each, str) and jq is not None:
-            screen.made(_line(each) + "\n")
+            screen.raw(_line(each) + "\n")
         else:
             screen.document(each)
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from reconciler.cli import options as shared
+from reconciler.cli import reports
 from reconciler.cli.options import Options
-from reconciler.cli.options.commit import require_commit as require_commit_option
-from reconciler.cli.terminal import reports
+from reconciler.cli.options.run import require_commit as require_commit_option
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import StalePlan, UsageError
 
@@ -74,7 +74,7 @@ def command(
     from reconciler.cli import exits
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import apply_saved
-    from reconciler.cli.wiring.connect import accounted, connect, load, open_store, who
+    from reconciler.cli.wiring.connect import connect, current_user, load, open_store, recording_end
     from reconciler.cli.wiring.run import ApplySession
     from reconciler.cli.wiring.unseen import consented, to_create
     from reconciler.kinds import load as load_kinds
@@ -111,17 +111,17 @@ def command(
             new = None
         with (
             open_store(screen, options, project, service, create=True) as store,
-            store.lease(who=who(), command="apply" if use is None else "apply --plan") as journal,
-            accounted(journal),
+            store.lease(who=current_user(), command="apply" if use is None else "apply --plan") as journal,
+            recording_end(journal),
             ApplySession(Narration(screen), service, kinds.with_digest_key(store.digest_key()), project, journal, options) as session,
         ):
             for note in session.recover():
                 screen.say(note)
             if use is None:
-                planned = agreed(screen, options, session, ask=not yes, full=full, new=new)
+                planned = confirmed_plan(screen, options, session, ask=not yes, full=full, new=new)
             else:
                 try:
-                    planned = use.agree(session, store, full=full, new=new)
+                    planned = use.approved_part(session, store, full=full, new=new)
                 except StalePlan:
                     if (nothing := use.nothing(journal.run)) is not None:
                         _write_outcome(screen, options, report, project, nothing, text=False)
@@ -158,7 +158,7 @@ def _write_outcome(
         screen.spans(outcome_text(outcome, width=screen.width))
 
 
-def agreed(
+def confirmed_plan(
     screen: Screen, options: Options, session: ApplySession, *, ask: bool, full: bool, new: Unseen | None = None
 ) -> Planned | None:  # fmt: skip
     """A plan that passed the guards, was shown and confirmed, and still equals that of a fresh read; None if it was declined.
@@ -199,7 +199,7 @@ def no_terminal(verb: str) -> UsageError:
 
 def _show(screen: Screen, options: Options, plan: Plan, *, ask: bool, full: bool) -> None:
     from reconciler.report.text import plan_text
-    from reconciler.report.times import HERE
+    from reconciler.text.times import HERE
 
     shown = screen.masked_data(plan)
     if options.format == "text":

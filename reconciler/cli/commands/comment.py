@@ -85,14 +85,14 @@ def command(
     from reconciler.cli import exits
     from reconciler.cli.comment_parts import name_of, read_event, read_parts
     from reconciler.forges.job import job
-    from reconciler.forges.variables import recognised
+    from reconciler.forges.variables import forge_of_job
     from reconciler.report.comment.body import TooLong
     from reconciler.report.comment.part import PartOrigin
 
     Options.of(screen, words)
     if not documents and not failed:
         raise UsageError("there is nothing to show", id="RC-missing-argument", hint="Pass a document, or --failed NAME.")
-    of = job(forge or recognised(os.environ) or _unknown(dry_run), os.environ, read_event(os.environ))
+    of = job(forge or forge_of_job(os.environ) or _unknown(dry_run), os.environ, read_event(os.environ))
     origin = PartOrigin(of.run, of.commit, _links(run_url or of.run_url, report_url))
     spare = name_of(project, env) if project is not None else None
     given = read_parts(documents, failed, origin, name=name, spare=spare, kind=kind, mask=screen.masked_data)
@@ -138,7 +138,7 @@ def _printed(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bo
     dialects = {"github": github.DIALECT, "gitlab": gitlab.DIALECT, "bitbucket": bitbucket.DIALECT}
     names = dict.fromkeys(part.name if separate else "" for part in parts)
     bodies = [body(CommentText(name, tuple(part for part in parts if name in ("", part.name))), dialects[of.forge]) for name in names]
-    screen.made("\n".join(comment.text for comment in bodies))
+    screen.raw("\n".join(comment.text for comment in bodies))
     return sum(comment.short for comment in bodies)
 
 

@@ -24,4 +24,4 @@ def command(screen: Screen, /, shell: str) -> None:
     """
     from reconciler.cli.shells import script
 
-    screen.made(script(shell, click.get_current_context().find_root().command))
+    screen.raw(script(shell, click.get_current_context().find_root().command))

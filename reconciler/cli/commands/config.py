@@ -42,10 +42,7 @@ def render_command(screen: Screen, /, **words: Any) -> None:
       reconciler config render examples/acme --var brand=Beta
       reconciler config render --env staging
     """
-    import os
-
-    from reconciler.cli.wiring.connect import load
-    from reconciler.config.project import FileAccess
+    from reconciler.cli.wiring.connect import load, load_options
     from reconciler.config.rendered import rendered
     from reconciler.config.words import TOP
     from reconciler.kinds import load as load_kinds
@@ -56,10 +53,7 @@ def render_command(screen: Screen, /, **words: Any) -> None:
     options = Options.of(screen, words)
     kinds = load_kinds()
     load(screen, options, kinds, decrypt=False)  # reports all errors, and hides secrets
-    made = rendered(
-        options.project, kinds, environment=options.env, variables=options.var, public=options.public_var, environ=dict(os.environ),
-        access=FileAccess(options.var_files, tuple(options.allow_file)),
-    )  # fmt: skip
+    made = rendered(options.project, kinds, **load_options(options))
     shape = document(kinds, TOP)
     texts = [f"# {name}\n\n{layout(text, shape)}" for name, text in made.items()]
     screen.out("\n".join("".join(f"{terminal(line)}\n" for line in text.splitlines()) for text in texts))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from reconciler.cli import options as shared
+from reconciler.cli import reports
 from reconciler.cli.options import Options
-from reconciler.cli.terminal import reports
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ConfigError, Problem
 
@@ -66,7 +66,7 @@ def command(
     from reconciler.report.documents import plan_document
     from reconciler.report.entries import plan_sheet
     from reconciler.report.text import plan_text
-    from reconciler.report.times import HERE
+    from reconciler.text.times import HERE
 
     options = Options.of(screen, words)
     kinds = load_kinds().with_digest_key(b"a comparison of files")
@@ -100,9 +100,9 @@ def command(
 
 def _file(options: Options) -> str:
     """The name of the project file."""
-    from reconciler.config.project import PROJECT_FILE
+    from reconciler.config.words import project_file
 
-    return PROJECT_FILE if options.project.is_dir() else options.project.name
+    return project_file(options.project).name
 
 
 def _without_id(change: Change) -> Change:

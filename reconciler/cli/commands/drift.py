@@ -9,10 +9,9 @@ from typing import Any
 
 import click
 
-from reconciler.cli import completion
+from reconciler.cli import completion, reports
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.terminal import reports
 from reconciler.cli.terminal.screen import Screen
 
 
@@ -72,7 +71,7 @@ def command(
     from reconciler.report.documents import drift_document
     from reconciler.report.drift import drift_text
     from reconciler.report.entries import drift_sheet
-    from reconciler.report.times import HERE
+    from reconciler.text.times import HERE
 
     options = Options.of(screen, words)
     kinds = load_kinds()

@@ -37,7 +37,7 @@ def command(screen: Screen, /, word: str, **words: Any) -> None:
     from reconciler.config.policies.keys import SECTIONS
     from reconciler.kinds import load as load_kinds
     from reconciler.report import explain, explain_key
-    from reconciler.report.explain_policies import explain_section
+    from reconciler.report.explain_key import explain_policies
     from reconciler.text.suggest import did_you_mean
 
     Options.of(screen, words)
@@ -46,7 +46,7 @@ def command(screen: Screen, /, word: str, **words: Any) -> None:
         screen.spans(explain.explain_kinds(kinds, width=screen.width))
         return
     if word in SECTIONS:
-        screen.spans(explain_section(word, width=screen.width))
+        screen.spans(explain_policies(word, width=screen.width))
         return
     name, dot, field = word.partition(".")
     kind = kinds.get(name)
@@ -68,7 +68,7 @@ def command(screen: Screen, /, word: str, **words: Any) -> None:
 
 def _cause(screen: Screen, word: str) -> None:
     """The page of one cause. Raises `UsageError` if there is none."""
-    from reconciler.report.explain_cause import explain_cause
+    from reconciler.report.explain import explain_cause
     from reconciler.text.pages import PREFIX, pages
     from reconciler.text.suggest import did_you_mean
 

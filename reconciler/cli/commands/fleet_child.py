@@ -40,8 +40,8 @@ NEW_STATE: Final = "Apply it once with this --state and --create-state, or copy 
 def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **words: Any) -> int:
     """Read the service once, and write what a plan and a drift of that reading say."""
     from reconciler.cli import exits
+    from reconciler.cli.reports import write_report
     from reconciler.cli.terminal.progress import Narration
-    from reconciler.cli.terminal.reports import written
     from reconciler.cli.wiring import plan_file, run
     from reconciler.cli.wiring.approval import sent_digest
     from reconciler.cli.wiring.connect import connect, load, now, open_store
@@ -79,7 +79,7 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
     given = HealthInputs(kinds, project.desired, state, planned.actual, planned.plan, changed, planned.actual.date or made_at)
     checked = health(given, unseen=new)
     plan, outside = screen.masked_data(planned.plan), screen.masked_data(changed)
-    made = plan_file.made_of(options, project, state, service.identity)
+    made = plan_file.plan_inputs(options, project, state, service.identity)
     digests = plan_file.digests_of(screen, state.lineage, key)
     about: dict[str, Any] = {
         "project": project.settings.project,
@@ -100,9 +100,9 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
         "reading": about,
     }
     for name, document in documents.items():
-        written(folder / f"{name}.json", screen.masked(as_json(document)))
+        write_report(folder / f"{name}.json", screen.masked(as_json(document)))
     if keep:
-        written(folder / "plan.txt", screen.masked(plain(plan_text(plan))))
+        write_report(folder / "plan.txt", screen.masked(plain(plan_text(plan))))
     if save and not refused and not new:
         plan_file.write(screen, folder / "saved.json", planned, kinds, made=made, digests=digests, created_at=made_at)
     return exits.DONE

@@ -83,7 +83,7 @@ def declaration(file: Path, data: Path) -> tuple[dict[str, FleetProject], str, F
 
 def take_effect(database: FleetDatabase, file: Path, data: Path, allow_vanish: int | None) -> Changes:
     """Put a fleet file into effect. Raises `Refused` if too many projects would be removed."""
-    from reconciler.cli.wiring.connect import who
+    from reconciler.cli.wiring.connect import current_user
     from reconciler.errors import Refused
     from reconciler.fleet.changes import changes
     from reconciler.fleet.refresh import generation
@@ -97,7 +97,7 @@ def take_effect(database: FleetDatabase, file: Path, data: Path, allow_vanish: i
             wrong = f"too many projects would vanish: {'; '.join(made.shrinking)}"
             raise Refused(wrong, id="RC-fleet-vanishing", hint=f"If this is intended: --allow-vanish {len(made.vanishing)}")
         projects.write(connection, declared, made)
-        projects.revise(connection, projects.Revision(str(file), text, fleet.soak, who(), fleet.settings))
+        projects.revise(connection, projects.Revision(str(file), text, fleet.soak, current_user(), fleet.settings))
         generation.begin(connection)
     return made
 

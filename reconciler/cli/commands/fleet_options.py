@@ -117,7 +117,7 @@ def operator() -> Person:
     e-mail address of git's configuration, so that it matches the same person's login and commits."""
     import subprocess
 
-    from reconciler.cli.wiring.connect import who
+    from reconciler.cli.wiring.connect import current_user
     from reconciler.fleet.people import ALL, Person, Role
 
     try:
@@ -125,7 +125,7 @@ def operator() -> Person:
         email = done.stdout.strip()
     except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
         email = ""
-    return Person(email if "@" in email and email.isprintable() else who(), {ALL: Role.ADMIN})
+    return Person(email if "@" in email and email.isprintable() else current_user(), {ALL: Role.ADMIN})
 
 
 def checked(names: tuple[str, ...], known: list[str]) -> None:

@@ -150,7 +150,7 @@ def pause_command(screen: Screen, /, names: tuple[str, ...], until: datetime, re
       reconciler fleet pause acme --until 2h --reason "the migration of Tuesday"
     """
     from reconciler.fleet import acts
-    from reconciler.report.times import HERE, clock_time
+    from reconciler.text.times import HERE, clock_time
 
     Options.of(screen, words)
     with fleet_options.opened(screen, database) as opened, opened.transaction() as connection:

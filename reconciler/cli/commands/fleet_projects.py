@@ -16,9 +16,9 @@ from reconciler.cli.terminal.screen import Screen
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from reconciler.fleet.facts import Judged
     from reconciler.fleet.store import FleetDatabase
     from reconciler.fleet.store.projects import ProjectRow
-    from reconciler.fleet.verdicts import Judged
 
 NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...")
 WAIT_SECONDS: Final = 3_600
@@ -53,13 +53,13 @@ def status_command(screen: Screen, /, names: tuple[str, ...], database: str | No
 
 
 def _read(database: FleetDatabase, names: tuple[str, ...]) -> tuple[list[ProjectRow], int, dict[int, Judged]]:
+    from reconciler.fleet.facts import judged_plans
     from reconciler.fleet.store import projects, runs
-    from reconciler.fleet.verdicts import of_projects
 
     with database.transaction() as connection:
         rows = projects.read(connection, names)
         fleet_options.checked(names, [row.project.name for row in (rows if len(rows) >= len(set(names)) else projects.read(connection))])
-        return rows, runs.living(connection), of_projects(connection, rows)
+        return rows, runs.count_alive(connection), judged_plans(connection, rows)
 
 
 def _show(screen: Screen, options: Options, rows: Sequence[ProjectRow], workers: int, judged: Mapping[int, Judged]) -> int:
@@ -111,7 +111,7 @@ def sync_command(screen: Screen, /, names: tuple[str, ...], wait: bool, database
                 ended = runs.ended_since(connection, names, asked)
                 if ended and not any(is_unverified(row) for row in projects.read(connection, names)):
                     break
-                living = runs.living(connection)
+                living = runs.count_alive(connection)
             if not living and time.monotonic() > until - WAIT_SECONDS + START_SECONDS:
                 raise ReconcilerError(
                     "no worker is running, so nothing is run", id="RC-no-worker", hint="Start one: reconciler fleet worker."

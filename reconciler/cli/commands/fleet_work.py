@@ -15,7 +15,7 @@ from reconciler.cli import options as shared
 from reconciler.cli.commands import fleet_options, fleet_serve
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.errors import UsageError
+from reconciler.errors import UsageError, os_reason
 
 if TYPE_CHECKING:
     from reconciler.fleet.store import FleetDatabase
@@ -124,7 +124,7 @@ def _serve_metrics(screen: Screen, port: int) -> None:
     try:
         serve(port)
     except OSError as error:
-        reason = (error.strerror or "unknown reason").lower()
+        reason = os_reason(error)
         raise UsageError(f"--metrics {port}: {reason}", id="RC-option-value", hint="Pass a port that no program uses.") from None
     screen.say(f"Metrics of this process: http://127.0.0.1:{port}/metrics")
 

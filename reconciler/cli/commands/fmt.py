@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.options import Options, near
+from reconciler.cli.options import Options, path_from_here
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ConfigError, Problem, ReconcilerError
 
@@ -33,7 +33,7 @@ def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
     """
     from reconciler.cli import exits
     from reconciler.cli.atomic_file import rewrite
-    from reconciler.config.source.texts import texts
+    from reconciler.config.texts import texts
     from reconciler.kinds import load as load_kinds
 
     options = Options.of(screen, words)
@@ -43,7 +43,7 @@ def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
     if not check and not diff:
         rewrite(root, changed)
     for name, text in changed.items():
-        screen.out(_diff(name, before[name], text) if diff else f"{near(root / name)}\n")
+        screen.out(_diff(name, before[name], text) if diff else f"{path_from_here(root / name)}\n")
     screen.say(_summary(len(before), len(changed), written=not check and not diff))
     return exits.FAILED if changed and (check or diff) else exits.DONE
 

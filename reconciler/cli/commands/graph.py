@@ -33,7 +33,7 @@ def command(screen: Screen, /, steps: bool, format: Literal["mermaid", "dot"], *
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import run
     from reconciler.cli.wiring.connect import connect, load, open_store
-    from reconciler.cli.wiring.unseen import warned
+    from reconciler.cli.wiring.unseen import warn_unseen
     from reconciler.kinds import load as load_kinds
     from reconciler.report import graph
 
@@ -46,6 +46,6 @@ def command(screen: Screen, /, steps: bool, format: Literal["mermaid", "dot"], *
     with connect(screen, options, project, kinds) as service:
         with open_store(screen, options, project, service, create=False) as store:
             state, kinds = store.read(), kinds.with_digest_key(store.digest_key())
-            warned(screen, options, project, service, store)
+            warn_unseen(screen, options, project, service, store)
         planned = run.read_only(Narration(screen), service, kinds, replace(project.desired, access=()), state, options)
     screen.out(graph.graph_text(graph.steps(screen.masked_data(planned.plan), screen.masked_data(project.desired)), format))

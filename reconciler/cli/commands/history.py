@@ -32,7 +32,7 @@ def history_command(screen: Screen, /, **words: Any) -> None:
       reconciler history examples/acme --sandbox .reconciler/acme.db
     """
     from reconciler.report.history import history_document, history_text
-    from reconciler.report.times import HERE
+    from reconciler.text.times import HERE
 
     options = Options.of(screen, words)
     runs = _runs(screen, options)
@@ -61,14 +61,14 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
     Example:
       reconciler show last examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.cli.wiring.find_run import chosen
+    from reconciler.cli.wiring.find_run import find_run
     from reconciler.plan.names import Names
     from reconciler.report.history import run_document, run_text
-    from reconciler.report.times import HERE
+    from reconciler.text.times import HERE
 
     options = Options.of(screen, words)
     with _opened(screen, options) as (store, kinds):
-        recorded = chosen(store.runs() if store is not None else (), run)
+        recorded = find_run(store.runs() if store is not None else (), run)
         assert store is not None  # else nothing was chosen
         entries, turns = screen.masked_data((store.entries(recorded.id), store.turns(recorded.id)))
         names = Names((id, address) for entry in entries for address, id in entry.bound.items())
@@ -84,7 +84,7 @@ def _runs(screen: Screen, options: Options) -> tuple[RecordedRun, ...]:
     """Every run of the state, newest first."""
     from reconciler.cli.wiring.connect import known_service, open_store, state_file
     from reconciler.cli.wiring.state_only import settings_of
-    from reconciler.cli.wiring.unseen import NO_SANDBOX, warned
+    from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
     from reconciler.state.tables.direct import read_runs
 
     project = settings_of(screen, options)
@@ -97,7 +97,7 @@ def _runs(screen: Screen, options: Options) -> tuple[RecordedRun, ...]:
     if runs is not None:
         return runs
     with open_store(screen, options, project, service, create=False) as store:
-        warned(screen, options, project, service, store)
+        warn_unseen(screen, options, project, service, store)
         return store.runs()
 
 
@@ -116,7 +116,7 @@ def _say_environment(screen: Screen, options: Options) -> None:
 def _opened(screen: Screen, options: Options) -> Iterator[tuple[Store | None, Kinds]]:
     """The state to read, None if there cannot be one yet; and the kinds."""
     from reconciler.cli.wiring.connect import known_service, load, open_store
-    from reconciler.cli.wiring.unseen import NO_SANDBOX, warned
+    from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
     from reconciler.kinds import load as load_kinds
 
     kinds = load_kinds()
@@ -127,5 +127,5 @@ def _opened(screen: Screen, options: Options) -> Iterator[tuple[Store | None, Ki
         yield None, kinds
         return
     with open_store(screen, options, project, service, create=False) as store:
-        warned(screen, options, project, service, store)
+        warn_unseen(screen, options, project, service, store)
         yield store, kinds

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.options import Options, near
+from reconciler.cli.options import Options, path_from_here
 from reconciler.cli.terminal.screen import Screen
-from reconciler.errors import ConfigError, UsageError
+from reconciler.errors import ConfigError, UsageError, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,7 +52,7 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
     """
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring.connect import connect, load
-    from reconciler.cli.wiring.unseen import agreed_to
+    from reconciler.cli.wiring.unseen import confirm_new_state
     from reconciler.kinds import load as load_kinds
     from reconciler.report.words import count
     from reconciler.text.escape import terminal
@@ -77,7 +77,7 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
         actual = _read(narration, service, kinds, org)
         if project is not None:
             if not dry_run:
-                agreed_to(screen, options, project, service)
+                confirm_new_state(screen, options, project, service)
             imported = _added(narration, options, service, kinds, actual, project)
         else:
             owner = _owner(screen, kinds, actual, member)
@@ -159,11 +159,11 @@ def _added(
 ) -> ImportedProject:
     """What the project lacks, as changed and new files."""
     from reconciler.cli.wiring.connect import open_store
-    from reconciler.cli.wiring.unseen import warned
+    from reconciler.cli.wiring.unseen import warn_unseen
     from reconciler.importer.merge import into
 
     with open_store(narration.screen, options, project, service, create=False) as store:
-        warned(narration.screen, options, project, service, store)
+        warn_unseen(narration.screen, options, project, service, store)
         state = store.read()
     root = project.settings.root
     texts = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in map(root.joinpath, project.settings.files)}
@@ -214,7 +214,7 @@ def _check_empty(directory: Path) -> None:
     file = directory / "reconciler.yaml"
     if file.exists() or file.is_symlink():
         hint = "Add what is missing with --into, or name another directory."
-        raise UsageError(f"{near(directory)} already contains a project", id="RC-project-exists", hint=hint)
+        raise UsageError(f"{path_from_here(directory)} already contains a project", id="RC-project-exists", hint=hint)
 
 
 def _check_untracked(screen: Screen, options: Options, project: Project, service: ConnectedService) -> None:
@@ -247,7 +247,7 @@ def _adopt(
 ) -> int:
     """Bind what the planner finds in what was read; the project was loaded as any is."""
     from reconciler.cli import exits
-    from reconciler.cli.wiring.connect import accounted, open_store, who
+    from reconciler.cli.wiring.connect import current_user, open_store, recording_end
     from reconciler.plan import plan
     from reconciler.plan.prove import prove
     from reconciler.plan.state_updates import journal_changes
@@ -255,8 +255,8 @@ def _adopt(
     screen = narration.screen
     with (
         open_store(screen, options, project, service, create=True) as store,
-        store.lease(who=who(), command="import") as journal,
-        accounted(journal),
+        store.lease(who=current_user(), command="import") as journal,
+        recording_end(journal),
     ):
         with narration.lasting(f"Tracking {_objects(actual)}"):
             state, kinds = journal.state(), kinds.with_digest_key(store.digest_key())
@@ -271,13 +271,15 @@ def _adopt(
 def _write(directory: Path, files: Mapping[str, str], kinds: Kinds, project: Project | None) -> None:
     """Write the files, and what editors need. Raises `UsageError`; of what exists only the files of the project are touched."""
     from reconciler.cli.commands.init import IGNORED
-    from reconciler.config.schema import dumped
+    from reconciler.config.schemas.document import dumped
 
     mine = [] if project is None else [path.resolve() for path in map(project.settings.root.joinpath, project.settings.files)]
     there = [path for path in files if (directory / path).exists() and (directory / path).resolve() not in mine]
     if there:
         raise UsageError(
-            f"{near(directory / there[0])} already exists", id="RC-project-exists", hint="Name another directory, or move it away."
+            f"{path_from_here(directory / there[0])} already exists",
+            id="RC-project-exists",
+            hint="Name another directory, or move it away.",
         )
     beside = {".gitignore": IGNORED, ".reconciler/config.schema.json": dumped(kinds)}
     try:
@@ -286,9 +288,7 @@ def _write(directory: Path, files: Mapping[str, str], kinds: Kinds, project: Pro
             (directory / path).parent.mkdir(parents=True, exist_ok=True)
             (directory / path).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise UsageError(
-            f"the project cannot be written: {(error.strerror or 'unknown reason').lower()}: {error.filename}", id="RC-file-not-written"
-        ) from error
+        raise UsageError(f"the project cannot be written: {os_reason(error)}: {error.filename}", id="RC-file-not-written") from error
 
 
 def _take_back(directory: Path, files: Iterable[str], before: Mapping[str, bytes]) -> None:
@@ -306,12 +306,12 @@ def _tell(screen: Screen, directory: Path, made: Plan, found: ImportedProject, *
     from reconciler.report.words import count
 
     files, objects = count(len(found.files), "file"), count(len(made.state_update.bind.keys() - before.bindings.keys()), "object")
-    screen.out(f"Wrote {files} to {near(directory)} and tracked {objects}.\n")
+    screen.out(f"Wrote {files} to {path_from_here(directory)} and tracked {objects}.\n")
     _tell_missing(screen, found)
     differing = [str(step.address) for step in made.steps] + [f"{blocked.address}: {blocked.reason}" for blocked in made.blocked]
     if differing:
         screen.say("These differ from what was read: " + "; ".join(dict.fromkeys(differing)))
-    screen.say(f"Next: reconciler plan {near(directory)}")
+    screen.say(f"Next: reconciler plan {path_from_here(directory)}")
     return exits.PARTLY if differing else exits.DONE
 
 

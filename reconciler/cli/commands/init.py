@@ -10,7 +10,7 @@ import click
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.errors import UsageError
+from reconciler.errors import UsageError, os_reason
 
 SANDBOX = """\
   sandbox: .reconciler/sandbox.db       # the embedded sandbox; for the real service write baseUrl: https://…
@@ -69,7 +69,7 @@ def command(screen: Screen, /, directory: Path, sandbox: bool, **words: Any) -> 
     import re
 
     from reconciler.cli.sandboxes.embedded import require_extra
-    from reconciler.config.schema import dumped
+    from reconciler.config.schemas.document import dumped
     from reconciler.kinds import load as load_kinds
 
     Options.of(screen, words)
@@ -92,9 +92,7 @@ def command(screen: Screen, /, directory: Path, sandbox: bool, **words: Any) -> 
                 with path.open("x", encoding="utf-8") as opened:
                     opened.write(text)
     except OSError as error:
-        raise UsageError(
-            f"the project cannot be written: {(error.strerror or 'unknown reason').lower()}: {error.filename}", id="RC-file-not-written"
-        ) from error
+        raise UsageError(f"the project cannot be written: {os_reason(error)}: {error.filename}", id="RC-file-not-written") from error
     where = "" if directory == Path() else f" {directory}"
     screen.say(f"Wrote {file}.")
     screen.say(f"Next: reconciler plan{where}" if sandbox else f"Edit it, then: reconciler validate{where}")

@@ -11,10 +11,10 @@ import click
 from click.core import ParameterSource
 
 from reconciler.cli import options as shared
+from reconciler.cli import reports
 from reconciler.cli.options import Options
-from reconciler.cli.options.commit import commit as commit_option
 from reconciler.cli.options.declare import OutputFile
-from reconciler.cli.terminal import reports
+from reconciler.cli.options.run import commit as commit_option
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 
@@ -64,7 +64,7 @@ def command(
 
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import run
-    from reconciler.cli.wiring.connect import connect, load, now, who
+    from reconciler.cli.wiring.connect import connect, current_user, load, now
     from reconciler.cli.wiring.unseen import read_state
     from reconciler.kinds import load as load_kinds
 
@@ -82,8 +82,8 @@ def command(
     from reconciler.report.documents import plan_document
     from reconciler.report.entries import plan_sheet
     from reconciler.report.text import plan_text
-    from reconciler.report.times import HERE
     from reconciler.report.warnings import forecast_text
+    from reconciler.text.times import HERE
 
     if new is not None:
         planned = replace(planned, plan=replace(planned.plan, notes=(str(new), *planned.plan.notes)))
@@ -108,7 +108,7 @@ def command(
     if out is not None:
         from reconciler.cli.wiring import plan_file
 
-        made = plan_file.made_of(options, project, known.state, service.identity, origin(project, who(), commit=commit))
+        made = plan_file.plan_inputs(options, project, known.state, service.identity, origin(project, current_user(), commit=commit))
         digests = plan_file.digests_of(screen, known.state.lineage, known.key)
         plan_file.write(screen, out, planned, kinds, made=made, digests=digests, created_at=made_at)
-    return exits.of_plan(plan, detailed=detailed_exitcode)
+    return exits.judged_plan(plan, detailed=detailed_exitcode)

@@ -49,13 +49,12 @@ def list_command(screen: Screen, /, **words: Any) -> None:
     """
     from reconciler.cli.wiring.connect import load
     from reconciler.config.policies.ready import ready_policies
-    from reconciler.config.project import PROJECT_FILE
+    from reconciler.config.words import project_file
     from reconciler.kinds import load as load_kinds
 
     options = Options.of(screen, words)
     kinds = load_kinds()
-    file = options.project / PROJECT_FILE if options.project.is_dir() else options.project
-    if file.is_file() or options.project != Path():
+    if project_file(options.project).is_file() or options.project != Path():
         policies = load(screen, options, kinds).desired.policies
         screen.out(_own(policies, screen))
     screen.out("Ready policies, for use: [ID]\n")
@@ -64,7 +63,7 @@ def list_command(screen: Screen, /, **words: Any) -> None:
 
 
 def _own(policies: Policies, screen: Screen) -> str:
-    from reconciler.report.table import table
+    from reconciler.report.layout import table
 
     if not policies:
         return "The project has no policies.\n\n"

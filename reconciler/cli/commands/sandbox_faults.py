@@ -81,7 +81,7 @@ def show_command(screen: Screen, /, **words: Any) -> None:
     Example:
       reconciler sandbox faults show --db sandbox.db
     """
-    from reconciler.report.table import table
+    from reconciler.report.layout import table
 
     found = _control(screen, words)("GET", "/faults")
     if words["format"] == "json":
@@ -107,7 +107,7 @@ def log_command(screen: Screen, /, **words: Any) -> None:
     Example:
       reconciler sandbox faults log --db sandbox.db
     """
-    from reconciler.report.table import table
+    from reconciler.report.layout import table
 
     found = _control(screen, words)("GET", "/faults/log")
     fields = ("number", "at", "rule", "fault", "method", "path")

@@ -35,7 +35,7 @@ def readers_command(screen: Screen, /, org: str | None, condition: tuple[str, ..
     from urllib.parse import urlencode
 
     from reconciler.kinds import load
-    from reconciler.report.table import table
+    from reconciler.report.layout import table
 
     Options.of(screen, words)
     control = Control(screen, db=words["db"], base_url=words["base_url"], token=words["token"])

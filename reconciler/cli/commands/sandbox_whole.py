@@ -11,7 +11,7 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.sandboxes.control import Control, where
 from reconciler.cli.terminal.screen import Screen
-from reconciler.errors import UsageError
+from reconciler.errors import UsageError, os_reason
 
 
 @click.command("clock", short_help="Show, stop or move the clock.")
@@ -84,6 +84,6 @@ def _exported(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}", id="RC-file-not-read") from error
+        raise UsageError(f"{path} cannot be read: {os_reason(error)}", id="RC-file-not-read") from error
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not what sandbox export printed", id="RC-not-a-sandbox-export") from error

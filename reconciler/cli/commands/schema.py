@@ -13,7 +13,7 @@ from reconciler.cli import completion
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.errors import UsageError
+from reconciler.errors import UsageError, os_reason
 
 SUFFIX: Final = ".schema.json"
 CATALOG: Final = "catalog"
@@ -39,12 +39,11 @@ def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
       reconciler schema plan
       reconciler schema --write
     """
-    from reconciler.config.schema import schema
-    from reconciler.config.schemas.catalog import entry
+    from reconciler.config.schemas.document import catalog_entry, schema
     from reconciler.fleet.declared.schema import schema as fleet
     from reconciler.kinds import load as load_kinds
+    from reconciler.report.layout import table
     from reconciler.report.schemas.documents import DOCUMENTS, schema_of
-    from reconciler.report.table import table
     from reconciler.text.suggest import did_you_mean
 
     options = Options.of(screen, words)
@@ -65,16 +64,16 @@ def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
         titles = {**files, **{document: title for document, (title, _) in DOCUMENTS.items()}}
         screen.out(table([*titles.items(), (CATALOG, "An entry of the catalog of SchemaStore")]))
     else:
-        screen.document(entry() if name == CATALOG else known[name]())
+        screen.document(catalog_entry() if name == CATALOG else known[name]())
 
 
 def _write(screen: Screen, project: Path, known: Mapping[str, Any]) -> None:
     """Write schemas into the project, and print the line by which its files refer to them. Raises `UsageError`."""
     from reconciler.cli.atomic_file import write_whole
-    from reconciler.cli.project_folder import PROJECT_FILE
+    from reconciler.config.words import project_file
     from reconciler.text.escape import as_json
 
-    file = project / PROJECT_FILE if project.is_dir() else project
+    file = project_file(project)
     folder = file.parent / FOLDER
     try:
         begin = file.read_text(encoding="utf-8", errors="replace")
@@ -82,7 +81,7 @@ def _write(screen: Screen, project: Path, known: Mapping[str, Any]) -> None:
         for name, made in known.items():
             write_whole(folder / f"{name}{SUFFIX}", as_json(made) + "\n", mode=0o644)
     except OSError as error:
-        reason = (error.strerror or "no reason given").lower()
+        reason = os_reason(error)
         raise UsageError(
             f"{error.filename or folder} cannot be used: {reason}", id="RC-file-not-written", hint="Name a project: --project PATH."
         ) from error

@@ -62,12 +62,12 @@ def list_command(screen: Screen, /, **words: Any) -> None:
     Example:
       reconciler state list examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.report.table import table
+    from reconciler.report.layout import table
 
     options = Options.of(screen, words)
     tracking = _tracking(screen, options)
     if options.format == "json":
-        from reconciler.report.tracked import bindings_document
+        from reconciler.report.state import bindings_document
 
         screen.document(bindings_document(*tracking))
     elif tracking.objects:
@@ -91,9 +91,9 @@ def show_command(screen: Screen, /, address: Address, **words: Any) -> None:
     Example:
       reconciler state show acme/site/docs examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.cli.wiring.state_only import not_bound
-    from reconciler.report.table import table
-    from reconciler.report.tracked import binding_document
+    from reconciler.cli.wiring.state_only import not_tracked
+    from reconciler.report.layout import table
+    from reconciler.report.state import binding_document
     from reconciler.report.values import HIDDEN, shown
     from reconciler.resource import UNSET
 
@@ -101,7 +101,7 @@ def show_command(screen: Screen, /, address: Address, **words: Any) -> None:
     state, kinds = _read(screen, options)
     binding = state.bindings.get(address)
     if binding is None:
-        raise not_bound(address)
+        raise not_tracked(address)
     kind = kinds.get(binding.kind)
     fields = {}
     for name in dict.fromkeys([*binding.sent, *binding.seen]):
@@ -140,10 +140,10 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words:
     Example:
       reconciler state forget acme/team/writers examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.cli.wiring.state_only import changing, not_bound
+    from reconciler.cli.wiring.state_only import journal_for, not_tracked
     from reconciler.state import IntentEnding
 
-    with changing(screen, Options.of(screen, words), address, command="state forget") as journal:
+    with journal_for(screen, Options.of(screen, words), address, command="state forget") as journal:
         state = journal.state()
         if in_doubt:
             addresses = [intent.address for intent in state.intents if intent.address == address]
@@ -155,14 +155,14 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words:
         else:
             addresses = [binding for binding in state.bindings if binding == address or binding.is_within(address)]
             if not addresses:
-                raise not_bound(address)
+                raise not_tracked(address)
             journal.remember(forget=addresses)
             screen.out("".join(f"{name} is no longer managed ({bare(state.bindings[name].id)}).\n" for name in sorted(addresses)))
 
 
 def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:
     from reconciler.cli.wiring.connect import known_service, load, open_store
-    from reconciler.cli.wiring.unseen import NO_SANDBOX, warned
+    from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
     from reconciler.kinds import load as load_kinds
     from reconciler.model import State
 
@@ -173,7 +173,7 @@ def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:
         screen.warn(NO_SANDBOX, id="RC-no-sandbox")
         return State("", 0), kinds
     with open_store(screen, options, project, identity, create=False) as store:
-        warned(screen, options, project, identity, store)
+        warn_unseen(screen, options, project, identity, store)
         return store.read(), kinds
 
 
@@ -181,7 +181,7 @@ def _tracking(screen: Screen, options: Options) -> Tracking:
     """What the state tracks."""
     from reconciler.cli.wiring.connect import known_service, open_store, state_file
     from reconciler.cli.wiring.state_only import settings_of
-    from reconciler.cli.wiring.unseen import NO_SANDBOX, warned
+    from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
     from reconciler.state.tables.direct import Tracking, read_tracking, tracking_of
 
     project = settings_of(screen, options)
@@ -194,5 +194,5 @@ def _tracking(screen: Screen, options: Options) -> Tracking:
     if tracking is not None:
         return tracking
     with open_store(screen, options, project, service, create=False) as store:
-        warned(screen, options, project, service, store)
+        warn_unseen(screen, options, project, service, store)
         return tracking_of(store.read())

@@ -13,7 +13,7 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.options.declare import OutputFile
 from reconciler.cli.terminal.screen import Screen
-from reconciler.errors import Refused, UsageError
+from reconciler.errors import Refused, UsageError, os_reason
 
 if TYPE_CHECKING:
     from reconciler.report.schemas.state import BindingData, StateDocument
@@ -37,7 +37,7 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
     """
     from reconciler.cli.wiring.connect import known_service, load, open_store
     from reconciler.cli.wiring.trust import write_private
-    from reconciler.cli.wiring.unseen import warned
+    from reconciler.cli.wiring.unseen import warn_unseen
     from reconciler.kinds import load as load_kinds
     from reconciler.text.escape import as_json
 
@@ -48,7 +48,7 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
     document = None
     if service is not None:
         with open_store(screen, options, project, service, create=False) as store:
-            warned(screen, options, project, service, store)
+            warn_unseen(screen, options, project, service, store)
             document = store.pull()
             if store.condition().held:
                 screen.say("A run holds the state; what it does from now on is not exported.")
@@ -60,14 +60,12 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
         raise Refused(f"the state contains a secret value, in {place}; it was not exported", id="RC-secret-in-state", hint=hint)
     text = as_json(found, indent=1) + "\n"
     if out is None:
-        screen.made(text)
+        screen.raw(text)
         return
     try:
         write_private(out, text)
     except OSError as error:
-        raise UsageError(
-            f"the state cannot be written to {out}: {(error.strerror or 'unknown reason').lower()}", id="RC-file-not-written"
-        ) from error
+        raise UsageError(f"the state cannot be written to {out}: {os_reason(error)}", id="RC-file-not-written") from error
     screen.say(f"Wrote the state to {out}: {len(found['bindings'])} tracked, {len(found['runs'])} runs, serial {found['serial']}.")
 
 
@@ -91,7 +89,7 @@ def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> No
       reconciler state push acme-state.json examples/acme --sandbox .reconciler/acme.db --state postgresql://ada@db.example/reconciler
     """
     from reconciler.cli import exits
-    from reconciler.cli.wiring.connect import accounted, known_service, load, open_store, who
+    from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end
     from reconciler.cli.wiring.unseen import unseen
     from reconciler.kinds import load as load_kinds
     from reconciler.state.transfer.push import PUSH
@@ -110,8 +108,8 @@ def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> No
         screen.say(f"Creating {new.where} for {new.project}.")
     with (
         open_store(screen, options, project, service, create=True) as store,
-        store.lease(who=who(), command=PUSH) as journal,
-        accounted(journal),
+        store.lease(who=current_user(), command=PUSH) as journal,
+        recording_end(journal),
     ):
         journal.replace(document, force=force)
         journal.finish(exit_code=exits.DONE, summary={})
@@ -151,7 +149,7 @@ def read(file: Path) -> Any:
             raise UsageError(f"{file} is larger than a state can be: more than {BYTES_MAX >> 20} MiB", id="RC-file-too-large")
         return json.loads(text, parse_constant=_no_number)
     except OSError as error:
-        raise UsageError(f"{file} cannot be read: {(error.strerror or 'unknown reason').lower()}", id="RC-file-not-read") from error
+        raise UsageError(f"{file} cannot be read: {os_reason(error)}", id="RC-file-not-read") from error
     except (ValueError, RecursionError) as error:
         where = f":{error.lineno}:{error.colno}" if isinstance(error, json.JSONDecodeError) else ""
         raise UsageError(

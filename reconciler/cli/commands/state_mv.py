@@ -43,7 +43,7 @@ def command(screen: Screen, /, words: tuple[str, ...], old: str | None, **more: 
       reconciler state mv acme/team/writers acme/team/authors examples/acme --sandbox .reconciler/acme.db
       reconciler state mv --project acme-handbook examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.cli.wiring.state_only import changing
+    from reconciler.cli.wiring.state_only import journal_for
     from reconciler.state.tables.renames import after
 
     ctx = click.get_current_context()
@@ -58,7 +58,7 @@ def command(screen: Screen, /, words: tuple[str, ...], old: str | None, **more: 
         return
     param = next(param for param in ctx.command.params if param.name == "words")
     source, target = (shared.address(ctx, param, word) for word in words[:2])
-    with changing(screen, options, source, command="state mv") as journal:
+    with journal_for(screen, options, source, command="state mv") as journal:
         state = journal.state()
         rename = renamed(state, source, target)
         journal.remember(rename=rename, fulfilled={**after(state.fulfilled, rename), source: target})
@@ -68,7 +68,7 @@ def command(screen: Screen, /, words: tuple[str, ...], old: str | None, **more: 
 def rename_project(screen: Screen, options: Options, old: str) -> None:
     """Rename the state of the project `old` to this project's name. Raises `UsageError` and `Refused` with the remedy."""
     from reconciler.cli import exits
-    from reconciler.cli.wiring.connect import accounted, known_service, load, open_store, who
+    from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end
     from reconciler.cli.wiring.unseen import NO_SANDBOX, named
     from reconciler.kinds import load as load_kinds
     from reconciler.report.words import count
@@ -90,8 +90,8 @@ def rename_project(screen: Screen, options: Options, old: str) -> None:
         )
     with (
         open_store(screen, options, project, service, create=True) as store,
-        store.renaming(old, who=who(), command=f"state mv --project {old}") as journal,
-        accounted(journal),
+        store.renaming(old, who=current_user(), command=f"state mv --project {old}") as journal,
+        recording_end(journal),
     ):
         journal.rename()
         journal.finish(exit_code=exits.DONE, summary={})
@@ -103,10 +103,10 @@ def rename_project(screen: Screen, options: Options, old: str) -> None:
 def renamed(state: State, old: Address, new: Address) -> dict[Address, Address]:
     """The new address of everything at and below the old one. Raises `UsageError` and `Refused` with the remedy."""
     from reconciler.address import Address
-    from reconciler.cli.wiring.state_only import not_bound
+    from reconciler.cli.wiring.state_only import not_tracked
 
     if old not in state.bindings:
-        raise not_bound(old)
+        raise not_tracked(old)
     if old.kind != new.kind:
         wrong = f"{old} is a {old.kind or 'root'}, and {new} names a {new.kind or 'root'}"
         raise UsageError(wrong, id="RC-another-kind", hint="An object keeps its kind; only keys and containers change.")

@@ -37,8 +37,8 @@ def command(screen: Screen, /, force: str | None, **words: Any) -> None:
       reconciler state unlock examples/acme --sandbox .reconciler/acme.db --state postgresql://ada@db.example/reconciler
     """
     from reconciler.cli import exits
-    from reconciler.cli.wiring.connect import accounted, known_service, load, open_store, who
-    from reconciler.cli.wiring.unseen import warned
+    from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end
+    from reconciler.cli.wiring.unseen import warn_unseen
     from reconciler.kinds import load as load_kinds
 
     options = Options.of(screen, words)
@@ -48,7 +48,7 @@ def command(screen: Screen, /, force: str | None, **words: Any) -> None:
         screen.out("There is no state yet, and nothing to unlock.\n")
         return
     with open_store(screen, options, project, service, create=False) as store:
-        warned(screen, options, project, service, store)
+        warn_unseen(screen, options, project, service, store)
         condition = store.condition()
     if condition.path is not None:
         _of_a_file(screen, condition, force)
@@ -64,8 +64,8 @@ def command(screen: Screen, /, force: str | None, **words: Any) -> None:
     holder = _meant(condition.holder, force)
     with (
         open_store(screen, options, project, service, create=True) as store,
-        store.lease(who=who(), command=f"state unlock --force {holder.run[:SHORTEST]}", instead_of=holder.run) as journal,
-        accounted(journal),
+        store.lease(who=current_user(), command=f"state unlock --force {holder.run[:SHORTEST]}", instead_of=holder.run) as journal,
+        recording_end(journal),
     ):
         journal.finish(exit_code=exits.DONE, summary={})
     screen.out(f"The state is free. Run {holder.run[:SHORTEST]} of {_shown(holder.who)} can write nothing more to it.\n")
@@ -88,7 +88,7 @@ def _of_a_file(screen: Screen, found: Condition, force: str | None) -> None:
 
 
 def _held(holder: Holder) -> str:
-    from reconciler.report.times import HERE, clock_time_of
+    from reconciler.text.times import HERE, clock_time_of
 
     since = _shown(clock_time_of(holder.since, HERE))
     return f"{_shown(holder.who)} holds the state with run {_shown(holder.run)}, `{_shown(holder.command)}`, since {since}"

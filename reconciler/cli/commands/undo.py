@@ -49,9 +49,9 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
       reconciler undo last examples/acme --sandbox .reconciler/acme.db
     """
     from reconciler.cli import exits
-    from reconciler.cli.commands.apply import agreed, no_terminal
+    from reconciler.cli.commands.apply import confirmed_plan, no_terminal
     from reconciler.cli.terminal.progress import Narration
-    from reconciler.cli.wiring.connect import accounted, connect, load, open_store, who
+    from reconciler.cli.wiring.connect import connect, current_user, load, open_store, recording_end
     from reconciler.cli.wiring.run import ApplySession
     from reconciler.kinds import load as load_kinds
     from reconciler.model import StepStatus
@@ -66,8 +66,8 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     with (
         connect(screen, options, project, kinds) as service,
         open_store(screen, options, project, service, create=True) as store,
-        store.lease(who=who(), command=f"undo {recorded_run.id[:ID_SHOWN]}") as journal,
-        accounted(journal),
+        store.lease(who=current_user(), command=f"undo {recorded_run.id[:ID_SHOWN]}") as journal,
+        recording_end(journal),
         ApplySession(Narration(screen), service, kinds.with_digest_key(store.digest_key()), project, journal, options) as session,
     ):
         for note in session.recover():
@@ -77,7 +77,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         _about(session, inverse)
         _tell_what_stays(screen, inverse.cannot)
         _tell_what_turns(screen, inverse.turns)
-        planned = agreed(screen, options, session, ask=not yes, full=full)
+        planned = confirmed_plan(screen, options, session, ask=not yes, full=full)
         if planned is not None and inverse.turns and not yes and not planned.plan.pending:
             if not screen.can_ask:
                 raise no_terminal("undo")
@@ -106,40 +106,40 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
 def _recorded_run(screen: Screen, options: Options, project: Project, run: str) -> RecordedRun:
     """The run that is meant, found before anything is asked or sent. Raises `UsageError` where there is none."""
     from reconciler.cli.wiring.connect import known_service, open_store
-    from reconciler.cli.wiring.find_run import chosen
-    from reconciler.cli.wiring.unseen import NO_SANDBOX, warned
+    from reconciler.cli.wiring.find_run import find_run
+    from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
 
     service = known_service(screen, options, project)
     if service is None:
         screen.warn(NO_SANDBOX, id="RC-no-sandbox")
-        return chosen((), run)
+        return find_run((), run)
     with open_store(screen, options, project, service, create=False) as reader:
-        warned(screen, options, project, service, reader)
-        return chosen(reader.runs(), run)
+        warn_unseen(screen, options, project, service, reader)
+        return find_run(reader.runs(), run)
 
 
 def _inverse(session: ApplySession, store: Store, run: str) -> Inverse:
     """Read the current objects, and find what takes the run back."""
-    from reconciler.undo import entries_today, inverse, living, run_effects, turns_today
+    from reconciler.undo import desired_for_reading, entries_today, inverse, run_effects, turns_today
 
     kinds, project, state = session.kinds, session.project.desired, session.journal.state()
     later = store.later_turns(run)
     done, turns = run_effects(kinds, entries_today(store.entries(run), later)), turns_today(store.turns(run), later)
-    actual = session.look(living(kinds, project, state, done, turns))
+    actual = session.look(desired_for_reading(kinds, project, state, done, turns))
     return inverse(kinds, project, state, actual, done, turns, ever=store.ids())
 
 
 def _turned(screen: Screen, journal: Journal, outcome: Outcome, turns: Collection[StateChange], run: str) -> tuple[StateChange, ...]:
     """Change the bindings once everything else is done; answers what was changed."""
     from reconciler.model import StepStatus
-    from reconciler.undo import as_remembered
+    from reconciler.undo import journal_arguments
 
     if not turns:
         return ()
     if outcome.plan.deferred or outcome.plan.blocked or any(result.status is not StepStatus.DONE for result in outcome.results):
         screen.note(f"The state was not changed, because not everything was done. To try again: reconciler undo {run}")
         return ()
-    forget, rename, protect = as_remembered(turns)
+    forget, rename, protect = journal_arguments(turns)
     journal.remember(forget=forget, rename=rename, protect=protect)
     return tuple(turns)
 
@@ -153,10 +153,10 @@ def _about(session: ApplySession, found: Inverse) -> None:
 def _lines(session: ApplySession, planned: Planned, turns: Collection[StateChange]) -> tuple[YamlLine, ...]:
     """Where the YAML still wants what is about to be taken back."""
     from reconciler.plan import match
-    from reconciler.undo import wants_again
+    from reconciler.undo import redeclaring_lines
 
     ids = match(session.kinds, session.project.desired, planned.state, planned.actual).ids
-    return wants_again(session.kinds, session.project.desired, session.desired, planned.plan, turns, ids)
+    return redeclaring_lines(session.kinds, session.project.desired, session.desired, planned.plan, turns, ids)
 
 
 def _tell_what_stays(screen: Screen, cannot: Collection[Cannot]) -> None:
@@ -165,7 +165,7 @@ def _tell_what_stays(screen: Screen, cannot: Collection[Cannot]) -> None:
 
 
 def _tell_what_turns(screen: Screen, turns: Collection[StateChange]) -> None:
-    from reconciler.report.state_changes import turn_line
+    from reconciler.report.state import turn_line
 
     if turns:
         screen.note("Changes of the state, without requests:\n" + "\n".join(f"  {turn_line(turn)}" for turn in turns))

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from reconciler.cli import exits
+from reconciler.cli import exits, reports
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.terminal import reports
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ConfigError
 
@@ -104,12 +103,12 @@ def _refused(screen: Screen, options: Options, violations: Sequence[Violation], 
     if not violations and not remark:
         return
     from reconciler.plan.guard import refuse
-    from reconciler.report.github import github_violations
+    from reconciler.report.annotations.github import github_violations
     from reconciler.text.escape import terminal
 
     shown = screen.masked_data(violations)
     if options.format == "github":
-        screen.made(github_violations(shown, folder=_folder(options)))
+        screen.raw(github_violations(shown, folder=_folder(options)))
     elif options.format == "text":
         screen.out("".join(f"{terminal(_line(violation))}\n" for violation in shown))
     if options.format not in LISTED:
@@ -203,7 +202,7 @@ def _listed(found: Sequence[Finding], violations: Sequence[Violation]) -> Sequen
 def _write(screen: Screen, options: Options, report: Sequence[tuple[str, Path]], found: Sequence[Finding], project: Project | None) -> None:
     """Write the files that were asked for."""
     for name, file in report:
-        reports.written(file, _rendered(screen, options, name, found, project))
+        reports.write_report(file, _rendered(screen, options, name, found, project))
 
 
 def _rendered(screen: Screen, options: Options, name: str, found: Sequence[Finding], project: Project | None) -> str:
@@ -216,7 +215,7 @@ def _rendered(screen: Screen, options: Options, name: str, found: Sequence[Findi
     if name == "json":
         return as_json(findings_document(shown, project=called, environment=options.env)) + "\n"
     if name == "github":
-        from reconciler.report.github import github_findings
+        from reconciler.report.annotations.github import github_findings
 
         return github_findings(shown, folder=_folder(options))
     title = f"Validation of {called or _folder(options) or 'the project'}"
@@ -235,4 +234,4 @@ def _print(screen: Screen, options: Options, found: Sequence[Finding], project: 
         called = project.settings.project if project is not None else None
         screen.document(findings_document(screen.masked_data(list(found)), project=called, environment=options.env))
     else:
-        screen.made(_rendered(screen, options, options.format, found, project))
+        screen.raw(_rendered(screen, options, options.format, found, project))

@@ -86,8 +86,9 @@ def files(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
                 with Path(value).open("rb") as file:
                     text = file.read(VARIABLES_MAX + 1)
         except OSError as error:
-            reason = (error.strerror or "no reason given").lower()
-            raise click.BadParameter(f"{value!r} cannot be read: {reason}", ctx=ctx, param=param) from None
+            from reconciler.errors import os_reason
+
+            raise click.BadParameter(f"{value!r} cannot be read: {os_reason(error)}", ctx=ctx, param=param) from None
         if len(text) > VARIABLES_MAX:
             raise click.BadParameter(f"{value!r} is larger than {VARIABLES_MAX // 2**20} MiB", ctx=ctx, param=param)
         given.append((value, text))

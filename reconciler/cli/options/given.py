@@ -14,7 +14,7 @@ from reconciler.dataclass import dataclass
 if TYPE_CHECKING:
     from reconciler.address import Glob
     from reconciler.cli.terminal.screen import Screen
-    from reconciler.config.language.given import VariableFile
+    from reconciler.config.language.variable_files import VariableFile
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Options:
         """The files of variables with their names in messages: relative to the project if they are in it."""
         if not self.var_file:
             return ()
-        from reconciler.config.language.given import STANDARD_INPUT, VariableFile
+        from reconciler.config.language.variable_files import STANDARD_INPUT, VariableFile
 
         folder = Path(os.path.normpath((self.project if self.project.is_dir() else self.project.parent).absolute()))
         named = []
@@ -90,18 +90,18 @@ class Options:
         words += [f"--var-file={name}" for name, _ in self.var_file]
         words += [f"--env-file={name}" for name in self.env_file]
         words += [f"--public-var={name}" for name in self.public_var]
-        words += [f"--allow-file={near(path)}" for path in self.allow_file]
+        words += [f"--allow-file={path_from_here(path)}" for path in self.allow_file]
         for name, values in self._globs().items():
             words += [part for value in values for part in (f"--{name}", str(value))]
         words += ["--allow-delete", str(self.allow_delete)] if self.allow_delete is not None else []
         words += ["--accept-gone", str(self.accept_gone)] if self.accept_gone is not None else []
-        words += ["--sandbox", str(near(self.sandbox))] if self.sandbox is not None else []
+        words += ["--sandbox", str(path_from_here(self.sandbox))] if self.sandbox is not None else []
         words += ["--base-url", self.base_url] if self.base_url else []
         words += ["--state", self.state] if self.state and "@" not in self.state else []
         return shlex.join(words)
 
 
-def near(path: Path) -> Path:
+def path_from_here(path: Path) -> Path:
     """A path as a user would type it from here."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_absolute() and path.is_relative_to(here) else path

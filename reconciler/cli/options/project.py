@@ -107,17 +107,45 @@ def reading() -> tuple[Decorator, ...]:
 
 def nearest_project(ctx: click.Context) -> Path:
     """The project of RECONCILER_PROJECT, of the current folder, or of the nearest folder above it; reports which one it is."""
-    from reconciler.cli.project_folder import nearest
     from reconciler.cli.terminal.screen import Screen
 
     if given := os.environ.get("RECONCILER_PROJECT"):
         return Path(given)
     here = Path.cwd()
-    project, screen = nearest(here), ctx.find_object(Screen)
+    project, screen = _nearest_folder(here), ctx.find_object(Screen)
     if project != Path() and screen is not None and not ctx.resilient_parsing:
         folder = os.path.normpath(here / project)
         screen.say(f"Using the project in {folder}.", event="project", folder=folder)
     return project
+
+
+def _nearest_folder(here: Path) -> Path:
+    """The folder of the nearest project as a relative path; the current folder if there is none above it.
+
+    The search ends at the top of a repository, the home directory or a file system, and never uses another user's file: on a machine with
+    many users, anybody can put a project into a folder above.
+    """
+    from reconciler.config.words import PROJECT_FILE
+
+    try:
+        status = here.stat()
+        home = _home()
+        for folder in (here, *here.parents):
+            if (folder / PROJECT_FILE).is_file():
+                owned = (folder / PROJECT_FILE).stat().st_uid in (status.st_uid, os.getuid())
+                return Path(os.path.relpath(folder, here)) if owned or folder == here else Path()
+            if (folder / ".git").exists() or folder == home or folder.parent.stat().st_dev != status.st_dev:
+                break
+    except OSError:  # a folder that cannot be read
+        pass
+    return Path()
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home().resolve()
+    except RuntimeError:
+        return None
 
 
 def _nearest(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
@@ -169,8 +197,10 @@ def _run(ctx: click.Context, param: click.Parameter, value: str | None) -> str |
 
 def _is_project(text: str) -> bool:
     """Whether a text is a path of a project, and no id."""
+    from reconciler.config.words import PROJECT_FILE
+
     path = Path(text)
-    return "/" in text or text in (".", "..") or path.suffix in (".yaml", ".yml") or (path / "reconciler.yaml").is_file()
+    return "/" in text or text in (".", "..") or path.suffix in (".yaml", ".yml") or (path / PROJECT_FILE).is_file()
 
 
 def _env_files(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli.pipeline.trigger import Ci
 from reconciler.dataclass import dataclass
-from reconciler.errors import UsageError
+from reconciler.errors import UsageError, os_reason
 
 if TYPE_CHECKING:
     from reconciler.cli.terminal.screen import Screen
@@ -50,9 +50,7 @@ class Results:
                 (folder / name).unlink(missing_ok=True)
                 (folder / (CHECKED + name)).unlink(missing_ok=True)
         except OSError as error:
-            raise UsageError(
-                f"the directory {folder} cannot be written: {(error.strerror or 'unknown reason').lower()}", id="RC-file-not-written"
-            ) from error
+            raise UsageError(f"the directory {folder} cannot be written: {os_reason(error)}", id="RC-file-not-written") from error
         return cls(screen, folder, ci)
 
     def options(self, command: str, prefix: str = "") -> list[str]:
@@ -64,14 +62,14 @@ class Results:
         """Print the annotations of a report to the log, if the CI reads them there."""
         file = self.folder / (prefix + REPORTS["github"])
         if self.ci is Ci.GITHUB and file.is_file():
-            self.screen.made(file.read_text(encoding="utf-8"))
+            self.screen.raw(file.read_text(encoding="utf-8"))
 
     def say(self, level: str, text: str) -> None:
         """Print a message to the log of the job. `level`: notice or error."""
         from reconciler.text.escape import github
 
         if self.ci is Ci.GITHUB:
-            self.screen.made(f"::{level} title=Reconciler::{github(self.screen.masked(text))}\n")
+            self.screen.raw(f"::{level} title=Reconciler::{github(self.screen.masked(text))}\n")
         elif level == "notice":
             self.screen.say(text)
 

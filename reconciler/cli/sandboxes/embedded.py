@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reconciler.address import bare
-from reconciler.errors import ConfigError, ReconcilerError, UsageError
+from reconciler.errors import ConfigError, ReconcilerError, UsageError, os_reason
 
 if TYPE_CHECKING:
     from reconciler.address import Address
@@ -242,7 +242,7 @@ def read_document(path: Path) -> Any:
         with path.open("rb") as file:
             document = read(file.read(FILE_MAX + 1), str(path))
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}", id="RC-file-not-read") from error
+        raise UsageError(f"{path} cannot be read: {os_reason(error)}", id="RC-file-not-read") from error
     if document.problems:
         raise ConfigError(document.problems)
 

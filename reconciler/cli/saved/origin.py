@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError
-from reconciler.forges.variables import event, facts, recognised
+from reconciler.forges.variables import event, facts, forge_of_job
 
 if TYPE_CHECKING:
     from reconciler.config import Project
@@ -38,7 +38,7 @@ class CiJob:
 
 def ci_job(environ: Mapping[str, str]) -> CiJob | None:
     """The CI job that this process is part of; None outside of one."""
-    forge = recognised(environ)
+    forge = forge_of_job(environ)
     if forge is None:
         return None
     known = facts(forge, environ, {})

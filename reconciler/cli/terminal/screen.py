@@ -142,7 +142,7 @@ class Screen:
 
         self._write(log(self.masked(text)))
 
-    def made(self, text: str) -> None:
+    def raw(self, text: str) -> None:
         """A result in a format of its own, as it is."""
         self._write(self.masked(text))
 
@@ -229,7 +229,7 @@ class Screen:
     def log_to(self, path: str) -> None:
         """Keep every event in this file from now on. Raises `UsageError`."""
         from reconciler.cli.terminal.log import LogFile
-        from reconciler.errors import UsageError
+        from reconciler.errors import UsageError, os_reason
 
         if path == "-":  # which would become a file of that name
             hint = "Pass -v to show every request there, --log-format json for JSON lines, or --log-file FILE to keep them in a file."
@@ -238,7 +238,7 @@ class Screen:
         try:
             opened = LogFile(path)
         except OSError as error:
-            reason = (error.strerror or "no reason given").lower()
+            reason = os_reason(error)
             raise UsageError(
                 f"the log file {path} cannot be written: {reason}", id="RC-file-not-written", hint="Pass --log-file FILE with another file."
             ) from None
@@ -369,7 +369,7 @@ def _usage_id(error: click.ClickException) -> str:
 
 def _columns(stream: IO[str]) -> int:
     """Columns of a stream: those of the variable COLUMNS, else of the terminal. Nothing wraps where there is no terminal."""
-    from reconciler.text.printable import UNLIMITED
+    from reconciler.text.escape import UNLIMITED
 
     given = os.environ.get("COLUMNS", "")
     if given.isascii() and given.isdigit() and int(given) > 0:

@@ -69,7 +69,7 @@ class Tally:
         return self._rates(now)[0] if self.queued and now - self.began >= STEADY else 0.0
 
     def _time(self, now: float) -> str:
-        from reconciler.text.durations import duration
+        from reconciler.text.times import duration
 
         requests, steps = self._rates(now)
         left = _left(self.steps - self.done, steps) if self.steps else _left(self.queued - self.answered, requests)

@@ -26,9 +26,9 @@ BOM = "\ufeff"
 
 def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, words: Sequence[str]) -> None:
     """Write what the words name. Raises `Refused` or `UsageError` before anything is written; files are as before where it fails."""
-    from reconciler.config.source.texts import texts as read
+    from reconciler.config.texts import texts as read
     from reconciler.importer.accept import Acceptance, chosen
-    from reconciler.importer.excluded import excluded_objects
+    from reconciler.importer.matched import MatchedProject, excluded_objects
     from reconciler.plan import match
 
     root, before = read(options.project, kinds)
@@ -36,7 +36,7 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     picked = chosen(drift, words, project.desired.generated)
     matches = match(kinds, project.desired, planned.state, planned.actual)
     excluded = excluded_objects(kinds, project.desired, planned.state, planned.actual, matches)
-    acceptance = Acceptance(kinds, project.desired, matches.former.state, planned.actual, matches.ids, plain, excluded)
+    acceptance = Acceptance(MatchedProject(kinds, project.desired, matches.former.state, planned.actual, matches.ids, excluded), plain)
     texts = acceptance.edited(picked, planned.plan.moved_outside)
     for file, made in texts.items():
         _write(root / file, _as_it_was(made, before[file]))

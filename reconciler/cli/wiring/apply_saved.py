@@ -69,7 +69,7 @@ class Use:
             wrong = f"{reason}: {new.fact[0].lower()}{new.fact[1:].rstrip('.')}"
             raise StalePlan(wrong, id="RC-saved-plan-other-state", hint=f"Correct {new.named}. {AGAIN}")
 
-    def agree(self, session: ApplySession, store: Store, *, full: bool, new: Unseen | None = None) -> Planned | None:
+    def approved_part(self, session: ApplySession, store: Store, *, full: bool, new: Unseen | None = None) -> Planned | None:
         """The part of a fresh plan that the file allows, noted in the journal; None where somebody declined it.
 
         `new`: the state that this creates, where that takes consent: the file did not ask for it.
@@ -172,14 +172,14 @@ class Use:
         """Plan again, and narrow that to the file."""
         from reconciler.cli.wiring.approval import approve
         from reconciler.cli.wiring.connect import now
-        from reconciler.cli.wiring.plan_file import digests_of, made_of
+        from reconciler.cli.wiring.plan_file import digests_of, plan_inputs
         from reconciler.cli.wiring.run import selected
         from reconciler.report.saved import saved_plan
 
         digests = digests_of(self.screen, self.saved.document["digests"]["lineage"], store.digest_key())
 
         def describe(planned: Planned) -> Mapping[str, Any]:
-            made = made_of(self.options, session.project, planned.state, self.saved.document["service"])
+            made = plan_inputs(self.options, session.project, planned.state, self.saved.document["service"])
             return saved_plan(planned.plan, session.kinds, planned.actual, created_at=now(), made=made, digests=digests)
 
         session.selection = selected(self.options)
@@ -213,7 +213,7 @@ class Use:
 
     def _show(self, planned: Planned, *, full: bool) -> None:
         from reconciler.report.text import plan_text
-        from reconciler.report.times import HERE
+        from reconciler.text.times import HERE
 
         if self.options.format == "text":
             self.screen.spans(plan_text(planned.plan, width=self.screen.width, full=full, zone=HERE))

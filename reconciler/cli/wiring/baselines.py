@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from reconciler.errors import ConfigError, Problem, UsageError
+from reconciler.errors import ConfigError, Problem, UsageError, os_reason
 
 if TYPE_CHECKING:
     from reconciler.config.source.nodes import MapEntry, Node
@@ -29,9 +29,7 @@ def read(file: Path) -> tuple[KnownDrift, ...]:
             )  # a pipe would be waited for without end
         text = file.read_bytes()
     except OSError as error:
-        raise UsageError(
-            f"the baseline {file} cannot be read: {(error.strerror or 'no reason given').lower()}", id="RC-file-not-read"
-        ) from None
+        raise UsageError(f"the baseline {file} cannot be read: {os_reason(error)}", id="RC-file-not-read") from None
     document = parse(text, str(file))
     problems, found = list(document.problems), []
     top = document.data

@@ -10,18 +10,17 @@ import os
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from reconciler.cli.terminal.screen import VARIABLES
 from reconciler.cli.wiring.sealed import SIZE_MAX, Seal, digests, listing, places_outside
+from reconciler.config.words import project_file
 from reconciler.dataclass import dataclass
 from reconciler.regular_file import open_regular
 
 if TYPE_CHECKING:
     from reconciler.cli.options import Options
     from reconciler.config import Project
-
-PROJECT_FILE: Final = "reconciler.yaml"
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class CommandInputs:
     @classmethod
     def of(cls, options: Options, *more: object) -> CommandInputs | None:
         """None where there is no project file, or nothing can be remembered of the project. `more`: what else a command depends on."""
-        file = options.project / PROJECT_FILE if options.project.is_dir() else options.project
+        file = project_file(options.project)
         try:
             root = file.parent.resolve()
             with open_regular(file) as opened:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from reconciler.cli import exits
-from reconciler.cli.options import Options, near
+from reconciler.cli.options import Options, path_from_here
 from reconciler.cli.terminal.screen import VARIABLES, Screen
 from reconciler.cli.terminal.signals import of_signal
 from reconciler.cli.wiring import trust
@@ -22,6 +22,7 @@ from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageErr
 if TYPE_CHECKING:
     from reconciler.client import ClientSettings, KnownAnswers
     from reconciler.config import Project
+    from reconciler.config.project import LoadOptions
     from reconciler.model.state import StateScope
     from reconciler.resource import Kinds
     from reconciler.state import Journal, Store
@@ -44,7 +45,7 @@ class ConnectedService:
     embedded: bool
     answers: KnownAnswers | None = None
 
-    def lasting(self, project: Project) -> float | None:
+    def effect_seconds(self, project: Project) -> float | None:
         """Seconds for which a request may still take effect; None where it dies with its run, and lists never lag."""
         return project.settings.settle if project.settings.settle_written or not self.embedded else None
 
@@ -65,10 +66,9 @@ def load(
     `phase`: what it is called where it lasts.
     """
     from reconciler.config import load as read
-    from reconciler.config.project import FileAccess
 
-    access = FileAccess(options.var_files, tuple(options.allow_file), decrypt, stand_ins)
-    project = _read(screen, options, partial(read, options.project, kinds, access=access), phase)
+    given = load_options(options, decrypt=decrypt, stand_ins=stand_ins)
+    project = _read(screen, options, partial(read, options.project, kinds, **given), phase)
     secrets = list(_secrets(project, kinds))
     parts = [value for value in (*options.var.values(), *project.supplied) if len(value) >= PART_MIN]
     screen.hide([*secrets, *(value for value in parts if any(value in secret for secret in secrets))])
@@ -80,21 +80,29 @@ def load(
 def load_settings(screen: Screen, options: Options, kinds: Kinds) -> Project:
     """The project with its settings; what it declares is not read. Its secrets are masked from now on. Raises `ConfigError`."""
     from reconciler.config import load_settings as read
+
+    return _read(screen, options, partial(read, options.project, kinds, **load_options(options, decrypt=False)))
+
+
+def load_options(options: Options, *, decrypt: bool = True, stand_ins: bool = False) -> LoadOptions:
+    """What the command line and the environment say about how a project is read."""
     from reconciler.config.project import FileAccess
 
-    access = FileAccess(options.var_files, tuple(options.allow_file), decrypt=False)
-    return _read(screen, options, partial(read, options.project, kinds, access=access))
+    access = FileAccess(options.var_files, tuple(options.allow_file), decrypt, stand_ins)
+    return {
+        "environment": options.env, "variables": options.var, "public": options.public_var, "environ": dict(os.environ), "access": access,
+    }  # fmt: skip
 
 
-def _read(screen: Screen, options: Options, read: Callable[..., Project], phase: str = LOADING) -> Project:
+def _read(screen: Screen, options: Options, read: Callable[[], Project], phase: str = LOADING) -> Project:
     """What `read` makes of the command line and the environment; secrets of it are masked from now on. Raises `ConfigError`."""
     from reconciler.cli.terminal.progress import Narration
 
     try:
         with Narration(screen).lasting(phase):
-            project = read(environment=options.env, variables=options.var, public=options.public_var, environ=dict(os.environ))
+            project = read()
     except ConfigError as error:
-        screen.hide([*unnamed(options.public_var), *error.sensitive])  # which variables are secrets was not found out
+        screen.hide([*variables_not_public(options.public_var), *error.sensitive])  # which variables are secrets was not found out
         raise
     note_project(screen, options, project)
     screen.hide(project.sensitive)
@@ -108,7 +116,7 @@ def note_project(screen: Screen, options: Options, project: Project) -> None:
         screen.about["reconciler.environment"] = options.env
 
 
-def unnamed(public: tuple[str, ...]) -> Iterator[str]:
+def variables_not_public(public: tuple[str, ...]) -> Iterator[str]:
     """What the environment gives to variables that are not said to be public."""
     names = {name.removeprefix(VARIABLES).lower() for name in public}
     yield from (value for name, value in os.environ.items() if name.startswith(VARIABLES) and name[len(VARIABLES) :].lower() not in names)
@@ -135,19 +143,21 @@ def connect(
         from reconciler.cli.sandboxes import embedded
 
         if not create and not file.exists():
-            raise UsageError(f"there is no sandbox {near(file)}", id="RC-no-sandbox", hint="Correct --sandbox, or what the project says.")
+            raise UsageError(
+                f"there is no sandbox {path_from_here(file)}", id="RC-no-sandbox", hint="Correct --sandbox, or what the project says."
+            )
         if options.sandbox is None and project is not None and not file.exists() and is_outside(project, file):
             raise UsageError(
-                f"service.sandbox: {near(file)} does not exist, and is outside the project",
+                f"service.sandbox: {path_from_here(file)} does not exist, and is outside the project",
                 id="RC-sandbox-outside",
-                hint=f"Create it with --sandbox {near(file)}, or write a file of the project, such as .reconciler/sandbox.db.",
+                hint=f"Create it with --sandbox {path_from_here(file)}, or write a file of the project, such as .reconciler/sandbox.db.",
             )
         with embedded.embedded(file, project, kinds) as running:
             if running.created:
-                screen.say(f"Created the sandbox {near(file)}, with the objects that the project expects to exist.")
+                screen.say(f"Created the sandbox {path_from_here(file)}, with the objects that the project expects to exist.")
             screen.hide([running.token])
             settings = _settings(screen, options, project, running.base_url, running.token)
-            yield ConnectedService(f"sandbox:{running.identity}", settings, f"the sandbox {near(file)}", embedded=True)
+            yield ConnectedService(f"sandbox:{running.identity}", settings, f"the sandbox {path_from_here(file)}", embedded=True)
         return
     url = _base_url(screen, options, project)
     token = os.environ.get(TOKEN, "")
@@ -219,7 +229,7 @@ def open_store(screen: Screen, options: Options, project: Project, service: Conn
             id="RC-timeout-too-long",
             hint="A request must end before the lease on the state can expire: set a smaller service.timeout.",
         )
-    scope, lag = state_scope(options, project, service), service.lasting(project) or 0.0
+    scope, lag = state_scope(options, project, service), service.effect_seconds(project) or 0.0
     return Store.open(url, scope, clock=now, create=create, beside=project.settings.root / ".reconciler", lag=lag)
 
 
@@ -261,12 +271,15 @@ def known_service(screen: Screen, options: Options, project: Project) -> Connect
     if identity is None:
         return None
     return ConnectedService(
-        f"sandbox:{identity}", _settings(screen, options, project, "http://127.0.0.1", "none"), f"the sandbox {near(file)}", embedded=True
+        f"sandbox:{identity}",
+        _settings(screen, options, project, "http://127.0.0.1", "none"),
+        f"the sandbox {path_from_here(file)}",
+        embedded=True,
     )
 
 
 @contextmanager
-def accounted(journal: Journal) -> Iterator[None]:
+def recording_end(journal: Journal) -> Iterator[None]:
     """A run that ends in this block with an error has an end in the journal too; one without an end was killed."""
     try:
         yield
@@ -278,7 +291,7 @@ def accounted(journal: Journal) -> Iterator[None]:
         raise
 
 
-def who() -> str:
+def current_user() -> str:
     """Who runs this, for whoever finds the state locked."""
     import getpass
     import socket

@@ -14,7 +14,7 @@ LAST: Final = "last"
 LISTED: Final = 5  # runs that are named where the one that was asked for is not known
 
 
-def chosen(runs: Sequence[RecordedRun], text: str) -> RecordedRun:
+def find_run(runs: Sequence[RecordedRun], text: str) -> RecordedRun:
     """The run that `text` names; `last` is the newest that did anything. `runs`: newest first. Raises `UsageError`."""
     from reconciler.report.history import shortest
 
@@ -37,7 +37,7 @@ def chosen(runs: Sequence[RecordedRun], text: str) -> RecordedRun:
 def _known(runs: Sequence[RecordedRun]) -> str:
     """The newest runs that did anything, to choose from."""
     from reconciler.report.history import did, shortest
-    from reconciler.report.times import HERE, clock_time
+    from reconciler.text.times import HERE, clock_time
 
     length, listed = shortest(runs), [run for run in runs if run.anything]
     lines = [f"{run.id[:length]}  {clock_time(run.started, HERE)}  {run.command}: {did(run)}" for run in listed[:LISTED]]

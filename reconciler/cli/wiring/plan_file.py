@@ -12,13 +12,13 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.trust import write_private
 from reconciler.dataclass import dataclass
-from reconciler.errors import UsageError
+from reconciler.errors import UsageError, os_reason
 
 if TYPE_CHECKING:
     from reconciler.cli.options import Options
     from reconciler.config import Project
     from reconciler.model import State
-    from reconciler.report.saved import Digests, Made
+    from reconciler.report.saved import Digests, PlanInputs
     from reconciler.report.schemas.plan import OptionsData, OriginData, SavedPlanDocument
     from reconciler.resource import Kinds
 
@@ -36,7 +36,7 @@ class Saved:
     digest: str
 
 
-def write(screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, made: Made, digests: Digests, created_at: datetime) -> None:
+def write(screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, made: PlanInputs, digests: Digests, created_at: datetime) -> None:
     """Save a plan where only its owner can read it; signed where the environment has a key."""
     from reconciler.cli.saved import signature
     from reconciler.report.saved import saved_plan
@@ -53,15 +53,15 @@ def write(screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, made: M
     try:
         write_private(path, text)
     except OSError as error:
-        wrong = f"the plan cannot be saved to {path}: {(error.strerror or 'unknown reason').lower()}"
+        wrong = f"the plan cannot be saved to {path}: {os_reason(error)}"
         raise UsageError(wrong, id="RC-file-not-written") from error
     screen.say(f"Saved the {'signed ' if key is not None else ''}plan to {path}.")
 
 
-def made_of(options: Options, project: Project, state: State, service: str, origin: OriginData | None = None) -> Made:
+def plan_inputs(options: Options, project: Project, state: State, service: str, origin: OriginData | None = None) -> PlanInputs:
     """What a plan of now is made from and with. `service`: its identity. `origin`: who creates it from which commit, if it is saved."""
     from reconciler import __version__
-    from reconciler.report.saved import Made
+    from reconciler.report.saved import PlanInputs
 
     said: OptionsData = {
         "target": [str(glob) for glob in options.target],
@@ -70,7 +70,7 @@ def made_of(options: Options, project: Project, state: State, service: str, orig
         "allowDelete": options.allow_delete,
         "allowExposure": [str(glob) for glob in options.allow_exposure],
     }
-    return Made(__version__, service, project.digest, state.lineage, state.serial, said, origin)
+    return PlanInputs(__version__, service, project.digest, state.lineage, state.serial, said, origin)
 
 
 def digests_of(screen: Screen, lineage: str, key: bytes) -> Digests:

@@ -245,7 +245,7 @@ class ApplySession:
 
         if not self.journal.open_intents() and not self.journal.unsaved_endings():
             return ()
-        lasting = self.service.lasting(self.project)
+        lasting = self.service.effect_seconds(self.project)
         with self.narration.phase("Resolving requests in doubt"):
             return self._runner.run(
                 recover(self.writer, self.kinds, self.project.desired, self.journal, settle=lasting, wait=self._wait)

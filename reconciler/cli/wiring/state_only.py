@@ -73,30 +73,30 @@ def _digest(text: bytes) -> str:
 
 
 @contextmanager
-def changing(screen: Screen, options: Options, address: Address, *, command: str) -> Iterator[Journal]:
+def journal_for(screen: Screen, options: Options, address: Address, *, command: str) -> Iterator[Journal]:
     """The journal of `command`, which is about an address. Raises `UsageError` where nothing can be bound yet."""
     from reconciler.cli import exits
-    from reconciler.cli.wiring.connect import accounted, known_service, open_store, who
-    from reconciler.cli.wiring.unseen import NO_SANDBOX, warned
+    from reconciler.cli.wiring.connect import current_user, known_service, open_store, recording_end
+    from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
     from reconciler.kinds import load as load_kinds
 
     project = load(screen, options, load_kinds(), warn=False)  # about what the project declares, which is not asked for
     service = known_service(screen, options, project)
     if service is None:
         screen.warn(NO_SANDBOX, id="RC-no-sandbox")
-        raise not_bound(address)
+        raise not_tracked(address)
     with open_store(screen, options, project, service, create=False) as reader:
-        if warned(screen, options, project, service, reader) is not None:
-            raise not_bound(address)
+        if warn_unseen(screen, options, project, service, reader) is not None:
+            raise not_tracked(address)
     with (
         open_store(screen, options, project, service, create=True) as store,
-        store.lease(who=who(), command=command) as journal,
-        accounted(journal),
+        store.lease(who=current_user(), command=command) as journal,
+        recording_end(journal),
     ):
         yield journal
         journal.finish(exit_code=exits.DONE, summary={})
 
 
-def not_bound(address: Address) -> UsageError:
+def not_tracked(address: Address) -> UsageError:
     """The message about an address that is not tracked."""
     return UsageError(f"{address} is not tracked", id="RC-not-tracked", hint="reconciler state list shows the tracked addresses.")

@@ -14,7 +14,7 @@ import click
 
 from reconciler.cli.atomic_file import write_whole
 from reconciler.cli.terminal.screen import Screen
-from reconciler.errors import UsageError
+from reconciler.errors import UsageError, os_reason
 
 FILE = "trusted.json"
 
@@ -70,7 +70,7 @@ def _remember(root: Path, host: str) -> None:
         path().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_private(path(), text)
     except OSError as error:
-        raise UsageError(f"{path()} cannot be written: {(error.strerror or 'unknown reason').lower()}", id="RC-file-not-written") from error
+        raise UsageError(f"{path()} cannot be written: {os_reason(error)}", id="RC-file-not-written") from error
 
 
 def write_private(target: Path, text: str) -> None:

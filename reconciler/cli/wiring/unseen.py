@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from reconciler.cli.options import near
+from reconciler.cli.options import path_from_here
 from reconciler.cli.wiring.connect import STATE, is_outside, now, open_store, state_file, state_scope, state_url
 from reconciler.dataclass import dataclass
 from reconciler.errors import Refused
@@ -84,7 +84,7 @@ def origin(options: Options, project: Project) -> str | None:
     file = project.settings.state.partition(FILE)[2]
     if file and not is_outside(project, Path(file)):
         return None
-    return "state: in the YAML" if project.settings.state_in_yaml else f"the link {near(Path(file).parent)}"
+    return "state: in the YAML" if project.settings.state_in_yaml else f"the link {path_from_here(Path(file).parent)}"
 
 
 def unseen(options: Options, project: Project, service: ConnectedService, store: Store) -> Unseen | None:
@@ -92,7 +92,7 @@ def unseen(options: Options, project: Project, service: ConnectedService, store:
     if store.seen():
         return None
     condition, name = store.condition(), project.settings.project
-    where = condition.where if condition.path is None else f"the state {near(condition.path)}"
+    where = condition.where if condition.path is None else f"the state {path_from_here(condition.path)}"
     whose = f"project {name}{f' in {options.env}' if options.env else ''} on {service.where}"
     tracking = store.tracking()
     others = [scope.project for scope, _ in tracking if (scope.service, scope.environment) == (service.identity, options.env or None)]
@@ -115,7 +115,7 @@ def read_state(screen: Screen, options: Options, project: Project, service: Conn
 
     state_url(screen, options, project)  # refuses what is not to be opened
     file, scope = state_file(options, project), state_scope(options, project, service)
-    lag = timedelta(seconds=service.lasting(project) or 0.0)
+    lag = timedelta(seconds=service.effect_seconds(project) or 0.0)
     row = (scope.project, scope.environment or "", scope.service)
     known = quiet.read_state(file, row, lag=lag, now=now()) if file is not None else None
     if known is not None:
@@ -156,7 +156,7 @@ def consented(screen: Screen, options: Options, new: Unseen | None, *, asks: boo
     raise Refused(f"{new.fact[0].lower()}{new.fact[1:].rstrip('.')}", id="RC-unseen-state", hint=hint)
 
 
-def agreed_to(screen: Screen, options: Options, project: Project, service: ConnectedService) -> None:
+def confirm_new_state(screen: Screen, options: Options, project: Project, service: ConnectedService) -> None:
     """Ask about a state that is about to be created, for a command that asks nothing else. Raises `Refused` where nobody consents."""
     new = to_create(screen, options, project, service)
     if consented(screen, options, new, asks=True) or new is None:
@@ -168,11 +168,11 @@ def agreed_to(screen: Screen, options: Options, project: Project, service: Conne
 
 def open_to_write(screen: Screen, options: Options, project: Project, service: ConnectedService) -> Store:
     """The state, created where it does not exist and that is agreed to. Raises `Refused` where it is not."""
-    agreed_to(screen, options, project, service)
+    confirm_new_state(screen, options, project, service)
     return open_store(screen, options, project, service, create=True)
 
 
-def warned(screen: Screen, options: Options, project: Project, service: ConnectedService, store: Store) -> Unseen | None:
+def warn_unseen(screen: Screen, options: Options, project: Project, service: ConnectedService, store: Store) -> Unseen | None:
     """Say that the state of an open store has never seen the project, where that is so."""
     found = unseen(options, project, service, store)
     if found is not None:

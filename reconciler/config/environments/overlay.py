@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Final
 
-from reconciler.config.language.evaluate import IGNORED
 from reconciler.config.settings import STATE, KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, wrong_form
-from reconciler.config.words import SECRETS, TOP, ServiceSection
+from reconciler.config.words import IGNORED, SECRETS, TOP, ServiceSection
 from reconciler.dataclass import dataclass
 from reconciler.text.suggest import did_you_mean
 

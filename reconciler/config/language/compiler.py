@@ -192,7 +192,7 @@ def compiled(text: str) -> Compiled:
         found = list(_walk(tree))
         run = _run(ENVIRONMENT.compile_expression(text, undefined_to_none=False))
     except TemplateSyntaxError as error:
-        wrong = f"the expression cannot be read: {calm(error.message)}{other_language(text)}"
+        wrong = f"the expression cannot be read: {without_template_words(error.message)}{other_language(text)}"
         raise ExpressionError(wrong, id="RC-expression-syntax") from None
     except (RecursionError, SyntaxError, TemplateError):
         raise ExpressionError(_DEEP, id="RC-expression-limit") from None
@@ -265,7 +265,7 @@ def other_language(text: str) -> str:
     return next((f"; {way}" for pattern, way in _OTHER_OPERATORS if pattern.search(bare)), "")
 
 
-def calm(message: str | None) -> str:
+def without_template_words(message: str | None) -> str:
     """Jinja's message without its mentions of templates."""
     message = message or "it is none"
     character = _CHARACTER.match(message)

@@ -1,7 +1,7 @@
-"""The files of a project as nodes, and their expressions as values.
+"""The expressions of a project as values.
 
-In: names of files inside the project, variables. Out: the evaluated configuration (`nodes`), with problems reported. Reads files below the
-project only; expressions share a limit, so that many small ones cannot exceed the limits of one.
+In: the nodes of its files, variables. Out: the evaluated configuration (`nodes`), with problems reported. Expressions share a limit, so
+that many small ones cannot exceed the limits of one.
 """
 
 from __future__ import annotations
@@ -10,17 +10,14 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.config.language.variables import Variables
 from reconciler.config.source.nodes import (
     FOR_EACH,
-    MARK,
     UNKNOWN,
     UNREAD,
-    Enough,
     List,
     Map,
     Node,
@@ -30,84 +27,16 @@ from reconciler.config.source.nodes import (
     holds_expression,
     lifted,
 )  # fmt: skip
-from reconciler.config.source.reader import EMPTY_FILE, FILE_MAX, read
-from reconciler.config.words import ENVIRONMENTS
+from reconciler.config.words import IGNORED
 from reconciler.errors import Problem
 from reconciler.model import Source
 
 if TYPE_CHECKING:
     from reconciler.config.language.bounds import Usage
-    from reconciler.config.language.expressions import Evaluator
-    from reconciler.config.secrets.secrets import Secrets
+    from reconciler.config.language.expressions import Evaluator, SecretValues
 
-VALUES_MAX: Final = 5_000_000  # of a project, in all its files
-UNGUARDED: Final = 1_000_000  # number of values up to which memory is not checked
-PER_VALUE: Final = 6  # bytes of text that a value takes, at least, as a rule
 LATER: Final = ("policies",)  # top keys whose expressions are evaluated for each resource
-IGNORED: Final = "x-"  # top keys with this prefix may contain anchors
 _VARIABLE: Final = re.compile(r"\bvars\s*\.\s*(\w+)")
-
-
-def _room_for(values: int) -> bool:
-    from reconciler.config.source.memory import room_for
-
-    return room_for(values)
-
-
-class Files:
-    """The files of one project. `seen`: every YAML file read, in order. `values`: how many they contain. `most`: how many they may contain.
-    `room`: whether so many more fit into memory; checked above `unguarded` values. `literal`: the names of files without expressions.
-    `texts`: the SHA-256 of each by name."""
-
-    def __init__(
-        self,
-        root: Path,
-        problems: Problems,
-        *,
-        most: int = VALUES_MAX,
-        unguarded: int = UNGUARDED,
-        room: Callable[[int], bool] = _room_for,
-    ) -> None:
-        self.root, self.problems = root, problems
-        self.most, self.unguarded, self.room = most, unguarded, room
-        self.seen: list[Path] = []
-        self.values = 0
-        self.literal: set[str] = set()
-        self.texts: dict[str, str] = {}
-
-    def read(self, name: str) -> Node | None:
-        """The nodes of a file, with expressions as written; None, with the problems reported, if it cannot be read."""
-        path = self.root / name
-        self.seen.append(path)
-        try:
-            with path.open("rb") as file:
-                text = file.read(FILE_MAX + 1)
-        except OSError as error:
-            self.problems.settle(
-                Problem(name, 0, 0, f"the file cannot be read: {(error.strerror or 'no reason given').lower()}", id="RC-file-not-read")
-            )
-            self.problems.partial = True
-            return None
-        if self.values > self.unguarded and not self.room(len(text) // PER_VALUE):
-            raise self._too_large(name, f"there is not enough memory for the project: it contains {self.values:,} values before this file")
-        self.texts[name] = sha256(text).hexdigest()
-        if MARK.encode() not in text and b"\\" not in text:  # an escape in double quotes could spell it
-            self.literal.add(name)
-        document = read(text, name)
-        self.values += document.values
-        if self.values > self.most:
-            raise self._too_large(name, f"the project contains more than {self.most:,} values, those of this file included")
-        for problem in document.problems:
-            empty = problem.message == EMPTY_FILE and name.startswith(f"{ENVIRONMENTS}/")
-            way = "; write {} if nothing differs in this environment" if empty else ""
-            self.problems.settle(replace(problem, message=problem.message + way))
-        self.problems.partial |= document.data is None
-        return document.data
-
-    def _too_large(self, name: str, message: str) -> Enough:
-        self.problems.partial = True
-        self.problems.settle(Problem(name, 0, 0, f"{message}; split it into several projects", id="RC-project-too-large"))
-        return Enough()
 
 
 def _unevaluated(node: Node) -> Iterator[str]:
@@ -139,7 +68,7 @@ class Evaluation:
         self.literal = literal
         self.refused: Sequence[Path] = ()
         self.allowed: Sequence[Path] = ()  # files and folders outside the project that file() may read
-        self.secrets: Secrets | None = None
+        self.secrets: SecretValues | None = None
         self.stand_ins = False  # placeholder texts replace unknown values
         self.texts: dict[str, str] = {}
 

@@ -10,20 +10,17 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import copy
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from jinja2 import TemplateSyntaxError
 
 from reconciler.config.language.bounds import TEXT_MAX, WORK, ExpressionError, Function, NoValue, Usage, plain, text_of
-from reconciler.config.language.compiler import CACHE, ENVIRONMENT, LENGTH_MAX, calm, compiled, other_language
+from reconciler.config.language.compiler import CACHE, ENVIRONMENT, LENGTH_MAX, compiled, other_language, without_template_words
 from reconciler.config.language.functions import from_json, numbers
 from reconciler.config.source.nodes import MARK, SECRET, UNKNOWN, holds_expression
 from reconciler.config.words import SECRETS
 from reconciler.dataclass import dataclass
 from reconciler.text.suggest import did_you_mean
-
-if TYPE_CHECKING:
-    from reconciler.config.secrets.secrets import Secrets
 
 __all__ = ["MARK", "Evaluated", "Evaluator", "ExpressionError", "holds_expression"]
 
@@ -100,7 +97,7 @@ def _hole(text: str, start: int) -> Hole:
                     raise ExpressionError(f"the expression has more than {BRACKETS_MAX} nested brackets", start, id="RC-expression-limit")
     except TemplateSyntaxError as error:
         if "}}" in rest:
-            wrong = f"the expression cannot be read: {calm(error.message)}{other_language(rest.partition('}}')[0])}"
+            wrong = f"the expression cannot be read: {without_template_words(error.message)}{other_language(rest.partition('}}')[0])}"
             raise ExpressionError(wrong, start, id="RC-expression-syntax") from None
     if len(text) - begin > LENGTH_MAX:
         wrong = f'the expression does not end within {LENGTH_MAX:,} characters; "}}}}" is missing, or it is too long'
@@ -108,6 +105,16 @@ def _hole(text: str, start: int) -> Hole:
     raise ExpressionError(
         'the expression does not end; "}}" is missing, or a quote or bracket before it is open', start, id="RC-expression-syntax"
     )
+
+
+class SecretValues(Protocol):
+    """The values in encrypted files; `paths`: what an expression uses of them."""
+
+    def origins(self, paths: Collection[tuple[str, ...]]) -> frozenset[str]:
+        """The names of the values. Raises `ExpressionError` for a name that no file has."""
+
+    def values(self, paths: Collection[tuple[str, ...]]) -> Mapping[str, Any] | None:
+        """The values by name; None if nothing is decrypted. Raises `NoValue` if decryption fails."""
 
 
 class Evaluator:
@@ -118,7 +125,7 @@ class Evaluator:
     encrypted files, None where the project names none.
     """
 
-    secrets: Secrets | None = None
+    secrets: SecretValues | None = None
 
     def __init__(
         self,

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.config.language.bounds import ExpressionError, kind_of, text_of
-from reconciler.config.language.evaluate import VALUES_MAX, Evaluation
+from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.expressions import Evaluator
-from reconciler.config.source.memory import room_for
+from reconciler.config.source.files import VALUES_MAX, room_for
 from reconciler.config.source.nodes import (
     FOR_EACH,
     Each,

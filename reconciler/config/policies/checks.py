@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final
 
 from reconciler.config.language.bounds import ExpressionError
-from reconciler.config.language.compiler import calm
+from reconciler.config.language.compiler import without_template_words
 from reconciler.config.language.expressions import Hole, holes
 from reconciler.config.policies.expression import FunctionCall, Uses, uses
-from reconciler.config.policies.names import ACTIONS, EVERYWHERE, OF_A_RESOURCE
+from reconciler.config.policies.keys import ACTIONS, EVERYWHERE, OF_A_RESOURCE
 from reconciler.config.source.nodes import Mistake, Scalar, described
 from reconciler.dataclass import dataclass
 from reconciler.resource import Kind, Kinds
@@ -62,7 +62,7 @@ def read(text: str) -> Uses:
     try:
         return uses(text)
     except ExpressionError as error:
-        raise ExpressionError(calm(error.message), id=error.id) from None
+        raise ExpressionError(without_template_words(error.message), id=error.id) from None
 
 
 def _names(scope: ExpressionScope, found: Uses) -> Iterator[Mistake]:

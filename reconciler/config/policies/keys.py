@@ -1,9 +1,24 @@
-"""The keys of `policies` and `exceptions`, and the names of their expressions, each with what it means: for schemas and `explain`."""
+"""The keys of `policies` and `exceptions`, and the names that their expressions can use, each with what it means. Pure data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
+
+KEEP: Final = "keep"
+"""The action of a declared resource that does not change."""
+
+ACTIONS: Final = ("create", "update", "move", "replace", "delete", "adopt", "forget", "restore", "transfer", KEEP)
+"""The actions of plans (repeated here, because the language must not import the plan), and `keep`."""
+
+GONE: Final = frozenset({"delete", "forget"})
+"""The actions after which a resource is no longer managed: only policies that name one in `when` check it."""
+
+EVERYWHERE: Final = frozenset({"env", "vars", "today", "json", "range", "count", "days", "until", "expires"})
+OF_A_RESOURCE: Final = frozenset({"address", "kind", "after", "before", "action", "actions", "actor", "others", "inside"})
+OF_THE_PLAN: Final = frozenset({"before", "action", "actions", "actor", "count", "inside"})
+"""What only a plan knows: `validate` does not evaluate a policy that uses one of these."""
+
 
 SECTIONS: Final[Mapping[str, str]] = {
     "policies": "What no plan may do: each is an expression that must be true.",

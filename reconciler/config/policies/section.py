@@ -14,7 +14,7 @@ from reconciler.address import Address, Glob, is_key
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.policies.checks import ExpressionScope, expressions, read, test_of
 from reconciler.config.policies.expression import Uses
-from reconciler.config.policies.names import ACTIONS, GONE
+from reconciler.config.policies.keys import ACTIONS, GONE
 from reconciler.config.policies.ready import ready
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, shown, untainted, wrong_form

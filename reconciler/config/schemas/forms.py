@@ -1,12 +1,103 @@
-"""Parts shared by several definitions of the JSON Schema: a map, a text, a key, the contents of `forEach`."""
+"""The forms of values in a JSON Schema: alternatives, expressions, a map, a text, a key, the contents of `forEach`. Pure.
+
+`anyOf` accepts valid values, and says of an invalid one only that it is "not valid under any of the given schemas". With `if` and `then`
+the form of a value chooses the alternative, and an editor reports the error in that one. Both accept the same values.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from reconciler.address import KEY_PATTERN
-from reconciler.config.schemas.alternatives import EXPRESSION, TEXT, Schema, either
+
+Schema = dict[str, Any]
+
+EXPRESSION: Final[Schema] = {"$ref": "#/$defs/expression"}
+TEXT: Final[Schema] = {"$ref": "#/$defs/text"}
+SCALARS: Final = frozenset({"string", "number", "integer", "boolean"})
+SCALAR: Final = "scalar"
+_MARK: Final[Schema] = {"type": "string", "pattern": r"(?<!\$)\$\{\{"}  # any text with it must be an expression
+_REFERENCES: Final = {"#/$defs/text": SCALAR, "#/$defs/key": SCALAR, "#/$defs/split": "object"}
+
+
+def chosen(cases: Iterable[tuple[Schema, Schema]], otherwise: Schema) -> Schema:
+    """The first alternative whose condition holds, or else the last one."""
+    made = otherwise
+    for condition, then in reversed(list(cases)):
+        made = {"if": condition, "then": then, "else": made}
+    return made
+
+
+def either(options: Sequence[Schema]) -> Schema:
+    """One of several: an expression is recognized by its mark, the others by their type."""
+    rest = [option for option in options if option != EXPRESSION]
+    expression = [(_MARK, EXPRESSION)] if len(rest) < len(options) else []
+    if len(rest) <= 1:
+        return chosen(expression, *rest) if rest else EXPRESSION
+    forms = [_form(option) for option in rest]
+    if None in forms:
+        return chosen(expression, {"anyOf": rest})
+    by_form: dict[str, list[Schema]] = {}
+    for form, option in zip(forms, rest, strict=True):
+        by_form.setdefault(str(form), []).append(option)
+    last = by_form.pop(SCALAR, None)
+    cases = [({"type": form}, _any(members)) for form, members in by_form.items()]
+    if last is None:
+        return {"type": [*(["string"] if expression else []), *by_form], **chosen([*expression, *cases], {"type": [*by_form]})}
+    return chosen([*expression, *cases], _any(last))
+
+
+def _any(options: Sequence[Schema]) -> Schema:
+    return options[0] if len(options) == 1 else {"anyOf": list(options)}
+
+
+def _form(option: Schema) -> str | None:
+    """The only JSON type that an alternative accepts, all scalars counting as one; None if there may be several."""
+    if "$ref" in option:
+        return _REFERENCES.get(option["$ref"])
+    if "enum" in option or "const" in option:
+        values = option.get("enum", [option.get("const")])
+        return SCALAR if all(isinstance(value, str | int | float) for value in values) else None
+    types = option.get("type")
+    types = [types] if isinstance(types, str) else types or []
+    if types and SCALARS.issuperset(types):
+        return SCALAR
+    return types[0] if len(types) == 1 else None
+
+
+def or_expression(made: Schema) -> Schema:
+    """The same, or an expression; the description stays outside, where editors find it."""
+    doc = {"description": made["description"]} if "description" in made else {}
+    bare = {name: part for name, part in made.items() if name != "description"}
+    if bare == TEXT:
+        return {**doc, **TEXT}  # an expression is a text
+    return {**doc, **either([*(bare["anyOf"] if set(bare) == {"anyOf"} else [bare]), EXPRESSION])}
+
+
+def takes_null(made: Schema) -> bool:
+    """Whether null is accepted already."""
+    return made.get("type") == "null" or any(takes_null(option) for option in made.get("anyOf", []))
+
+
+def loosened(made: Any) -> Any:
+    """pydantic's schema of a type, with expressions allowed inside it and plain texts."""
+    if isinstance(made, list):
+        return [loosened(part) for part in made]
+    if not isinstance(made, dict):
+        return made
+    out = {name: loosened(part) for name, part in made.items() if name not in ("title", "uniqueItems", "properties")}
+    if out.get("type") == "string" and "enum" not in out and "const" not in out:
+        del out["type"]
+        out |= TEXT
+    if "properties" in made:
+        out["properties"] = {name: or_expression(loosened(part)) for name, part in made["properties"].items()}
+        if "additionalProperties" not in out and "title" in made:
+            out["additionalProperties"] = False  # a TypedDict; schemas written by a kind have no title and have a description
+    if isinstance(out.get("items"), dict):
+        out["items"] = or_expression(out["items"])
+    return out
+
 
 KEY: Schema = {"$ref": "#/$defs/key"}
 KEYS: Schema = {"pattern": rf"^{KEY_PATTERN}$|\$\{{\{{"}  # an expression is a key inside forEach

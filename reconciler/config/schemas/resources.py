@@ -6,8 +6,21 @@ import copy
 from functools import cache
 from typing import Any
 
-from reconciler.config.schemas.alternatives import EXPRESSION, TEXT, Schema, chosen, either, loosened, or_expression, takes_null
-from reconciler.config.schemas.forms import KEY, KEYS, LOOP, map_of, text
+from reconciler.config.schemas.forms import (
+    EXPRESSION,
+    KEY,
+    KEYS,
+    LOOP,
+    TEXT,
+    Schema,
+    chosen,
+    either,
+    loosened,
+    map_of,
+    or_expression,
+    takes_null,
+    text,
+)
 from reconciler.config.source.nodes import FOR_EACH
 from reconciler.config.source.split import INCLUDE
 from reconciler.config.values import adapter

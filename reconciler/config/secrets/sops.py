@@ -16,7 +16,8 @@ from typing import Any, Final, NoReturn
 
 from reconciler.config.language.variables import texts
 from reconciler.config.secrets.command import run
-from reconciler.text.printable import replaced
+from reconciler.errors import os_reason
+from reconciler.text.escape import replaced
 from reconciler.text.redact import MASK, Mask
 
 COMMAND: Final = "sops"
@@ -49,7 +50,7 @@ def decrypted(path: Path, folder: Path, environ: Mapping[str, str]) -> dict[str,
     try:
         ended = run(words, environ=environ, folder=folder, seconds=SECONDS, most=OUTPUT_MAX)
     except OSError as error:
-        raise SopsError(f"{COMMAND} cannot be started: {(error.strerror or 'no reason given').lower()}", id="RC-sops-missing") from None
+        raise SopsError(f"{COMMAND} cannot be started: {os_reason(error)}", id="RC-sops-missing") from None
     if ended.large:
         raise SopsError(
             f"{COMMAND} printed more than {OUTPUT_MAX // 2**20} MiB; put fewer or smaller values into the file", id="RC-sops-output"

@@ -17,7 +17,7 @@ from reconciler.config.source.nodes import PROBLEMS_MAX, List, Map, MapEntry, Ma
 from reconciler.config.source.syntax import explained
 from reconciler.dataclass import dataclass
 from reconciler.errors import Problem
-from reconciler.text.printable import replaced
+from reconciler.text.escape import replaced
 from reconciler.text.suggest import did_you_mean
 
 FILE_MAX: Final = 16 * 1024 * 1024  # bytes

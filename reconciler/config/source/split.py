@@ -11,9 +11,10 @@ from dataclasses import field
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.config.language.evaluate import IGNORED, Files
+from reconciler.config.source.files import Files
 from reconciler.config.source.includes import named
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, shown
+from reconciler.config.words import IGNORED
 from reconciler.dataclass import dataclass
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import Final
 
 from reconciler.fleet.model import SecretReference
-from reconciler.fleet.runs.secrets import resolved
+from reconciler.fleet.secrets import resolved
 from reconciler.text.redact import Mask
 
 REASON_MAX: Final = 300  # characters

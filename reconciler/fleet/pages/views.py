@@ -229,7 +229,7 @@ class QuarantineView:
 
 
 @dataclass(frozen=True)
-class May:
+class ViewerPermissions:
     """The viewer's permissions on the project."""
 
     approve: bool = False
@@ -245,7 +245,7 @@ class ProjectView:
     frame: Frame
     row: RowView
     source: SourceView
-    may: May = field(default_factory=May)
+    may: ViewerPermissions = field(default_factory=ViewerPermissions)
     read_at: datetime | None = None
     next_due: datetime | None = None
     failures: int = 0

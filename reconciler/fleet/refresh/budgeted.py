@@ -11,7 +11,7 @@ from uuid import uuid4
 from reconciler.client.hints import Hints
 from reconciler.client.pacing import using
 from reconciler.fleet.runs.gate import WAIT_MAX, limit_report, reported
-from reconciler.fleet.runs.secrets import digest
+from reconciler.fleet.secrets import digest
 from reconciler.fleet.store import FleetDatabase, budgets
 
 NO_RUN: Final = 0  # the id of a run that does not exist: its requests are never given up before they are answered

@@ -1,19 +1,49 @@
-"""The end of a run: its row and that of its project, its plan, a line of the audit log, a sample for charts, messages."""
+"""The end of a run: its result, its row and that of its project, its plan, a line of the audit log, a sample for charts, messages."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import case, func
 
+from reconciler.dataclass import dataclass
 from reconciler.fleet import approvals, health, schedule, status
+from reconciler.fleet.health import HealthReading
 from reconciler.fleet.model import Mode
-from reconciler.fleet.runs import announce
-from reconciler.fleet.runs.result import RunResult
+from reconciler.fleet.runs.messages import announce
 from reconciler.fleet.store import FleetDatabase, audit, runs, samples
 from reconciler.fleet.store import approvals as kept
+from reconciler.fleet.store.approvals import StoredPlan
 from reconciler.fleet.store.schema import projects as tables
+
+
+@dataclass
+class RunResult:
+    """The result of a run for its project. `waits`: why changes are not applied, None if none wait. `began`: applying began, so something
+    may have been sent; `applied`: all of it was; `stopped`: it was stopped in the middle; `approvers`: the people whose approvals
+    counted when it began, by class of change."""
+
+    commit: str | None = None
+    reading: status.Reading | None = None
+    health: HealthReading | None = None
+    plan: StoredPlan | None = None
+    waits: str | None = None
+    began: bool = False
+    applied: bool = False
+    stopped: bool = False
+    approvers: Mapping[str, list[str]] = field(default_factory=dict)
+    code: int = 0
+    late: bool = False
+    requests: int = 0
+    error: str | None = None
+
+    @property
+    def ended(self) -> str:
+        """How the run ended, as stored in its row."""
+        return "late" if self.late else "failed" if self.error is not None else "done"
 
 
 def write(database: FleetDatabase, begun: runs.BegunRun, worker: int, result: RunResult) -> None:
@@ -36,7 +66,7 @@ def write(database: FleetDatabase, begun: runs.BegunRun, worker: int, result: Ru
             audit.write(connection, line(begun, "apply", result, ended=outcome, exitCode=result.code))
         if result.reading is not None and word is not None:
             samples.write(connection, begun.project_id, word, result.reading)
-        announce.announce(connection, begun.project.name, applied=result.applied, read=result.reading is not None)
+        announce(connection, begun.project.name, applied=result.applied, read=result.reading is not None)
 
 
 def line(begun: runs.BegunRun, action: str, result: RunResult, **outcome: Any) -> audit.AuditRecord:

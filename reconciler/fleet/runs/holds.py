@@ -18,10 +18,11 @@ from reconciler.fleet.approvals import NEEDED, ApprovalVerdict, judged
 from reconciler.fleet.facts import follower
 from reconciler.fleet.model import Approval, FleetProject, Mode
 from reconciler.fleet.people import FOREIGN
-from reconciler.fleet.store import approvals, audit, projects, quarantines, waves
+from reconciler.fleet.store import approvals, audit, projects, quarantines
 from reconciler.fleet.store.approvals import StoredPlan
+from reconciler.fleet.store.dashboard import listing
 from reconciler.fleet.store.schema import runs
-from reconciler.report.times import utc_text
+from reconciler.text.times import utc_text
 
 SHOWN: Final = 8  # characters of the id of a run, or of a commit
 NAMED: Final = 3  # addresses
@@ -75,7 +76,7 @@ def wave_held(connection: Connection, project: FleetProject, commit: str) -> str
     if project.wave == 0:
         return None
     soak = timedelta(seconds=projects.soak(connection))
-    row = waves.behind(connection, project, commit, soak)
+    row = listing.behind(connection, project, commit, soak)
     if row is None:
         return None
     seen = _named(row, project.tenant)

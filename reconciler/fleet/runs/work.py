@@ -20,12 +20,11 @@ from reconciler.fleet import approvals, status
 from reconciler.fleet.health import of_document
 from reconciler.fleet.model import Approval, FleetProject, Mode
 from reconciler.fleet.runs import end, folders, holds
+from reconciler.fleet.runs.end import RunResult
 from reconciler.fleet.runs.folders import PrivateFolder
 from reconciler.fleet.runs.gate import VARIABLE, RunGate
 from reconciler.fleet.runs.process import EndedProcess, database_access, execute
-from reconciler.fleet.runs.result import RunResult
-from reconciler.fleet.runs.secrets import digest, resolved
-from reconciler.fleet.sources import authors as git_authors
+from reconciler.fleet.secrets import digest, resolved
 from reconciler.fleet.sources import git, tree
 from reconciler.fleet.store import FleetDatabase, audit, budgets, runs
 from reconciler.fleet.store import approvals as kept
@@ -251,7 +250,7 @@ class _Run:
         plan = self._plan
         if not any(self.project.approvals.get(change, Approval.TWO) is Approval.TWO for change in plan.changes):
             return plan
-        found = git_authors.authors(self.place.cache, self.project.source, self.commit, self.since)
+        found = git.authors(self.place.cache, self.project.source, self.commit, self.since)
         return replace(plan, authors=found)
 
 

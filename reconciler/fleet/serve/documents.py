@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from reconciler.fleet.approvals import ApprovalVerdict
+from reconciler.fleet.facts import Judged
 from reconciler.fleet.model import ChangeClass
 from reconciler.fleet.store import audit
 from reconciler.fleet.store.dashboard.listing import ProjectSelection
-from reconciler.fleet.verdicts import Judged
-from reconciler.report.times import utc_text
+from reconciler.text.times import utc_text
 
 Line = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"^[^\x00]*\S[^\x00]*$")]
 Digest = Annotated[

@@ -14,7 +14,7 @@ from typing import Final
 from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError
 from reconciler.fleet.store import FleetDatabase
-from reconciler.fleet.store.dashboard import feed
+from reconciler.fleet.store.dashboard import views
 
 POLL_SECONDS: Final = 1.0
 QUEUE_MAX: Final = 1_000
@@ -72,7 +72,7 @@ class Feed:
             self._last(queue)
 
     async def _read(self) -> None:
-        seen: frozenset[feed.FeedChange] | None = None
+        seen: frozenset[views.FeedChange] | None = None
         while True:
             with suppress(ReconcilerError):  # retried in a moment
                 now = frozenset(await asyncio.to_thread(self._recent))
@@ -82,11 +82,11 @@ class Feed:
                 self._begun.set()
             await asyncio.sleep(POLL_SECONDS)
 
-    def _recent(self) -> Sequence[feed.FeedChange]:
+    def _recent(self) -> Sequence[views.FeedChange]:
         with self.database.transaction() as connection:
-            return feed.recent(connection)
+            return views.recent_changes(connection)
 
-    def _pass_on(self, changes: Sequence[feed.FeedChange]) -> None:
+    def _pass_on(self, changes: Sequence[views.FeedChange]) -> None:
         tenants: dict[str, set[str]] = {}
         for change in changes:
             tenants.setdefault(change.tenant, set()).add(change.project)

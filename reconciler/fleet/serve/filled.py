@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from reconciler.fleet import budget as budgets
 from reconciler.fleet.approvals import folded
-from reconciler.fleet.facts import health_of
+from reconciler.fleet.facts import Judged, health_of
 from reconciler.fleet.health import shortened
 from reconciler.fleet.model import Approval, ChangeClass, Window
 from reconciler.fleet.pages import readers, views
@@ -21,7 +21,6 @@ from reconciler.fleet.store.dashboard.listing import Cell
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.fleet.store.quarantines import Quarantine
 from reconciler.fleet.store.samples import Point
-from reconciler.fleet.verdicts import Judged
 from reconciler.model import Sort
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -75,9 +74,9 @@ def _window(window: Window) -> str:
     return f"{days} from {window.opens:%H:%M} to {window.closes:%H:%M} ({window.zone})"
 
 
-def may(person: Person, tenant: str) -> views.May:
+def may(person: Person, tenant: str) -> views.ViewerPermissions:
     approver = person.may(Role.APPROVER, tenant)
-    return views.May(approve=approver, sync=approver, pause=person.may(Role.ADMIN, tenant))
+    return views.ViewerPermissions(approve=approver, sync=approver, pause=person.may(Role.ADMIN, tenant))
 
 
 def plan_view(plan: Mapping[str, Any] | None) -> views.PlanView | None:

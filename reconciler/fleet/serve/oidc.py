@@ -22,7 +22,7 @@ from joserfc.jwk import KeySet
 
 from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError
-from reconciler.fleet.runs.secrets import resolved
+from reconciler.fleet.secrets import resolved
 from reconciler.fleet.serve.settings import Oidc
 
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")  # none of shared secrets

@@ -1,4 +1,4 @@
-"""The server: its address, and how long it runs."""
+"""The server: the application with its routes behind the guard, its address, and how long it runs."""
 
 from __future__ import annotations
 
@@ -6,23 +6,52 @@ import asyncio
 import contextlib
 import ipaddress
 import socket
+from collections.abc import Callable
 from typing import Final
 
 import uvicorn
+from fastapi import FastAPI
+from starlette.types import ASGIApp
 
+from reconciler import __version__
 from reconciler.dataclass import dataclass
-from reconciler.errors import ReconcilerError, StateError, UsageError
-from reconciler.fleet.runs.secrets import resolved
-from reconciler.fleet.serve.app import Say, create_app
+from reconciler.errors import ReconcilerError, StateError, UsageError, os_reason
+from reconciler.fleet.secrets import resolved
+from reconciler.fleet.serve import errors
 from reconciler.fleet.serve.feed import Feed
+from reconciler.fleet.serve.guard import Guard
+from reconciler.fleet.serve.routes import acts, api, events, login, pages, probes, webhooks
 from reconciler.fleet.serve.settings import ServeSettings, of_data
 from reconciler.fleet.serve.single import SinglePerson
+from reconciler.fleet.serve.site import Dashboard
 from reconciler.fleet.store import FleetDatabase, projects
 
 PORT: Final = 8400
 END_SECONDS: Final = 5
 LOOK_SECONDS: Final = 3.0  # after which a new fleet file is noticed
 CONNECTIONS_MAX: Final = 2_000
+ROUTES: Final = (login, pages, acts, api, events, webhooks, probes)
+Say = Callable[[str], None]
+
+
+def create_app(database: FleetDatabase, url: str, *, single: SinglePerson | None, feed: Feed, say: Say, show: Say) -> ASGIApp:
+    """The dashboard of a fleet. `url`: the URL that people open. `single`: the only person; without it, the fleet file's provider
+    identifies people. `feed`: the changes that pages follow; the caller ends it. `say`: for the log; `show`: for the terminal only."""
+
+    app = FastAPI(
+        title="The API of a fleet",
+        version=__version__,
+        description=api.ABOUT,
+        openapi_url=f"{api.PREFIX}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.site = Dashboard(database, url.rstrip("/"), single, say, show, feed)
+    errors.install(app)
+    for routes in ROUTES:
+        app.include_router(routes.router)
+    return Guard(app, url=url.rstrip("/"), say=say)
 
 
 @dataclass(frozen=True)
@@ -171,6 +200,6 @@ def _listener(listening: Listening) -> socket.socket:
         listener.listen(2048)
     except OSError as error:
         listener.close()
-        wrong = f"{listening.host}:{listening.port} cannot be listened on: {(error.strerror or 'unknown reason').lower()}"
+        wrong = f"{listening.host}:{listening.port} cannot be listened on: {os_reason(error)}"
         raise ReconcilerError(wrong, id="RC-fleet-port", hint="Choose another port with --port; 0 is any free one.") from error
     return listener

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from reconciler.fleet.generated import Listing
 from reconciler.fleet.model import Fleet, Generator
-from reconciler.fleet.runs.secrets import resolved
+from reconciler.fleet.secrets import resolved
 from reconciler.fleet.sources import git
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.schema import CreateSchema
 
 from reconciler.errors import StateError, UsageError
-from reconciler.fleet.store import migrations
+from reconciler.fleet.store import schema
 from reconciler.fleet.store.schema import METADATA, SCHEMA, version
 from reconciler.state.errors import calm
 
@@ -28,7 +28,28 @@ FORM: Final = "Write postgresql://USER@HOST/NAME."
 NEWER: Final = "Upgrade Reconciler on this machine."
 
 Migration = Callable[[Connection], None]
-MIGRATIONS: Final[tuple[Migration, ...]] = (migrations.people, migrations.generators)
+_COLUMNS: Final = {
+    "revisions": ("settings jsonb",),
+    "projects": ("health jsonb", "health_at timestamptz", "cost integer", "well_since timestamptz", "announced jsonb"),
+    "plans": ("digest text", "classes jsonb", "authors jsonb", "text text", "since text"),
+}
+
+
+def _add_people(connection: Connection) -> None:
+    """Version 2: decisions, sessions and notifications."""
+    for table, columns in _COLUMNS.items():
+        for column in columns:
+            connection.execute(text(f"ALTER TABLE {SCHEMA}.{table} ADD COLUMN IF NOT EXISTS {column}"))
+    tables = [schema.approvals, schema.quarantines, schema.samples, schema.notices, schema.sessions, schema.audit]
+    schema.METADATA.create_all(connection, tables=tables)
+
+
+def _add_generators(connection: Connection) -> None:
+    """Version 3: generators that workers read."""
+    schema.METADATA.create_all(connection, tables=[schema.generation])
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_add_people, _add_generators)
 """The nth migrates version n to n + 1; migrations are only added, and each keeps what the version before it needs."""
 
 

@@ -64,7 +64,7 @@ def write(connection: Connection, project: int, found: Sequence[Message], then: 
         connection.execute(insert(notices), rows)
 
 
-def quiet(connection: Connection) -> list[str]:
+def possibly_unknown(connection: Connection) -> list[str]:
     """Projects that may be Unknown without a run, and were not announced as such; other workers get other projects meanwhile."""
     return list(connection.execute(_QUIET, {"least": STALE_MIN, "times": STALE_TIMES}).scalars())
 

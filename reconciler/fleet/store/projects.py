@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, field
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Integer, RowMapping, func, insert, select, text, update
+from sqlalchemy import Connection, Integer, RowMapping, case, func, insert, or_, select, text, update
 
 from reconciler.dataclass import dataclass
 from reconciler.fleet.changes import Changes, Stored
@@ -132,7 +132,7 @@ def revise(connection: Connection, revision: Revision) -> None:
     connection.execute(insert(revisions).values(asdict(revision)))
 
 
-def wish(connection: Connection, names: Iterable[str]) -> None:
+def make_due_now(connection: Connection, names: Iterable[str]) -> None:
     """Make projects due now, before others."""
     connection.execute(
         update(projects).where(projects.c.name.in_(list(names))).values(next_due=func.now(), wanted_at=func.now(), failures=0)
@@ -163,3 +163,25 @@ def soak(connection: Connection) -> int:
 def settings(connection: Connection) -> dict[str, Any]:
     """The settings about people in the last fleet file: references, never secrets."""
     return connection.execute(select(revisions.c.settings).order_by(revisions.c.id.desc()).limit(1)).scalar() or {}
+
+
+def make_due(connection: Connection, repositories: Collection[str], concerns: Callable[[str, str], bool]) -> dict[str, list[str]]:
+    """Make the projects due whose URL and ref `concerns` matches; returns their names, by tenant. `repositories`: `HOST/PATH`, of which the
+    URL has the last part. Projects that are due already do not change, and failures still count, so a repeated push changes nothing. A
+    run in progress may have read the repository before: the project is due again when it ends."""
+    url = projects.c.spec["source"]["git"].astext
+    ends = {path.rpartition("/")[2] for path in repositories}
+    query = select(
+        projects.c.id, projects.c.name, projects.c.tenant, url.label("url"), projects.c.spec["source"]["ref"].astext.label("ref")
+    )
+    query = query.where(projects.c.orphaned_at.is_(None), or_(*(url.icontains(end, autoescape=True) for end in ends)))
+    rows = [row for row in connection.execute(query) if concerns(row.url, row.ref)]
+    if rows:
+        ids = [row.id for row in rows]
+        under_way = select(runs.c.id).where(runs.c.project == projects.c.id, runs.c.ended_at.is_(None)).exists()
+        soon = case((under_way, func.now()), else_=func.least(projects.c.next_due, func.now()))
+        connection.execute(update(projects).where(projects.c.id.in_(ids)).values(next_due=soon))
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        names.setdefault(row.tenant, []).append(row.name)
+    return names

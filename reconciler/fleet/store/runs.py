@@ -69,7 +69,7 @@ def leave(connection: Connection, worker: int) -> None:
     connection.execute(delete(workers).where(workers.c.id == worker))
 
 
-def living(connection: Connection) -> int:
+def count_alive(connection: Connection) -> int:
     """How many workers are alive."""
     return int(connection.execute(text(f"SELECT count(*) FROM {SCHEMA}.workers WHERE {ALIVE}")).scalar_one())  # noqa: S608
 

@@ -11,7 +11,7 @@ from reconciler.model import Concern, Sort
 from reconciler.plan.health.given import HealthInputs
 from reconciler.resource import UNSET, Field
 from reconciler.text.certificate import expiry
-from reconciler.text.days import until
+from reconciler.text.times import until
 
 
 def ends(given: HealthInputs) -> Iterator[Concern | str]:

@@ -14,8 +14,7 @@ from reconciler.plan.drift import DriftWord
 from reconciler.report import drift as drifts
 from reconciler.report.entries import ReportEntry, ReportLine
 from reconciler.report.layout import Style
-from reconciler.report.nested import difference_lines
-from reconciler.report.values import HIDDEN, shown
+from reconciler.report.values import HIDDEN, difference_lines, shown
 from reconciler.report.warnings import HIDDEN_URL
 from reconciler.report.words import DESTRUCTIVE, ENDINGS, STYLES, SYMBOLS, TOLD, count
 

@@ -175,7 +175,7 @@ def project(**changes: Any) -> v.ProjectView:
     values: dict[str, Any] = {
         "frame": FRAME, "row": replace(rows()[2], origin="generator 2 (directories)"),
         "source": v.SourceView("https://git.example.com/globex/docs.git", "main", "orgs/globex", "https://api.example.com", timedelta(minutes=10), "production", plan.commit, "77aa0011" * 5, ("Saturday 22:00 to 06:00, Europe/Berlin",)),
-        "may": v.May(True, True, True), "read_at": ago(seconds=41), "next_due": NOW + timedelta(minutes=9), "plan": plan,
+        "may": v.ViewerPermissions(True, True, True), "read_at": ago(seconds=41), "next_due": NOW + timedelta(minutes=9), "plan": plan,
         "approvals": v.ApprovalsView(rules, (author, approved, rejected)), "samples": samples(), "runs": runs,
         "quarantines": (v.QuarantineView("1b2c3d4e5f60" * 3, ("globex/space/guides", "globex/site/docs/section/start"), "2026-11-22T09-14-00Z-7f", ago(days=1)),),
     }  # fmt: skip
@@ -200,7 +200,9 @@ def hostile_project() -> v.ProjectView:
     source = v.SourceView(text, text, text, text, timedelta(1), text, text, text, HOSTILE)
     run = v.RunView(1, NOW, NOW, NOW, text, text, text, 1, text)
     quarantine = v.QuarantineView(text, HOSTILE, text, NOW)
-    return v.ProjectView(FRAME, row, source, v.May(True, True, True), NOW, NOW, 2, text, plan, approvals, samples(1), (run,), (quarantine,))
+    return v.ProjectView(
+        FRAME, row, source, v.ViewerPermissions(True, True, True), NOW, NOW, 2, text, plan, approvals, samples(1), (run,), (quarantine,)
+    )
 
 
 def cells(number: int, tenants: int = 40) -> list[v.CellView]:

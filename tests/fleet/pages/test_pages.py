@@ -25,7 +25,7 @@ from reconciler.fleet.status import StatusWord
 from reconciler.report.documents import plan_document
 from reconciler.report.layout import plain
 from reconciler.report.text import plan_text
-from reconciler.text.printable import is_plain
+from reconciler.text.escape import is_plain
 from tests.fleet.pages import samples
 from tests.report.made import the_example
 
@@ -141,7 +141,7 @@ def test_a_form_that_changes_something_sends_its_token_and_the_digest_of_what_wa
 
 
 def test_who_may_only_look_gets_no_form() -> None:
-    page = render.render_project(samples.project(may=v.May()))
+    page = render.render_project(samples.project(may=v.ViewerPermissions()))
     assert [path for path in Document(page).all("action") if path != "/logout"] == []
 
 

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
 
 from reconciler.fleet.serve import feed
-from reconciler.fleet.store.dashboard.feed import FeedChange
+from reconciler.fleet.store.dashboard.views import FeedChange
 
 
 class Gated(feed.Feed):

@@ -20,7 +20,7 @@ from reconciler.fleet.pages import links
 from reconciler.fleet.serve.callers import Acting, Caller, Fields
 from reconciler.fleet.serve.routes.pages import MOVED
 from reconciler.fleet.serve.site import site_of
-from reconciler.fleet.store.dashboard import views as store
+from reconciler.fleet.store.projects import clock
 
 PAUSES: Final = {
     "1h": timedelta(hours=1),
@@ -57,7 +57,7 @@ def pause(request: Request, name: str, caller: Acting, fields: Fields) -> Respon
 
 
 def _pause(connection: Connection, caller: Caller, name: str, lasts: timedelta, reason: str) -> None:
-    acts.pause(connection, caller.person, [name], until=store.clock(connection) + lasts, reason=reason)
+    acts.pause(connection, caller.person, [name], until=clock(connection) + lasts, reason=reason)
 
 
 @router.post("/projects/{name}/resume")

@@ -11,17 +11,17 @@ from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 
 from reconciler.fleet import acts
+from reconciler.fleet.facts import judged_plans
 from reconciler.fleet.reports import status_document
 from reconciler.fleet.serve import documents
-from reconciler.fleet.serve.callers import Acting, Caller, Known, saw
+from reconciler.fleet.serve.callers import Acting, Caller, Known, record_view
 from reconciler.fleet.serve.documents import Selected
 from reconciler.fleet.serve.routes.pages import found
 from reconciler.fleet.serve.site import site_of
 from reconciler.fleet.store import audit, runs
 from reconciler.fleet.store.dashboard import listing
 from reconciler.fleet.store.dashboard import views as store
-from reconciler.fleet.store.projects import ProjectRow
-from reconciler.fleet.verdicts import of_projects
+from reconciler.fleet.store.projects import ProjectRow, clock
 from reconciler.report.schemas.fleet import FleetStatusDocument
 
 PREFIX: Final = "/api/v1"
@@ -59,7 +59,7 @@ def projects(request: Request, response: Response, caller: Known, selected: Anno
     """List projects, as `fleet status --format json` does. `X-Total-Count` is how many match; `Link` leads to the next page."""
     with site_of(request).database.transaction() as connection:
         listed = listing.listed(connection, selected.selection, caller.tenants)
-        workers, now, judged = runs.living(connection), store.clock(connection), of_projects(connection, listed.rows)
+        workers, now, judged = runs.count_alive(connection), clock(connection), judged_plans(connection, listed.rows)
     response.headers["X-Total-Count"] = str(listed.matching)
     if selected.page * selected.size < listed.matching:
         following = request.url.include_query_params(page=selected.page + 1)
@@ -72,12 +72,12 @@ def project(request: Request, name: Name, caller: Known) -> FleetStatusDocument:
     """Get one project, as `fleet status NAME --format json` does."""
     with site_of(request).database.transaction() as connection:
         row = _seen(request, connection, name, caller)
-        return status_document([row], runs.living(connection), row.now, of_projects(connection, [row]))
+        return status_document([row], runs.count_alive(connection), row.now, judged_plans(connection, [row]))
 
 
 def _seen(request: Request, connection: Connection, name: str, caller: Caller) -> ProjectRow:
     row = found(connection, name, caller)
-    saw(site_of(request), connection, caller, name, row.project.tenant)
+    record_view(site_of(request), connection, caller, name, row.project.tenant)
     return row
 
 

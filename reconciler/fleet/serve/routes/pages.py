@@ -20,13 +20,13 @@ from reconciler.fleet.pages.assets import assets
 from reconciler.fleet.pages.query import PAGE_SIZE, AuditQuery, Query
 from reconciler.fleet.refresh import generation
 from reconciler.fleet.serve import filled
-from reconciler.fleet.serve.callers import Caller, Known, saw
+from reconciler.fleet.serve.callers import Caller, Known, record_view
 from reconciler.fleet.serve.site import Dashboard, site_of
 from reconciler.fleet.store import audit, quarantines, runs, samples
 from reconciler.fleet.store.dashboard import listing
 from reconciler.fleet.store.dashboard import views as store
-from reconciler.fleet.store.projects import ProjectRow
-from reconciler.report.times import utc_text
+from reconciler.fleet.store.projects import ProjectRow, clock
+from reconciler.text.times import utc_text
 
 DRIFT_SINCE: Final = timedelta(days=30)
 MOVED: Final = "moved"
@@ -48,7 +48,7 @@ router = APIRouter(include_in_schema=False)
 
 def _frame(connection: Connection, caller: Caller, done: str = "") -> views.Frame:
     viewer = views.Viewer(caller.person.name, caller.csrf, is_admin=caller.is_admin, can_log_out=bool(caller.session))
-    now, workers = store.clock(connection), runs.living(connection)
+    now, workers = clock(connection), runs.count_alive(connection)
     return views.Frame(now, viewer, version=__version__, workers=workers, notice=DONE.get(done, ""), failed=done == MOVED)
 
 
@@ -100,7 +100,7 @@ def project(request: Request, name: str, caller: Known, done: str = "") -> Respo
     site = site_of(request)
     with site.database.transaction() as connection:
         view = _project(connection, name, caller, done)
-        saw(site, connection, caller, name, view.row.tenant)
+        record_view(site, connection, caller, name, view.row.tenant)
     return _page(render.render_project(view))
 
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from reconciler.errors import ReconcilerError
-from reconciler.fleet.runs.secrets import resolved
+from reconciler.fleet.secrets import resolved
 from reconciler.fleet.serve.site import site_of
 
 router = APIRouter(include_in_schema=False)

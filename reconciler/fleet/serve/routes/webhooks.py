@@ -12,13 +12,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
 from reconciler.fleet.refresh import generation
-from reconciler.fleet.runs.secrets import MissingSecret, resolved
+from reconciler.fleet.secrets import MissingSecret, resolved
 from reconciler.fleet.serve import pushes
 from reconciler.fleet.serve.errors import PageError, shown
 from reconciler.fleet.serve.pushes import Push
 from reconciler.fleet.serve.site import Dashboard, site_of
 from reconciler.fleet.store import audit
-from reconciler.fleet.store.dashboard import due
+from reconciler.fleet.store import projects as rows
 
 router = APIRouter(include_in_schema=False)
 Reader = Callable[[Mapping[str, Any]], Push | None]
@@ -80,7 +80,7 @@ def _secret(site: Dashboard, forge: str) -> str | None:
 def _made_due(site: Dashboard, forge: str, push: Push) -> int:
     """Make the projects of a push due, and record it in the audit log, once for each tenant."""
     with site.database.transaction() as connection:
-        names = due.by_source(connection, push.repositories, push.concerns)
+        names = rows.make_due(connection, push.repositories, push.concerns)
         generation.hurry(connection, push.concerns)
         for tenant, projects in names.items():
             details = {"ref": push.ref, "projects": len(projects), "first": sorted(projects)[:20]}

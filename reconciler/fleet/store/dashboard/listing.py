@@ -7,14 +7,15 @@ both. Every query here takes the tenants that the viewer sees; None is every ten
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Date, Float, Integer, and_, case, cast, column, func, literal, not_, or_, select
 from sqlalchemy.dialects.postgresql import JSONB
 
 from reconciler.dataclass import dataclass
-from reconciler.fleet.health import SOON_DEFAULT, HealthWord
-from reconciler.fleet.model import Mode
+from reconciler.fleet.health import PASSING, SOON_DEFAULT, HealthWord
+from reconciler.fleet.model import FleetProject, Mode
 from reconciler.fleet.schedule import AHEAD_MAX, STALE_MIN, STALE_TIMES
 from reconciler.fleet.status import StatusWord
 from reconciler.fleet.store import projects as rows
@@ -194,3 +195,26 @@ def cells(connection: Connection, tenants: Tenants) -> list[Cell]:
         not_(projects.c.orphaned_at.is_(None)).label("orphaned"), paused.label("paused"),
     )  # fmt: skip
     return [Cell(*row) for row in connection.execute(query.where(visible(tenants)).order_by(projects.c.name))]
+
+
+def behind(connection: Connection, project: FleetProject, commit: str, soak: timedelta) -> ProjectRow | None:
+    """The first project of an earlier wave of the same repository that is not Synced at a commit and healthy for the soak time."""
+    well = and_(
+        STATUS.in_([StatusWord.SYNCED.value]),
+        projects.c.reading["commit"].astext == commit,
+        HEALTH.in_([word.value for word in PASSING]),
+        projects.c.well_since <= func.now() - soak,
+    )
+    query = (
+        select(projects.c.name)
+        .where(
+            projects.c.wave < project.wave,
+            projects.c.orphaned_at.is_(None),
+            projects.c.spec["source"]["git"].astext == project.source.git,
+            not_(func.coalesce(well, False)),
+        )
+        .order_by(projects.c.wave, projects.c.name)
+        .limit(1)
+    )
+    name = connection.execute(query).scalar()
+    return rows.read(connection, [name])[0] if name is not None else None

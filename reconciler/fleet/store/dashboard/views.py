@@ -1,5 +1,5 @@
 """The data of pages and the API besides the projects themselves: runs, readings over time, workers, budgets, the queue, decisions,
-expiries.
+expiries, and what changed in the last seconds.
 
 Every query about projects takes the tenants that the viewer sees, or the id of a project that the viewer may see.
 """
@@ -7,11 +7,12 @@ Every query about projects takes the tenants that the viewer sees, or the id of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
-from typing import Any, Final
+from datetime import timedelta
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Date, Executable, and_, cast, column, func, literal, or_, select, text
+from sqlalchemy import Connection, Date, Executable, Text, and_, cast, column, func, literal, or_, select, text, union_all
 from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.types import Interval
 
 from reconciler.fleet.store.admission import ALIVE
 from reconciler.fleet.store.dashboard.listing import Tenants, visible
@@ -21,6 +22,9 @@ RUNS: Final = 50
 EXPIRIES: Final = 20_000
 DECISIONS: Final = 100
 LINES: Final = 100
+RECENT: Final = "20 seconds"  # longer than a transaction that writes the end of a run
+SEEN_ONLY: Final = ("view", "login", "logout")
+"""Actions in the audit log that change nothing."""
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -124,7 +128,27 @@ def lines(connection: Connection, tenants: Tenants, *, equal: dict[str, str], be
     return _rows(connection, query.order_by(audit.c.id.desc()).limit(limit))
 
 
-def clock(connection: Connection) -> datetime:
-    """The database's time."""
-    now: datetime = connection.execute(select(func.now())).scalar_one()
-    return now
+class FeedChange(NamedTuple):
+    """`key`: of its row."""
+
+    key: str
+    project: str
+    tenant: str
+
+
+def recent_changes(connection: Connection) -> Sequence[FeedChange]:
+    """The changes of the last seconds, including rows that were passed on before."""
+    since = func.now() - cast(literal(RECENT), Interval)
+    moment = func.coalesce(runs.c.ended_at, runs.c.started_at)
+    ran = (
+        select(
+            (literal("run ") + cast(runs.c.id, Text) + literal(" ") + cast(moment, Text)).label("key"), projects.c.name, projects.c.tenant
+        )
+        .join(projects, projects.c.id == runs.c.project)
+        .where(or_(runs.c.ended_at > since, (runs.c.ended_at.is_(None)) & (runs.c.started_at > since)))
+    )
+    decided = (
+        select((literal("audit ") + cast(audit.c.id, Text)).label("key"), audit.c.project, audit.c.tenant)
+        .where(audit.c.at > since, audit.c.project.is_not(None), audit.c.tenant.is_not(None), audit.c.action.not_in(SEEN_ONLY))
+    )  # fmt: skip
+    return [FeedChange(*row) for row in connection.execute(union_all(ran, decided))]

@@ -1,14 +1,37 @@
-"""The objects that are in another one, or refer to it. Pure."""
+"""The tracked objects, past or present, with what is known about each, and which objects use them. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
 from reconciler.address import Address
-from reconciler.model import Actual
+from reconciler.dataclass import dataclass
+from reconciler.model import Actual, Binding, Observed, Source, State
 from reconciler.model.codec import ids_in, title
-from reconciler.resource import UNSET, Field, FieldRole, Kinds
-from reconciler.undo.snapshot import ObservedObject
+from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
+
+NOWHERE: Final = Source("(no line of the YAML)", 0)
+
+
+@dataclass(frozen=True)
+class ObservedObject:
+    """One tracked object and what is shown of it now."""
+
+    address: Address
+    kind: Kind
+    id: str
+    binding: Binding | None
+    observed: Observed | None
+
+
+def tracked_objects(kinds: Kinds, state: State, actual: Actual) -> dict[Address, ObservedObject]:
+    """Every tracked object of a known kind."""
+    return {
+        address: ObservedObject(address, kinds[binding.kind], binding.id, binding, actual.find(binding.kind, binding.id))
+        for address, binding in state.bindings.items()
+        if binding.kind in kinds
+    }
 
 
 def used_by(

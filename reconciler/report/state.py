@@ -1,4 +1,4 @@
-"""The objects that the state tracks, as data: the documents of `state list` and `state show`. Pure."""
+"""What the state tracks, as data: the documents of `state list` and `state show`, and changes without a request. Pure."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ from reconciler.address import bare
 if TYPE_CHECKING:
     from reconciler.model import Binding
     from reconciler.report.schemas import state as state_types
+from typing import TYPE_CHECKING
+
+from reconciler.model import StateChange
+
+if TYPE_CHECKING:
+    from reconciler.report.schemas.runs import TurnData
 
 
 class TrackedObject(Protocol):
@@ -60,3 +66,20 @@ def _binding(binding: Binding) -> state_types.TrackedData:
         "origin": binding.origin.value,
         "protected": binding.protected,
     }
+
+
+def turn_document(turn: StateChange) -> TurnData:
+    """The data of one change. `from` is null unless it is a rename."""
+    return {
+        "what": turn.what.value,
+        "address": str(turn.address),
+        "kind": turn.kind,
+        "object": bare(turn.id),
+        "from": None if turn.old is None else str(turn.old),
+    }
+
+
+def turn_line(turn: StateChange) -> str:
+    """`forget acme/team/writers (team_9f2)`."""
+    old = "" if turn.old is None else f"{turn.old} to "
+    return f"{turn.what.value} {old}{turn.address} ({bare(turn.id)})"

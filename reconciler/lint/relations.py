@@ -1,4 +1,5 @@
-"""Rules about siblings that are too similar. Pure."""
+"""Rules about how resources relate: siblings that are too similar, containers without a part that readers see first, and resources without
+references to them, such as a space that no site shows. Pure."""
 
 from __future__ import annotations
 
@@ -7,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.lint.facts import LintFacts, finding, level
+from reconciler.lint.facts import LintFacts, addresses, finding, level
 from reconciler.model import Declared, Finding
-from reconciler.resource import Field, FieldRole, Kind
+from reconciler.resource import Field, FieldRole, Kind, Missed
 
 
 def duplicate_title(facts: LintFacts) -> Iterator[Finding]:
@@ -75,3 +76,56 @@ def _plain(facts: LintFacts, declared: Declared, field: Field) -> str:
         source = facts.desired.resources.get(named) if isinstance(named, Address) else None
     text = source.values.get(derived.field) if source is not None else None
     return derived.form(text) if isinstance(text, str) else ""
+
+
+def _choices(facts: LintFacts, kind: str) -> list[Field]:
+    return [field for field in facts.kinds[kind].fields.values() if field.role is FieldRole.CHOICE]
+
+
+def nothing_to_show(facts: LintFacts) -> Iterator[Finding]:
+    """A new container without any part, or one with a declared empty list. The parts of an existing one may be unmanaged."""
+    for declared in facts.resources:
+        fields = _choices(facts, declared.kind)
+        if not fields or any(facts.parts[declared.address, field.name] for field in fields):
+            continue
+        kinds = [str(field.to) for field in fields]
+        if declared.id is None or any((declared.address, kind) in facts.desired.written for kind in kinds):
+            parts = " and no ".join(kinds)
+            yield finding("nothing-to-show", f"it contains no {parts}, so readers find nothing", declared, remedy=f"declare a {kinds[0]}")
+
+
+def no_default(facts: LintFacts) -> Iterator[Finding]:
+    """Several parts, and none of them is the default."""
+    for declared in facts.resources:
+        for field in _choices(facts, declared.kind):
+            number = facts.parts[declared.address, field.name]
+            if number > 1 and field.name not in declared.values:
+                message = f"it has {number} parts of kind {field.to} and no {field.flag}: readers land on the one that was created first"
+                yield finding("no-default", message, declared, remedy=f'write "{field.flag}: true" on one {field.to}')
+
+
+def missed(facts: LintFacts) -> Iterator[Finding]:
+    """Report the resources that `missed` of a declaration describes.
+
+    Only if the container has a resource that could refer: an organization without sites publishes nothing, so its spaces are on no site.
+    The source of copies is a template and need not be shown.
+    """
+    words = {
+        (name, field.name): field.missed for name, kind in facts.kinds.items() for field in kind.fields.values() if field.missed is not None
+    }
+    for (referring, name), word in words.items():
+        named: set[Address] = set()
+        scopes: set[Address] = set()
+        for declared in facts.resources:
+            if declared.kind == referring and name in declared.values:
+                named.update(addresses(declared.values[name]))
+                scopes.update(declared.address.containers)
+        yield from _missed(facts, word, named, scopes)
+
+
+def _missed(facts: LintFacts, word: Missed, named: set[Address], scopes: set[Address]) -> Iterator[Finding]:
+    for declared in facts.resources:
+        if declared.kind != word.kind or declared.address in named or declared.address in facts.copied:
+            continue
+        if declared.address.container in scopes:
+            yield finding(word.rule, f"it {word.says}", declared, remedy="refer to it, or remove it if nobody needs it")

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from reconciler.errors import ReconcilerError
+from reconciler.errors import ReconcilerError, os_reason
 from reconciler.fleet.model import SecretReference
 
 SIZE_MAX: Final = 64 * 2**10
@@ -32,9 +32,7 @@ def resolved(reference: SecretReference, what: str, *, where: str = "this worker
                 raise MissingSecret(f"{what}: {path} is not a file on {where}", id="RC-fleet-secret")
             text = file.read(SIZE_MAX + 1)
     except OSError as error:
-        raise MissingSecret(
-            f"{what}: {path} cannot be read on {where}: {(error.strerror or 'unknown reason').lower()}", id="RC-fleet-secret"
-        ) from None
+        raise MissingSecret(f"{what}: {path} cannot be read on {where}: {os_reason(error)}", id="RC-fleet-secret") from None
     try:
         value = text.decode("utf-8").strip()
     except UnicodeDecodeError:

@@ -1,12 +1,16 @@
-"""Times for people, in the reader's time zone. JSON documents keep UTC. The zone is an argument."""
+"""Times, days and durations in texts for people. Times are in the reader's time zone, which is an argument; JSON documents keep UTC."""
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 HERE: Final = None
 """The zone of this machine, or of the variable TZ."""
+
+SECONDS_MAX: Final = 120  # longer durations are in minutes
+_UNTIL: Final = re.compile(r"\buntil (\d{4}-\d{2}-\d{2})\b", re.ASCII | re.IGNORECASE)
 
 
 def utc_text(moment: datetime) -> str:
@@ -32,3 +36,19 @@ def clock_time_of(text: str, zone: tzinfo | None) -> str:
         return clock_time(datetime.fromisoformat(text), zone)
     except (ValueError, OverflowError):
         return text
+
+
+def duration(seconds: float) -> str:
+    """`40 s`, `8 min`, `1 h 20 min`."""
+    if seconds < SECONDS_MAX:
+        return f"{max(round(seconds), 1)} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
+
+
+def until(text: str) -> str | None:
+    """The day after the last word `until` in a text; the day may not exist in the calendar."""
+    days = _UNTIL.findall(text)
+    return days[-1] if days else None

@@ -1,18 +1,36 @@
-"""Objects that the files declare and a patch of the environment removes: they are not new, and their lines are not edited.
-
-Pure.
-"""
+"""A project and the objects that its resources are; and the objects that the files declare and a patch of the environment removes: they
+are not new, and their lines are not edited. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
+from functools import cached_property
 
 from reconciler.address import Address
+from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, Source, State
 from reconciler.plan import match
 from reconciler.plan.matching.matches import Matches
 from reconciler.resource import Kinds
+
+
+@dataclass(frozen=True)
+class MatchedProject:
+    """What a project declares and what exists. `ids`: the ids of the objects by address. `excluded`: the addresses of objects that a patch
+    of the environment removes, by kind and id."""
+
+    kinds: Kinds
+    desired: Desired
+    state: State
+    actual: Actual
+    ids: Mapping[Address, str]
+    excluded: Mapping[tuple[str, str], Address] = field(default_factory=dict)
+
+    @cached_property
+    def addresses(self) -> Mapping[tuple[str, str], Address]:
+        """The addresses of the objects, by kind and id."""
+        return {(self.desired.resources[address].kind, id): address for address, id in self.ids.items()}
 
 
 def excluded_objects(kinds: Kinds, desired: Desired, state: State, actual: Actual, found: Matches) -> Mapping[tuple[str, str], Address]:

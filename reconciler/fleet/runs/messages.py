@@ -1,13 +1,15 @@
-"""Messages about the present state of a project: after a run, or because its runs no longer report anything."""
+"""Messages about the present state of a project, after a run or because its runs no longer report anything; and sending them."""
 
 from __future__ import annotations
 
 from sqlalchemy import Connection
 
+from reconciler.errors import ReconcilerError
 from reconciler.fleet import status
 from reconciler.fleet.facts import facts_of, health_of
 from reconciler.fleet.notices.events import Seen, messages
-from reconciler.fleet.store import notices, projects
+from reconciler.fleet.notices.send import NotSent, send
+from reconciler.fleet.store import FleetDatabase, notices, projects
 
 
 def announce(connection: Connection, name: str, *, applied: bool = False, read: bool = False) -> None:
@@ -26,5 +28,26 @@ def announce(connection: Connection, name: str, *, applied: bool = False, read: 
 
 def announce_quiet(connection: Connection) -> None:
     """Write the messages about projects that became Unknown without a run."""
-    for name in notices.quiet(connection):
+    for name in notices.possibly_unknown(connection):
         announce(connection, name)
+
+
+def deliver(database: FleetDatabase) -> bool:
+    """Send a message that is due; False if there is none."""
+    with database.transaction() as connection:
+        notice = notices.take(connection)
+    if notice is None:
+        return False
+    why = None
+    try:
+        send(notice.target, notice.title, notice.text)
+    except NotSent as error:
+        why = str(error)
+    except ReconcilerError as error:
+        why = error.message
+    with database.transaction() as connection:
+        if why is None:
+            notices.sent(connection, notice)
+        else:
+            notices.failed(connection, notice, why)
+    return True

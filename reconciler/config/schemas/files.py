@@ -1,91 +1,23 @@
-"""The JSON Schema of a project file and of the files it includes, for editors; generated from the kinds alone. Pure.
-
-It is less strict than `load`, which also checks what depends on several lines: references, defaults, variables.
-An expression may replace any value, so every value is also a text with `${{`. Resources are described by `schemas.resources`.
-"""
+"""The JSON Schema of files: a project file, the files it includes, the file of an environment. Pure."""
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
-from reconciler.address import KEY_PATTERN
-from reconciler.config.access import schema as access
-from reconciler.config.language.accepted import variable_schema
-from reconciler.config.policies.schema import rules
 from reconciler.config.rules import lint_schema
-from reconciler.config.schemas.alternatives import TEXT, Schema, chosen, either, or_expression
-from reconciler.config.schemas.forms import KEY, KEYS, map_of, text
+from reconciler.config.schemas.forms import KEY, KEYS, Schema, chosen, either, map_of, or_expression, text
 from reconciler.config.schemas.resources import Resources
+from reconciler.config.schemas.rules import access, policies
 from reconciler.config.source.split import INCLUDE
 from reconciler.config.words import CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, SECRETS, AccessSection, ServiceSection
-from reconciler.resource import Kind, Kinds
+from reconciler.resource import Kind
 
-ID = "https://www.schemastore.org/docs-reconciler.json"  # the permanent URL, at which SchemaStore would publish it too
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
 ENCRYPTED_NAME = r"^(?!.*\$\{\{).*\.(yaml|yml|json)$"
 WHOLE = r"(?<!\$)\$\{\{(?!\s*\}\})[\s\S]*\}\}"  # an expression that ends and is not empty
-WELL_FORMED = r"^(?![\s\S]*(?<!\$)\$\{\{(?:\s*\}\}|(?![\s\S]*\}\})))"  # a text without one that is empty or does not end
 INCLUDED = r"^(?!.*\$\{\{)(?![/~]|environments/|reconciler\.yaml$)(?!(?:.*/)?\.)(?!.*\.(?:enc|sops)\.ya?ml$).+$"
 LITERAL: Schema = {"not": {"type": "string", "pattern": WHOLE}}
 FILES_OF_SECRETS: Schema = {
     "description": "Files that SOPS encrypted; their values are secrets.NAME in expressions.",
     **either([{"type": "array", "items": {"type": "string", "pattern": ENCRYPTED_NAME}}, {"type": "string", "pattern": ENCRYPTED_NAME}]),
 }
-TEXTLIKE = ["string", "number", "boolean"]  # whatever an editor makes of `007` or `no`
-
-
-def schema(kinds: Kinds) -> dict[str, Any]:
-    """The schema of project files and included files, as plain data; equal kinds give equal schemas."""
-    resources = Resources(kinds)
-    files = FileSchemas(resources)
-    definitions: Schema = {
-        "expression": {"description": "A value computed from variables and files.", "type": "string", "pattern": WHOLE},
-        "text": {"description": "Text; a text field uses the text as it is written.", "type": TEXTLIKE, "pattern": WELL_FORMED},
-        "key": {
-            "description": "A stable name; changing it declares a different resource.",
-            "type": TEXTLIKE,
-            "pattern": f"^{KEY_PATTERN}$",
-        },
-        "address": {"description": "The address of a resource, as plans print it.", "type": "string", "pattern": "^[^/]+(/[^/]+)*$"},
-        "variable": variable_schema(text=TEXT, literal=LITERAL, textlike=TEXTLIKE),
-        "split": files.split(),
-        "unsplit": files.unsplit(),
-        "project": files.project(),
-        "fragment": files.fragment(),
-        "part": files.part(),
-        "environment": files.environment(),
-    }
-    for kind in kinds.values():
-        definitions[kind.name] = resources.definition(kind)
-    for host in kinds:
-        for section, members in kinds.lists(host).items():
-            definitions[f"{host}.{section}"] = resources.items(members)
-    return {
-        "$schema": DIALECT,
-        "$id": ID,
-        "title": "A project of Reconciler, or a file it includes",
-        **_files(kinds),
-        "$defs": {**definitions, **resources.types},
-    }
-
-
-def _files(kinds: Kinds) -> Schema:
-    """The type of a file: a project file by its first keys, a fragment by the key of its organization, an environment by its patches."""
-    scalar = {"type": ["string", "number", "boolean"]}
-    project, fragment, part, environment = ({"$ref": f"#/$defs/{name}"} for name in ("project", "fragment", "part", "environment"))
-    cases: list[tuple[Schema, Schema]] = [
-        ({"anyOf": [{"required": ["version"]}, {"required": ["project"]}], "type": "object"}, project),
-        ({"type": "array"}, part),
-    ]
-    cases += [({"type": "object", "required": [root.name], "properties": {root.name: scalar}}, fragment) for root in kinds.roots]
-    cases.append(({"type": "object", "required": ["patch"], "properties": {"patch": {"type": "array"}}}, environment))
-    return chosen(cases, {"anyOf": [fragment, part, environment]})
-
-
-def dumped(kinds: Kinds) -> str:
-    """The schema as the text of `schemas/config.schema.json`."""
-    return json.dumps(schema(kinds), indent=2, ensure_ascii=False) + "\n"
 
 
 class FileSchemas:
@@ -166,13 +98,13 @@ class FileSchemas:
                     },
                     "Limits for one run.",
                 ),
-                AccessSection.SECTION: access.schema(),
+                AccessSection.SECTION: access(),
                 "lint": lint_schema(),
                 "defaults": map_of(
                     {name: map_of(self.resources.fields(kind)) for name, kind in self.kinds.items()},
                     "Values for fields that are not written.",
                 ),
-                **rules(self.kinds),
+                **policies(self.kinds),
                 **self._everywhere(),
             },
             required=("version", "project"),
@@ -184,7 +116,7 @@ class FileSchemas:
         for root in self.kinds.roots:
             held[root.name] = {"description": f"The key of the {root.name} that this file belongs to.", **KEY}
             held |= self.resources.sections(root)
-        everywhere = {AccessSection.SECTION: access.schema(), **rules(self.kinds), **self._everywhere()}
+        everywhere = {AccessSection.SECTION: access(), **policies(self.kinds), **self._everywhere()}
         return {**map_of({**held, **everywhere}, ignored=True), "not": {"required": ["version"]}}
 
     def part(self) -> Schema:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from reconciler.errors import ReconcilerError
+from reconciler.errors import ReconcilerError, os_reason
 
 if TYPE_CHECKING:
     from reconciler.cli.terminal.screen import Screen
@@ -52,20 +52,20 @@ def _pairs(formats: Sequence[str], ctx: click.Context, param: click.Parameter, v
 
 def folder(project: Project) -> str:
     """The project's directory, from here; "" where it is here."""
-    from reconciler.cli.options import near
+    from reconciler.cli.options import path_from_here
 
-    found = near(project.settings.root).as_posix()
+    found = path_from_here(project.settings.root).as_posix()
     return "" if found == "." else found
 
 
 def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet], *, created_at: datetime, folder: str = "") -> str:
     """A result in one of `FORMATS`. `folder`: where the project is, from here."""
+    from reconciler.report.annotations.github import github
     from reconciler.report.annotations.of_sheet import of_sheet
-    from reconciler.report.github import github
     from reconciler.report.html import html
     from reconciler.report.markdown import markdown
-    from reconciler.report.times import HERE
     from reconciler.text.escape import as_json
+    from reconciler.text.times import HERE
 
     match name:
         case "json":
@@ -83,6 +83,7 @@ def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet],
 
 def checked(name: str, findings: Sequence[Finding], *, title: str, summary: str, folder: str) -> str:
     """Findings in one of `CHECKS`. `title` and `summary`: of the report they come from."""
+    from reconciler.cli.help import release_files
     from reconciler.report.annotations.code_quality import code_quality
     from reconciler.report.annotations.junit import junit
     from reconciler.report.annotations.sarif import sarif
@@ -91,22 +92,8 @@ def checked(name: str, findings: Sequence[Finding], *, title: str, summary: str,
     if name == "junit":
         return junit(findings, title=title, summary=summary, folder=folder)
     if name == "sarif":
-        return as_json(sarif(findings, folder=folder, repository=_repository())) + "\n"
+        return as_json(sarif(findings, folder=folder, repository=release_files())) + "\n"
     return as_json(code_quality(findings, folder=folder)) + "\n"
-
-
-def _repository() -> str:
-    """Where the files of this version are on the web, as its release said; "" where it is not a release."""
-    from importlib.metadata import PackageNotFoundError, metadata
-
-    from reconciler.text.install import DISTRIBUTION
-
-    try:
-        urls = metadata(DISTRIBUTION).get_all("Project-URL") or []
-    except PackageNotFoundError:
-        return ""
-    named = {name: url for name, _, url in (text.partition(", ") for text in urls)}
-    return named["Documentation"].partition("/README.md")[0] if "Documentation" in named else ""
 
 
 def show(
@@ -123,7 +110,7 @@ def show(
     if name == "json":
         screen.document(document)
     elif name in FORMATS:
-        screen.made(rendered(name, document, sheet, created_at=created_at, folder=folder))
+        screen.raw(rendered(name, document, sheet, created_at=created_at, folder=folder))
     else:
         screen.spans(text())
 
@@ -139,13 +126,13 @@ def write(
 ) -> None:
     """Write the files that were asked for. Raises `ReconcilerError` where one cannot be written."""
     for name, file in asked:
-        written(file, screen.masked(rendered(name, screen.masked_data(document), sheet, created_at=created_at, folder=folder)))
+        write_report(file, screen.masked(rendered(name, screen.masked_data(document), sheet, created_at=created_at, folder=folder)))
 
 
-def written(file: Path, text: str) -> None:
+def write_report(file: Path, text: str) -> None:
     """Write one report. Raises `ReconcilerError` where it cannot be written."""
     try:
         file.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        wrong = f"the report {file} cannot be written: {(error.strerror or 'no reason given').lower()}"
+        wrong = f"the report {file} cannot be written: {os_reason(error)}"
         raise ReconcilerError(wrong, id="RC-file-not-written", hint="The directory must exist.") from None

@@ -8,19 +8,18 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from reconciler.config.language.evaluate import Files
-from reconciler.config.project import NO_PROJECT, PROJECT_FILE
+from reconciler.config.source.files import Files
 from reconciler.config.source.includes import included
 from reconciler.config.source.nodes import Enough, Map, Node, Problems
 from reconciler.config.source.split import Sections, Split, all_files
-from reconciler.config.words import ENVIRONMENTS
+from reconciler.config.words import ENVIRONMENTS, NO_PROJECT, project_file
 from reconciler.errors import ConfigError, Problem
 from reconciler.resource import Kinds
 
 
 def texts(path: Path, kinds: Kinds) -> tuple[Path, dict[str, str]]:
     """The project's directory, and the texts of the project file, of what it includes and of its environments. Raises `ConfigError`."""
-    file = path / PROJECT_FILE if path.is_dir() else path
+    file = project_file(path)
     if not file.is_file():
         raise ConfigError([Problem(str(path), 0, 0, NO_PROJECT, id="RC-no-project")])
     problems = Problems([])

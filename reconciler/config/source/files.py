@@ -1,0 +1,111 @@
+"""The YAML files of a project as nodes, with expressions as written.
+
+In: names of files inside the project. Out: their nodes, with problems reported. Reads files below the project only. A project that is too
+large ends with a message instead of a killed process: above a million values, the available memory is checked on Linux, where it is known
+from the limits of the machine, of the control group and of the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from reconciler.config.source.nodes import MARK, Enough, Node, Problems
+from reconciler.config.source.reader import EMPTY_FILE, FILE_MAX, read
+from reconciler.config.words import ENVIRONMENTS
+from reconciler.errors import Problem, os_reason
+
+VALUES_MAX: Final = 5_000_000  # of a project, in all its files
+UNGUARDED: Final = 1_000_000  # number of values up to which memory is not checked
+PER_VALUE: Final = 6  # bytes of text that a value takes, at least, as a rule
+VALUE: Final = 600  # bytes of a value while a project is loaded, at most
+_MACHINE: Final = Path("/proc/meminfo")
+_PROCESS: Final = Path("/proc/self/statm")
+_GROUPS: Final = (
+    (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
+    (Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"), Path("/sys/fs/cgroup/memory/memory.usage_in_bytes")),
+)
+
+
+def room_for(values: int) -> bool:
+    """Whether so many more values fit into the available memory; True if unknown."""
+    left = _available()
+    return left is None or values * VALUE <= left
+
+
+def _available() -> int | None:
+    """The available bytes: the least of the limits of the machine, the group and the process; None if unknown."""
+    found: list[int] = []
+    with suppress(OSError, ValueError, IndexError):
+        lines = dict(line.split(":", 1) for line in _MACHINE.read_text().splitlines())
+        found.append(int(lines.get("MemAvailable", "").split()[0]) * 1024)
+    for limit, used in _GROUPS:
+        with suppress(OSError, ValueError):
+            found.append(int(limit.read_text()) - int(used.read_text()))
+    with suppress(ImportError, OSError, ValueError, IndexError):
+        import resource
+
+        size, data = int(_PROCESS.read_text().split()[0]), int(_PROCESS.read_text().split()[5])
+        for name, pages in ((resource.RLIMIT_AS, size), (resource.RLIMIT_DATA, data)):
+            limit_of = resource.getrlimit(name)[0]
+            if limit_of != resource.RLIM_INFINITY:
+                found.append(limit_of - pages * resource.getpagesize())
+    return min(found, default=None)
+
+
+class Files:
+    """The files of one project. `seen`: every YAML file read, in order. `values`: how many they contain. `most`: how many they may contain.
+    `room`: whether so many more fit into memory; checked above `unguarded` values. `literal`: the names of files without expressions.
+    `texts`: the SHA-256 of each by name."""
+
+    def __init__(
+        self,
+        root: Path,
+        problems: Problems,
+        *,
+        most: int = VALUES_MAX,
+        unguarded: int = UNGUARDED,
+        room: Callable[[int], bool] = room_for,
+    ) -> None:
+        self.root, self.problems = root, problems
+        self.most, self.unguarded, self.room = most, unguarded, room
+        self.seen: list[Path] = []
+        self.values = 0
+        self.literal: set[str] = set()
+        self.texts: dict[str, str] = {}
+
+    def read(self, name: str) -> Node | None:
+        """The nodes of a file, with expressions as written; None, with the problems reported, if it cannot be read."""
+        path = self.root / name
+        self.seen.append(path)
+        try:
+            with path.open("rb") as file:
+                text = file.read(FILE_MAX + 1)
+        except OSError as error:
+            self.problems.settle(Problem(name, 0, 0, f"the file cannot be read: {os_reason(error)}", id="RC-file-not-read"))
+            self.problems.partial = True
+            return None
+        if self.values > self.unguarded and not self.room(len(text) // PER_VALUE):
+            raise self._too_large(name, f"there is not enough memory for the project: it contains {self.values:,} values before this file")
+        self.texts[name] = sha256(text).hexdigest()
+        if MARK.encode() not in text and b"\\" not in text:  # an escape in double quotes could spell it
+            self.literal.add(name)
+        document = read(text, name)
+        self.values += document.values
+        if self.values > self.most:
+            raise self._too_large(name, f"the project contains more than {self.most:,} values, those of this file included")
+        for problem in document.problems:
+            empty = problem.message == EMPTY_FILE and name.startswith(f"{ENVIRONMENTS}/")
+            way = "; write {} if nothing differs in this environment" if empty else ""
+            self.problems.settle(replace(problem, message=problem.message + way))
+        self.problems.partial |= document.data is None
+        return document.data
+
+    def _too_large(self, name: str, message: str) -> Enough:
+        self.problems.partial = True
+        self.problems.settle(Problem(name, 0, 0, f"{message}; split it into several projects", id="RC-project-too-large"))
+        return Enough()
