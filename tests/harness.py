@@ -53,7 +53,7 @@ SEED: dict[str, Any] = {
 @cache
 def kinds() -> Kinds:
     """All kinds, with a key for what a state keeps of secrets."""
-    return declared_kinds().sealed(b"the key of the tests")
+    return declared_kinds().with_digest_key(b"the key of the tests")
 
 
 class Still:

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from reconciler.cli.exits import PARTLY, of_outcome
-from reconciler.client.clock import SystemClock
+from reconciler.client import SystemClock
 from reconciler.model import Outcome, StepStatus
 from tests.harness import Org
 from tests.small import described

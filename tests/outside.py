@@ -190,7 +190,7 @@ def edit(org: Org, case: Case) -> None:
         group = org.id(str(Address.parse(case.address).container) + "/group/reference")
         org.call(field.leave.method, _path(org, case, field.leave.path, {str(field.to): group}))
         return
-    verb = next(kind.api[name] for name in (*(one.name for one in kind.carriers), "move") if name in field.on)
+    verb = next(kind.api[name] for name in (*(one.name for one in kind.update_verbs), "move") if name in field.on)
     body = None if field.one_way else {**_whole(org, case, kind, verb), field.wire: value}
     org.call(verb.method, _path(org, case, verb.path, {}), body)
 
@@ -200,7 +200,7 @@ def _whole(org: Org, case: Case, kind: Kind, verb: Verb) -> dict[str, Any]:
     if not verb.whole:
         return {}
     shown = org.call("GET", _path(org, case, verb.path, {}))
-    wires = [one.wire for one in kind.carried(verb.name) if one.readable]
+    wires = [one.wire for one in kind.sent_by(verb.name) if one.readable]
     return {wire: shown[wire] for wire in wires if wire in shown} | {"organization": "org_acme"}
 
 

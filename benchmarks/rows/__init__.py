@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from benchmarks.measure import Cost, run
 from benchmarks.prepare import Prepared
@@ -74,12 +75,19 @@ def best(runs: Iterable[Run]) -> Run:
     return min(runs, key=lambda made: made.cost.wall)
 
 
-def bare(case: Prepared, targets: Iterable[str], connections: int = 64) -> float:
-    """The seconds that the same GETs take with the client's transport library and nothing else, without the start of the process."""
+class Floor(NamedTuple):
+    """The seconds that the same GETs take with the client's transport library alone. `program`: with the start of the process."""
+
+    gets: float
+    program: float
+
+
+def bare(case: Prepared, targets: Iterable[str], connections: int = 64) -> Floor:
+    """The floor of a run that sent these GETs."""
     file, log = case.folder / "targets.json", case.folder / "bare.json"
     file.write_text(json.dumps(list(targets)), encoding="utf-8")
     cost = run([sys.executable, "-m", "benchmarks.bare", case.service.url, str(file), str(connections)], log=log)
-    return float(json.loads(cost.said)["wall"])
+    return Floor(float(json.loads(cost.said)["wall"]), cost.wall)
 
 
 def exponent(first: tuple[int, float], last: tuple[int, float]) -> float:

@@ -20,7 +20,7 @@ def rows(extent: Extent) -> Iterator[Row]:
     """Objects of the shape flat, without latency. Of each time that of ten objects is taken off, which is the start of the program."""
     seconds: dict[str, dict[int, float]] = {}
     for size in (START, *extent.sizes):
-        for command, cost in _reading(size):
+        for command, cost in _reading(size, _times(extent, size)):
             seconds.setdefault(command, {})[size] = cost.cpu
             if command == "plan" and size in MEMORY:
                 work = f"memory of a plan, {size:,} objects"
@@ -40,11 +40,16 @@ def rows(extent: Extent) -> Iterator[Row]:
         )
 
 
-def _reading(size: int) -> Iterator[tuple[str, Cost]]:
+def _times(extent: Extent, size: int) -> int:
+    """How many runs of a size there are, of which the best counts."""
+    return TIMES if size <= SMALL else extent.times if size <= extent.size else 1
+
+
+def _reading(size: int, times: int) -> Iterator[tuple[str, Cost]]:
     """Each run has a copy of its own, in which nothing is kept of an earlier run."""
     costs: dict[str, list[Cost]] = {"plan": [], "validate": [], "import": []}
     with serving("flat", size, 0) as service:
-        for _ in range(TIMES if size <= SMALL else 1):
+        for _ in range(times):
             with prepared("flat", size, service) as case:
                 for command in ("plan", "validate"):
                     costs[command].append(measure(case, command).cost)

@@ -102,7 +102,7 @@ class Answers:
 
     def _on_update(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], raw: Mapping[str, Any]) -> StepResult:
         old, id = self.bindings[step.address], str(intent.target)
-        seen = {name: kind.fields[name].seen(raw) if raw else UNSET for name in writes}
+        seen = {name: kind.fields[name].value_in(raw) if raw else UNSET for name in writes}
         refused = not_taken(kind, writes, seen) if raw else {}
         if refused:
             self.expected.note_in_doubt(kind, id, writes)
@@ -118,7 +118,7 @@ class Answers:
                 self.notes.append(f"{step.address}: the service keeps {name} as {shape}")
         before = {name: value for name, value in old.seen.items() if name not in writes}
         declared = managed(self.desired, step.address, writes)
-        binding = replace(old, sent={**old.sent, **kind.remembered(declared, id)}, seen={**before, **kind.remembered(kept, id)})
+        binding = replace(old, sent={**old.sent, **kind.stored(declared, id)}, seen={**before, **kind.stored(kept, id)})
         self.bindings[step.address] = binding
         after = {**non_sensitive(kind, writes), **(non_sensitive(kind, self._observed(kind, step.address, raw).values) if raw else {})}
         self.group.settle(IntentEnding(intent.id, "done", None, bind=(binding,), after={step.address: after}))
@@ -137,7 +137,7 @@ class Answers:
         if (elsewhere := self._elsewhere(kind, step.address, raw)) is not None:
             self.group.settle(IntentEnding(intent.id, "failed", elsewhere))
             return StepResult(step, StepStatus.FAILED, elsewhere, id="RC-created-elsewhere")
-        refused = not_taken(kind, writes, {name: kind.fields[name].seen(raw) for name in writes})
+        refused = not_taken(kind, writes, {name: kind.fields[name].value_in(raw) for name in writes})
         taken = {name: value for name, value in writes.items() if name not in refused}
         item = self._observed(kind, step.address, raw)
         binding = bound_as(self.desired, kind, step.address, item, taken, Origin.CREATED)
@@ -199,7 +199,7 @@ def renamed(binding: Binding, renames: Mapping[Address, Address]) -> Binding:
 def not_transferred(kind: Kind, writes: Mapping[str, Any], raw: Mapping[str, Any]) -> str | None:
     """Why an object is not shown in the target container of its transfer; None where it is."""
     owner = kind.transferable
-    now = owner.seen(raw) if owner is not None else UNSET
+    now = owner.value_in(raw) if owner is not None else UNSET
     if owner is None or now == writes[owner.name]:
         return None
     return f"was not transferred: its {owner.name} is {now if now is not UNSET else 'not shown'}, not {writes[owner.name]}"
@@ -244,7 +244,7 @@ def bound_as(desired: Desired, kind: Kind, address: Address, observed: Observed,
         kind=kind.name,
         id=observed.id,
         origin=origin,
-        sent=kind.remembered({**local, **managed(desired, address, writes)}, observed.id),
-        seen=kind.remembered({name: observed.values[name] for name in names if observed.values.get(name, UNSET) is not UNSET}, observed.id),
+        sent=kind.stored({**local, **managed(desired, address, writes)}, observed.id),
+        seen=kind.stored({name: observed.values[name] for name in names if observed.values.get(name, UNSET) is not UNSET}, observed.id),
         protected=protect if protect is not None else kind.name in desired.protect,
     )

@@ -66,14 +66,14 @@ def effect(kind: Kind, intent: Intent, now: Observed | None) -> bool:
     if intent.verb == "restore":
         return now.deleted_at is None
     if intent.verb == "transfer":
-        return kind.transferable is not None and kind.transferable.seen(now.raw) == intent.writes.get(kind.transferable.name)
+        return kind.transferable is not None and kind.transferable.value_in(now.raw) == intent.writes.get(kind.transferable.name)
     return bool(intent.writes) and all(now.values.get(name, UNSET) == value for name, value in intent.writes.items())
 
 
 def updated_binding(kind: Kind, old: Binding, intent: Intent, now: Observed) -> Binding:
     """The binding after a write that is known to have been done."""
     seen = {name: now.values[name] for name in intent.writes if now.values.get(name, UNSET) is not UNSET}
-    return replace(old, sent={**old.sent, **kind.remembered(intent.writes, old.id)}, seen={**old.seen, **kind.remembered(seen, old.id)})
+    return replace(old, sent={**old.sent, **kind.stored(intent.writes, old.id)}, seen={**old.seen, **kind.stored(seen, old.id)})
 
 
 def parts(raw: Mapping[str, Any], at: str) -> list[Any]:

@@ -37,6 +37,6 @@ def _binding_with_values(kinds: Kinds, intent: Intent, kept: Binding, old: Bindi
     if kept.address != intent.address:
         return kept if old is None or old.id != kept.id else old
     if old is None or old.id != kept.id:
-        carried = {field.name for field in kinds[intent.kind].carried(intent.verb)} if intent.kind in kinds else set()
+        carried = {field.name for field in kinds[intent.kind].sent_by(intent.verb)} if intent.kind in kinds else set()
         return replace(kept, sent={name: value for name, value in intent.writes.items() if name in carried})
     return replace(old, sent={**old.sent, **intent.writes})

@@ -123,7 +123,7 @@ class _ReadBack:
                 continue
             seen = binding.seen.get(name, UNSET)
             value = self._value(kind, now, field)
-            if seen is not UNSET and field.remembered(value, binding.id) != seen and value is not UNSET:
+            if seen is not UNSET and field.stored(value, binding.id) != seen and value is not UNSET:
                 yield _edit(address, field, seen, value)
 
     def meanwhile(self, step: Step) -> Iterator[Edited]:
@@ -151,7 +151,7 @@ class _ReadBack:
             now = self._now(binding) if binding is not None else None
             if now is not None and address not in reported:
                 values = {name: now.values[name] for name in sorted(names) if now.values.get(name, UNSET) is not UNSET}
-                values_now[address] = self.kinds[now.kind].remembered(values, now.id)
+                values_now[address] = self.kinds[now.kind].stored(values, now.id)
         return values_now
 
     def _value(self, kind: Kind, now: Observed, field: Field) -> Any:

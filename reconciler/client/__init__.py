@@ -6,6 +6,7 @@ get, list, send      service.py        the interface for the rest of the program
     run              exchange.py       one request within one deadline
       the seam       transport.py      httpx's interface; wire.py is aiohttp behind it
     classify         retry.py          the meaning of an outcome
+    ask              answers.py        what is known already is not asked for again
   read_all           paging.py         all pages of a list
   encode             paths.py          a value cannot leave its segment
 Settings, normalise  settings.py
@@ -18,12 +19,13 @@ from typing import TYPE_CHECKING
 from reconciler.deferred import deferred
 
 if TYPE_CHECKING:
-    from reconciler.client.clock import Clock, SystemClock
-    from reconciler.client.conversation import Answer, Heard, Listener, Silent
+    from reconciler.client.answers import Answer, KnownAnswers
+    from reconciler.client.conversation import Listener, Silent
+    from reconciler.client.pacing import Clock
     from reconciler.client.paging import PAGE_SIZE, WholeList
     from reconciler.client.paths import encode, joined
     from reconciler.client.retry import RetryClass
-    from reconciler.client.service import Reader, Writer
+    from reconciler.client.service import Reader, SystemClock, Writer
     from reconciler.client.settings import ClientSettings, normalise
     from reconciler.client.transport import WriteRefused
 
@@ -32,7 +34,7 @@ __all__ = [
     "Answer",
     "ClientSettings",
     "Clock",
-    "Heard",
+    "KnownAnswers",
     "Listener",
     "Reader",
     "RetryClass",
@@ -50,12 +52,13 @@ if not TYPE_CHECKING:
     __getattr__ = deferred(
         __name__,
         {
-            "clock": "Clock SystemClock",
-            "conversation": "Answer Heard Listener Silent",
+            "answers": "Answer KnownAnswers",
+            "conversation": "Listener Silent",
+            "pacing": "Clock",
             "paging": "PAGE_SIZE WholeList",
             "paths": "encode joined",
             "retry": "RetryClass",
-            "service": "Reader Writer",
+            "service": "Reader SystemClock Writer",
             "settings": "ClientSettings normalise",
             "transport": "WriteRefused",
         },

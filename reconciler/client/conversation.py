@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import field, replace
-from datetime import datetime
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any, Final, Protocol
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
-from reconciler.client.clock import Clock
-from reconciler.client.exchange import AttemptOutcome, Exchange, decode
+from reconciler.client.answers import Answer, KnownAnswers
+from reconciler.client.exchange import AttemptOutcome, Exchange
 from reconciler.client.hints import Hints
 from reconciler.client.library import httpx
-from reconciler.client.pacing import Gate, Pace, TooLate, installed
+from reconciler.client.pacing import Clock, Gate, Pace, TooLate, installed
 from reconciler.client.paths import PREFIX, checked
 from reconciler.client.retry import (
     ATTEMPTS_MAX,
@@ -36,19 +33,8 @@ from reconciler.client.retry import (
 )
 from reconciler.client.settings import TOKEN_VARIABLE, ClientSettings
 from reconciler.client.transport import InTime, always
-from reconciler.dataclass import dataclass
-from reconciler.errors import Ambiguous, NotFound, ServiceError
+from reconciler.errors import Ambiguous, ServiceError
 from reconciler.model import Allowance, ServiceSpeed
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A 2xx. `body`: the decoded JSON, None if it was empty. `date`: the service's clock, UTC. `digest`: SHA-256 of the body of a GET."""
-
-    status: int
-    body: Any
-    date: datetime | None
-    digest: str = field(default="", compare=False)
 
 
 class Listener(Protocol):
@@ -89,8 +75,6 @@ class Silent:
         """Nothing."""
 
 
-Ask = Callable[[str, Mapping[str, str] | None], Awaitable["Answer"]]
-ABSENT: Final = "absent"  # instead of a digest: 404
 _as_json: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 LATE: Final = "its deadline passed before it could be sent"
 LIMITED: Final = "The rate limit of the service is used up. Run it again later, or use --max-rps to send requests more slowly."
@@ -104,75 +88,6 @@ class _HeldBack(Exception):
         self.id = id
 
 
-class Heard:
-    """`digests`: by target; None if there was no answer, or two different ones."""
-
-    def __init__(self) -> None:
-        self.digests: dict[str, str | None] = {}
-        self._ahead: dict[str, Answer] = {}  # requested ahead of time; each is returned once
-        self._kept: dict[str, Answer] = {}
-        self._keeping = False
-
-    async def ask(self, path: str, query: Mapping[str, str] | None, ask: Ask) -> Answer:
-        """The answer to a GET. Raises what `ask` raises."""
-        target = f"{path}?{urlencode(query)}" if query else path
-        answer = self._ahead.pop(target, None)
-        if answer is not None:
-            return replace(answer, body=decode(answer.body)) if isinstance(answer.body, bytes) else answer
-        try:
-            answer = await ask(path, query)
-        except NotFound:
-            self._note(target, ABSENT)
-            raise
-        except ServiceError:
-            self._note(target, None)
-            raise
-        self._note(target, answer.digest)
-        if self._keeping:
-            self._kept[target] = answer
-        return answer
-
-    @contextmanager
-    def keeping(self) -> Iterator[dict[str, Answer]]:
-        """The answers that come in this block, by target; of a target that is asked for twice, the later one."""
-        self._kept, self._keeping = {}, True
-        try:
-            yield self._kept
-        finally:
-            self._kept, self._keeping = {}, False
-
-    @contextmanager
-    def giving(self, answers: Mapping[str, Answer]) -> Iterator[None]:
-        """In this block, what was answered before is given again to whoever asks for it, once; after it, nothing is."""
-        self._ahead = dict(answers)
-        try:
-            yield
-        finally:
-            self._ahead = {}
-
-    async def same(self, before: Mapping[str, str], ask: Ask) -> bool:
-        """Whether every target is answered as `before`; the answers are kept for the next requests for them.
-
-        The first target is requested alone: if it is not answered, nothing else is requested.
-        """
-        targets = list(before)
-        answers = [await self._again(target, ask) for target in targets[:1]]
-        if None not in answers:
-            answers += await asyncio.gather(*(self._again(target, ask) for target in targets[1:]))
-        self._ahead = {target: answer for target, answer in zip(targets, answers, strict=False) if answer is not None}
-        return self.digests == before
-
-    async def _again(self, target: str, ask: Ask) -> Answer | None:
-        path, _, query = target.partition("?")
-        try:
-            return await self.ask(path, dict(parse_qsl(query, keep_blank_values=True)), ask)
-        except ServiceError:  # the next reader gets the error
-            return None
-
-    def _note(self, target: str, digest: str | None) -> None:
-        self.digests[target] = digest if self.digests.get(target, digest) == digest else None
-
-
 class Conversation:
     """All that the operations of one run share: the gate, the retry budget, the circuit breaker."""
 
@@ -183,10 +98,10 @@ class Conversation:
         listener: Listener,
         clock: Clock,
         jitter: Callable[[], float],
-        heard: Heard,
+        answers: KnownAnswers,
     ) -> None:
         self.requests = 0
-        self.heard = heard
+        self.known = answers
         self._answers, self._answer_seconds, self._answer_seconds_min = 0, 0.0, float("inf")
         self.skew: float | None = None  # seconds that the service's clock is ahead of ours
         self._base = settings.base_url + PREFIX
@@ -217,16 +132,16 @@ class Conversation:
 
     async def read(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
         """The answer to a GET, unless it was requested ahead of time; no other method sends one. Raises like `ask`."""
-        return await self.heard.ask(path, query, self._read)
+        return await self.known.ask(path, query, self._read)
 
     async def _read(self, path: str, query: Mapping[str, str] | None) -> Answer:
         return await self.ask("GET", path, query, retry=RetryClass.READ)
 
     async def same(self, before: Mapping[str, str]) -> bool:
-        """Whether every GET is answered as it was `before`; see `Heard.same`. Equal answers are decoded when they are read."""
+        """Whether every GET is answered as it was `before`; see `KnownAnswers.same`. Equal answers are decoded when they are read."""
         self._exchange.known = frozenset(before.values())
         try:
-            return await self.heard.same(before, self._read)
+            return await self.known.same(before, self._read)
         finally:
             self._exchange.known = ()
 

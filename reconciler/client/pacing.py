@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
-from reconciler.client.clock import Clock
 from reconciler.client.hints import HOLD_MAX, Hints
 from reconciler.client.quota import POLL, Quota
 from reconciler.dataclass import dataclass
@@ -34,6 +33,19 @@ BUSY: Final = 20  # successes needed to measure a rate
 SPAN: Final = 5.0  # seconds over which the rate of successes is measured
 SPAN_FIRST: Final = 2.0  # seconds, while the rate is raised quickly
 PATIENCE: Final = 600.0  # seconds of refusals only, after which no more requests are sent
+
+
+class Clock(Protocol):
+    """The client's clock."""
+
+    def monotonic(self) -> float:
+        """Seconds from an arbitrary start."""
+
+    def wall(self) -> float:
+        """UTC epoch seconds."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after `seconds`."""
 
 
 class TooLate(Exception):

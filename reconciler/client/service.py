@@ -5,20 +5,35 @@ In: encoded paths without `/v1`. Out: answers and listings, or errors of the tre
 
 from __future__ import annotations
 
+import asyncio
 import random
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Self
 
-from reconciler.client.clock import Clock, SystemClock
-from reconciler.client.conversation import Answer, Conversation, Heard, Listener, Silent
+from reconciler.client.answers import Answer, KnownAnswers
+from reconciler.client.conversation import Conversation, Listener, Silent
 from reconciler.client.library import httpx
+from reconciler.client.pacing import Clock
 from reconciler.client.paging import PAGE_SIZE, ListPage, WholeList, read_all
 from reconciler.client.retry import RetryClass
 from reconciler.client.settings import ClientSettings
 from reconciler.client.transport import InTime, OnlyGet, always, default_transport
 from reconciler.model import Allowance, ServiceSpeed
+
+
+class SystemClock:
+    """The machine's time."""
+
+    monotonic = staticmethod(time.monotonic)
+    wall = staticmethod(time.time)
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after `seconds`."""
+        await asyncio.sleep(seconds)
+
 
 _SYSTEM = SystemClock()
 _CHANCE = random.SystemRandom().random
@@ -33,7 +48,7 @@ class Reader:
     """Reads only: it has no method that writes, and its transport refuses everything but GET.
 
     Use it in `async with`: on leaving, the transport is closed, also one that was passed in. `jitter`: random numbers in [0, 1). `clock`:
-    also for callers that wait between reads. `concurrency`: the maximum of requests in flight. `heard`: stores the digests of its answers.
+    also for callers that wait between reads. `concurrency`: the maximum of requests in flight. `answers`: what is known of the answers.
     """
 
     def __init__(
@@ -44,11 +59,11 @@ class Reader:
         listener: Listener = Silent(),  # noqa: B008  has no state
         clock: Clock = _SYSTEM,
         jitter: Callable[[], float] = _CHANCE,
-        heard: Heard | None = None,
+        answers: KnownAnswers | None = None,
     ) -> None:
         self._transport = self._guarded(transport or default_transport(settings.base_url, settings.max_concurrency))
         self._listener = listener
-        self._conversation = Conversation(settings, self._transport, listener, clock, jitter, heard or Heard())
+        self._conversation = Conversation(settings, self._transport, listener, clock, jitter, answers or KnownAnswers())
         self._base_url, self.clock, self.concurrency = settings.base_url, clock, settings.max_concurrency
 
     def _guarded(self, transport: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
@@ -103,11 +118,11 @@ class Reader:
 
     def keeping(self) -> AbstractContextManager[Mapping[str, Answer]]:
         """The answers that come in this block, for `giving`."""
-        return self._conversation.heard.keeping()
+        return self._conversation.known.keeping()
 
     def giving(self, answers: Mapping[str, Answer]) -> AbstractContextManager[None]:
         """In this block, a reading that was answered before gets that answer again, once; nothing is sent for it."""
-        return self._conversation.heard.giving(answers)
+        return self._conversation.known.giving(answers)
 
     async def same(self, before: Mapping[str, str]) -> bool:
         """Whether everything is answered as it was `before`. Later reads of this run use these answers."""

@@ -41,6 +41,7 @@ def read_moved(kinds: Kinds, entries: list[MapEntry], items: Mapping[Address, It
         words = KeyReader("moved", node.entries, problems)
         old, new = _address(kinds, words, "from", items, problems), _address(kinds, words, "to", items, problems)
         words.rest()
+        old, new = (_with_container(kinds, words, key, address, problems) for key, address in (("from", old), ("to", new)))
         for key in ("from", "to"):
             if key not in node.entries and not words.meant(key):
                 problems.add(node.at, f"moved lacks {key}; write {{from: ADDRESS, to: ADDRESS}}", id="RC-missing-key")
@@ -121,7 +122,10 @@ def read_removed(
         if address is None or action is None:
             continue
         at = node.entries["address"].node.at
-        if address in items:
+        if kinds.of(address).one_per and action != "forget":
+            wrong = f"removed.action is {action}, but {address} cannot be deleted, only with {address.container}; write forget"
+            problems.add(node.entries["action"].node.at, wrong, id="RC-unknown-choice")
+        elif address in items:
             here = at.file.startswith(f"{ENVIRONMENTS}/")
             patch = f"a patch must remove it here: {{match: {address}, remove: true}}"
             way = f"; {patch if here else ONLY_THERE}" if chosen else ""
@@ -181,10 +185,22 @@ def _address(kinds: Kinds, words: KeyReader, key: str, items: Collection[Address
             wrong = f"{name}: {text} is not an address: {a(part)} is not directly inside {a(outer)}; {_form(kinds, part)}"
             problems.add(at, wrong, id="RC-address-form")
             return None
-    if address.is_singleton:
-        problems.add(at, f"{name}: {text} ends with a kind; add a key", id="RC-address-form")
+    one_per = address.kind is not None and kinds[address.kind].one_per
+    if address.is_singleton != one_per:
+        way = _form(kinds, address.kind) if one_per and address.kind is not None else "add a key"
+        what = "ends with a key, which it does not have" if one_per else "ends with a kind"
+        problems.add(at, f"{name}: {text} {what}; {way}", id="RC-address-form")
         return None
     return address
+
+
+def _with_container(kinds: Kinds, words: KeyReader, key: str, address: Address | None, problems: Problems) -> Address | None:
+    """The address of a move; None, and a problem, if it has no key that can change."""
+    if address is None or not kinds.of(address).one_per:
+        return address
+    wrong = f"{words.path(key)}: {address} has no key and is moved with {address.container}; remove the line"
+    problems.add(words.entries[key].node.at, wrong, id="RC-address-form")
+    return None
 
 
 def _form(kinds: Kinds, name: str) -> str:
@@ -192,5 +208,5 @@ def _form(kinds: Kinds, name: str) -> str:
     chain = [name, *kinds.containers(name)]
     parts = ["KEY"]
     for kind in reversed(chain[:-1]):
-        parts += [kind, "KEY"]
+        parts += [kind] if kinds[kind].one_per else [kind, "KEY"]
     return "write " + "/".join(parts)

@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from reconciler.address import Address
-from reconciler.resource import POST, UNSET, Keyed, Listing, Permission, Resource, To, Verbs, field, output, within
+from reconciler.resource import POST, UNSET, Address, Keyed, Listing, Permission, Resource, To, Verbs, field, output, within
 
 
 def _integration(raw: Mapping[str, Any]) -> Any:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from reconciler.address import Address
 from reconciler.kinds._values import ROLES, MemberRole, Uri
 from reconciler.resource import (
     DELETE,
     PATCH,
     POST,
     UNSET,
+    Address,
     Exposes,
     Keyed,
     Len,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from reconciler.address import Address
 from reconciler.kinds._values import CONDITION, Condition, Path, path_of_title, slug, visitor_condition
 from reconciler.resource import (
     DELETE,
     PATCH,
     POST,
     UNSET,
+    Address,
     Audience,
     Derived,
     Listing,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from reconciler.address import Address
 from reconciler.kinds._values import BLANK_IS_NULL, LOOSER, NODES, Language, Level, MergeRules, level_of_members
 from reconciler.resource import (
     DELETE,
     PATCH,
     POST,
+    Address,
     Audience,
     Exposes,
     Grant,

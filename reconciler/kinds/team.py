@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from reconciler.address import Address
-from reconciler.resource import DELETE, PATCH, PUT, Keyed, Len, Listing, Missed, One, Permission, Resource, To, Verbs, field, within
+from reconciler.resource import (
+    DELETE,
+    PATCH,
+    PUT,
+    Address,
+    Keyed,
+    Len,
+    Listing,
+    Missed,
+    One,
+    Permission,
+    Resource,
+    To,
+    Verbs,
+    field,
+    within,
+)
 
 
 class Team(

@@ -6,13 +6,13 @@ from typing import Annotated
 
 from typing_extensions import TypedDict
 
-from reconciler.address import Address
 from reconciler.kinds._rich_text import RichText, written_instructions
 from reconciler.kinds._values import Language
 from reconciler.resource import (
     DELETE,
     POST,
     PUT,
+    Address,
     Keyed,
     Listing,
     One,

@@ -16,7 +16,8 @@ class Observed:
 
     `values`: the request form by field name, UNSET where the service showed no value. `flags`: the booleans that a parent's choice sets.
     `within`: the ids of its fixed containers by kind. `rank`: its position in an ordered listing, None where none showed it; comparable
-    only between siblings. `deleted_at`: set while it can still be restored. `raw`: the object itself.
+    only between siblings. `deleted_at`: set while it can still be restored. `raw`: what is kept of the object itself
+    (`resource.kept`).
     """
 
     kind: str

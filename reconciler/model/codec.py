@@ -17,13 +17,13 @@ _PLAIN = frozenset({str, bool, int, float, type(None)})  # the types of values w
 
 def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mapping[str, str], rank: int | None = None) -> Observed:
     """The `Observed` of one raw object. `raw` must have an `id`, unless its container has only one. `within` is kept, not copied."""
-    flags = kinds.flags(kind.name)
+    flags, kept = kinds.flags(kind.name), kinds.kept[kind.name]
     return Observed(
         kind=kind.name,
         id=kind.identity(kind.own_id(raw), within),
-        values={name: field.seen(raw) for name, field in kind.kept},
+        values={name: field.value_in(raw) for name, field in kind.stored_fields},
         within=within,
-        raw=raw,
+        raw=raw if kept is None else kept.of(raw),
         flags={flag: bool(raw[flag]) for flag in flags if isinstance(raw.get(flag), bool)} if flags else _NO_FLAGS,
         rank=rank,
         deleted_at=moment(raw.get(kind.deleted_at)) if kind.deleted_at else None,
@@ -67,7 +67,7 @@ def is_kind(kind: Kind, raw: Any) -> bool:
         return False
     if raw.get("object", None if kind.one_per else kind.object) != kind.object:
         return False
-    return all(isinstance(field.seen(raw), _NAMING) for field in kind.standing)
+    return all(isinstance(field.value_in(raw), _NAMING) for field in kind.location_fields)
 
 
 def substitute(value: Any, ids: Mapping[Address, str]) -> Any:

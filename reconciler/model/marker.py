@@ -40,7 +40,7 @@ def naming(kinds: Kinds, kind: Kind, step: Step) -> Step:
     """The request that gives the object of a marked create the name that the planned `step` has for it."""
     name = kind.api["create"].marker
     assert name is not None
-    verb = next(carrier for carrier in kind.carriers if carrier.name in kind.fields[name].on)
+    verb = next(carrier for carrier in kind.update_verbs if carrier.name in kind.fields[name].on)
 
     def fill(part: str) -> str | Address:
         if not part.startswith("{"):

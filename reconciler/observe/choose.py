@@ -25,8 +25,8 @@ from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.matching.outsiders import pending, scope_of
 from reconciler.plan.matching.renames import follow
 from reconciler.plan.matching.restoration import deleted_before
-from reconciler.plan.matching.results import makers
 from reconciler.plan.matching.sequence import by_reference
+from reconciler.plan.matching.service_copies import makers
 from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders
 
 ADMINS_ASKED: Final = 3  # members whose lists are read one after the other, until one can be read

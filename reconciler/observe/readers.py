@@ -69,7 +69,7 @@ class _Leading(Readings):
         """The readings that find what contains objects that show this one."""
         observed = self.before.find(*key)
         for kind in self.kinds.values():
-            for reading in kind.findings:
+            for reading in kind.lookups:
                 if observed is not None and reading.by == key[0]:
                     yield self._find(kind, reading, observed)
 
@@ -101,7 +101,7 @@ class _Leading(Readings):
     def originals(self, key: Key) -> Iterator[Awaitable[None]]:
         """The readings of the objects in a list whose copies are known results."""
         kind = self.kinds[key[0]]
-        for field in kind.results:
+        for field in kind.service_copies:
             known, copied = self._objects[str(field.to)], self.kinds[str(field.to)]
             for observed in [*self._objects[kind.name].values()]:
                 original = observed.values.get(str(field.copies))

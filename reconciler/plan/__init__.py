@@ -27,13 +27,18 @@ from reconciler.deferred import deferred
 if TYPE_CHECKING:
     from reconciler.plan.matching.identity import identify as match
     from reconciler.plan.matching.matches import Matches
-    from reconciler.plan.planner import PASSES, decide, plan
+    from reconciler.plan.planner import PASSES, decide, plan, requests_left
     from reconciler.plan.selection import Selection
 
-__all__ = ["PASSES", "Matches", "Selection", "decide", "match", "plan"]
+__all__ = ["PASSES", "Matches", "Selection", "decide", "match", "plan", "requests_left"]
 
 if not TYPE_CHECKING:
     __getattr__ = deferred(  # reading needs only the matching; the rest is imported while the first requests are answered
         __name__,
-        {"matching.identity": "match=identify", "matching.matches": "Matches", "planner": "PASSES decide plan", "selection": "Selection"},
+        {
+            "matching.identity": "match=identify",
+            "matching.matches": "Matches",
+            "planner": "PASSES decide plan requests_left",
+            "selection": "Selection",
+        },
     )

@@ -12,7 +12,7 @@ from reconciler.plan.decisions import Draft, Removal, actions
 from reconciler.plan.derived import Derivation
 from reconciler.plan.drafts.diff import FieldDifference
 from reconciler.plan.matching.matches import Matches
-from reconciler.plan.matching.results import results
+from reconciler.plan.matching.service_copies import service_copies
 from reconciler.plan.names import Names, named
 from reconciler.plan.siblings.rows import SiblingRow
 from reconciler.plan.state_updates import is_protected
@@ -193,7 +193,7 @@ def blockages(drafts: Mapping[Address, Draft], removals: Mapping[Address, Remova
 
 def unmanaged(kinds: Kinds, desired: Desired, state: State, actual: Actual, matches: Matches) -> tuple[Unmanaged, ...]:
     held = {(desired.resources[address].kind, id) for address, id in matches.ids.items()}
-    held |= {(binding.kind, binding.id) for binding in state.bindings.values()} | state.foreign | results(kinds, actual.objects)
+    held |= {(binding.kind, binding.id) for binding in state.bindings.values()} | state.foreign | service_copies(kinds, actual.objects)
     return tuple(
         Unmanaged(name, observed.id, title(observed))
         for name in kinds

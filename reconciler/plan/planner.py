@@ -91,11 +91,23 @@ def plan(
     already. The same inputs give the same plan, to the byte.
     """
     matches = identify(kinds, desired, state, actual) if matches is None else matches
-    desired = replace(desired, removed=current_addresses(desired.removed, matches.former))
-    patterns = tuple(Glob.parse(text) for text in allow_replace)
-    world = World(kinds, desired, matches.former.state, actual, selection or Selection(), patterns)
-    world, decisions = decide_with_transfers(world, matches, decide)
+    world, decisions = _decided(kinds, desired, matches, actual, selection or Selection(), tuple(map(Glob.parse, allow_replace)))
     return _plan_of(world, decisions, actual)
+
+
+def requests_left(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, selection: Selection | None = None) -> tuple[Step, ...]:
+    """The requests of the plan, without what people read of it, which takes as long again."""
+    world, decisions = _decided(kinds, desired, identify(kinds, desired, state, actual), actual, selection or Selection())
+    return _request_changes(world, decisions, actual).steps
+
+
+def _decided(
+    kinds: Kinds, desired: Desired, matches: Matches, actual: Actual, selection: Selection, allow_replace: tuple[Glob, ...] = ()
+) -> tuple[World, Decisions]:
+    """What the plan is about, and what happens to each address."""
+    desired = replace(desired, removed=current_addresses(desired.removed, matches.former))
+    world = World(kinds, desired, matches.former.state, actual, selection, allow_replace)
+    return decide_with_transfers(world, matches, decide)
 
 
 def _plan_of(world: World, decisions: Decisions, before: Actual) -> Plan:

@@ -12,8 +12,7 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.errors import ReconcilerError
 from reconciler.model import Actual, Binding, Desired, Origin, Plan, State
-from reconciler.plan import Selection, match
-from reconciler.plan import plan as make_plan
+from reconciler.plan import Selection, match, requests_left
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.simulation.simulate import Simulation, simulate
 from reconciler.resource import Kinds
@@ -36,9 +35,9 @@ def prove(
     if not plan.steps:
         return plan
     remembered, shown = carried_out(kinds, desired, state, actual, plan, matches=matches)
-    again = make_plan(kinds, replace(desired, access=()), remembered, shown, selection=selection)
+    again = requests_left(kinds, desired, remembered, shown, selection=selection)
     waiting = {blocked.address for blocked in plan.blocked} | set(plan.deferred) | set(plan.in_doubt)
-    left = [step for step in again.steps if step.address not in waiting]
+    left = [step for step in again if step.address not in waiting]
     if left:
         names = "; ".join(f"{step.verb} {step.address} ({', '.join(step.writes)})" for step in left[:5])
         wrong = f"the plan would leave something to change, which is a defect of Reconciler: {names}"
@@ -69,7 +68,7 @@ def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, simula
                 bindings.pop(address, None)
                 written.pop(address, None)
         elif step.verb != "transfer":
-            kept = kinds[step.kind].remembered(simulation.writes(step), simulation.ids[step.address])
+            kept = kinds[step.kind].stored(simulation.writes(step), simulation.ids[step.address])
             written.setdefault(step.address, {}).update(kept)
             for _, _, address in step.brings:
                 written.setdefault(address, {})

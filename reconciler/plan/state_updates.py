@@ -125,11 +125,11 @@ def _updated_binding(desired: Desired, draft: Draft, origin: Origin) -> Binding:
             sent[name] = want
         if not field.compared or not field.readable or field.role is FieldRole.CHOICE:
             continue
-        now = field.remembered(draft.observed.values.get(name, UNSET), draft.id)
+        now = field.stored(draft.observed.values.get(name, UNSET), draft.id)
         if old is None and now is not UNSET:
             seen[name] = now
         if name not in differing and want is not UNSET:
-            sent[name] = field.remembered(want, draft.id)
+            sent[name] = field.stored(want, draft.id)
             if now is not UNSET:
                 seen[name] = now
     for name, want in draft.wants.items():

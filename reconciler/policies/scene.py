@@ -156,7 +156,7 @@ def observed_values(kind: Kind, observed: Observed, names: Names, address: Addre
 
 def shown(field: Field, value: Any, names: Names, address: Address) -> Any:
     """A request's value as people read it; unordered values are sorted alphabetically."""
-    if value is None or (isinstance(value, bool) and field.travels is None):
-        return value if field.travels is None else field.shown(value)
+    if value is None or (isinstance(value, bool) and field.wire_form is None):
+        return value if field.wire_form is None else field.shown(value)
     made = named(field.shown(value), names, address)
     return sorted(made, key=str) if field.unordered and isinstance(made, list) else made

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import tzinfo
 from typing import Any
 
-from reconciler.address import Address, bare
+from reconciler.address import Address
 from reconciler.model import Action, Cause, Change, Delta, SiblingSpot
 from reconciler.report.layout import VALUE, ReportPage, Style
 from reconciler.report.values import HIDDEN, difference_lines, shown
-from reconciler.report.words import STYLES, SYMBOLS
+from reconciler.report.words import STYLES, SYMBOLS, id_and_title
 from reconciler.resource import UNSET
 from reconciler.text.times import minute
 
@@ -53,7 +53,7 @@ def _reason(change: Change, zone: tzinfo | None) -> str:
 def _what(change: Change, action: Action, zone: tzinfo | None) -> str:
     """The object and the reason after an action's word."""
     reason = _reason(change, zone)
-    named = " ".join(part for part in (bare(change.id) if change.id else None, f'"{change.title}"' if change.title else None) if part)
+    named = id_and_title(change.id, change.title)
     if action is Action.ADOPT:
         return f"{named} {reason or 'exists and is unmanaged'}".strip()
     if action is Action.TRANSFER:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, tzinfo
 from typing import Final
 
-from reconciler.address import Address, bare
+from reconciler.address import Address
 from reconciler.model import Cause, Delta, SiblingSpot, Unmanaged
 from reconciler.plan.drift import Drift, Drifted, DriftWord
 from reconciler.plan.matching.restoration import left_over
@@ -15,7 +15,7 @@ from reconciler.report import warnings
 from reconciler.report.layout import VALUE, ReportPage, Span, Style, environment_header
 from reconciler.report.text import FOLD, WIDTH
 from reconciler.report.values import HIDDEN, difference_lines, shown
-from reconciler.report.words import count, listed
+from reconciler.report.words import count, id_and_title, listed
 from reconciler.text.times import clock_time, minute
 
 SYMBOLS: Final = {DriftWord.CHANGED: "~", DriftWord.MOVED: ">", DriftWord.DELETED: "-"}
@@ -126,7 +126,7 @@ def where(spot: SiblingSpot) -> str:
 def _unmanaged(page: ReportPage, unmanaged: Sequence[Unmanaged], full: bool) -> None:
     page.head(f"{count(len(unmanaged), 'object')} unmanaged")
     for kind, number in Counter(item.kind for item in unmanaged).items():
-        names = [f'{bare(item.id)} "{item.title}"' for item in unmanaged if item.kind == kind]
+        names = [id_and_title(item.id, item.title) for item in unmanaged if item.kind == kind]
         more = "" if full or number <= FOLD else "; --full shows each"
         page.field(Style.DIM, " ", kind, listed(names, number if full or number <= FOLD else NAMED) + more)
 

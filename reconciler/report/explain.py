@@ -207,7 +207,7 @@ def _change(kind: Kind, field: Field) -> str:
         return "has no effect: it is used once, at creation"
     if field.role is FieldRole.LOCAL:
         return "is stored in the state; nothing is sent"
-    carriers = [verb for verb in kind.carriers if verb.name in field.on]
+    carriers = [verb for verb in kind.update_verbs if verb.name in field.on]
     once = "true" if field.one_way else ""
     if carriers:
         sent = "sent with " + " or ".join(f"{verb.method} ({verb.name})" for verb in carriers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from reconciler.address import bare
 from reconciler.model import Action, StepStatus
 from reconciler.report.layout import Style
 
@@ -57,6 +58,12 @@ CAUSES: Final = {
 def count(number: int, singular: str, plural: str | None = None) -> str:
     """`1 request`, `3 requests`."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def id_and_title(id: str | None, title: str | None) -> str:
+    """`team_1 "Writers"`: an object of the service; its id alone if it has no title of its own."""
+    own = bare(id) if id else ""
+    return " ".join(part for part in (own, f'"{title}"' if title and title != own else "") if part)
 
 
 def listed(names: list[str], most: int) -> str:

@@ -1,11 +1,14 @@
 """What a kind declares (`words`), what a declaration compiles to (`kind`), and all kinds together (`registry`)."""
 
+from reconciler.address import Address
 from reconciler.resource.audience import Audience, Grant
+from reconciler.resource.combinations import narrow_kinds
+from reconciler.resource.contradictions import RESERVED
 from reconciler.resource.dangers import Exposes, Needed, Permission, ProcessingField, PublishedField
-from reconciler.resource.declare import RESERVED, Resource
+from reconciler.resource.declare import Resource
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.places import Keyed, ListItem, Place, SingleValue
-from reconciler.resource.registry import Kinds, narrow_kinds
+from reconciler.resource.registry import Kinds
 from reconciler.resource.values import UNSET, Checked, Derived, Foreign, JsonSchema, Len, Matching, Named, Spelled, To, Unset, WireForm
 from reconciler.resource.verbs import DELETE, LIFECYCLE, PATCH, POST, PUT, Verb, Verbs, placeholders
 from reconciler.resource.words import (
@@ -36,6 +39,7 @@ __all__ = [
     "PUT",
     "RESERVED",
     "UNSET",
+    "Address",
     "Audience",
     "Checked",
     "Derived",

@@ -14,17 +14,13 @@ from typing_extensions import is_typeddict
 
 from reconciler.errors import DeclarationError
 from reconciler.resource.audience import Audience
+from reconciler.resource.contradictions import contradictions
 from reconciler.resource.dangers import Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.places import Place
 from reconciler.resource.values import UNSET, To, WireForm
-from reconciler.resource.verbs import Verb, Verbs, placeholders
+from reconciler.resource.verbs import Verb, Verbs
 from reconciler.resource.words import FieldRole, FieldWord, Listing, One, Reading
-
-RESERVED = ("id", "key", "previously", "protect", "adopt", "expect", "forEach")
-"""Keys that every resource accepts; no field may have one of these names."""
-
-PRUNE_SCOPES = ("owned", "all", "none")
 
 
 class Resource:
@@ -88,22 +84,25 @@ class Resource:
             owner=owner, grants=grants,
             create_permission=create_permission or (permission if of_container else None),
         )  # fmt: skip
-        check(cls.kind)
+        wrong = next(contradictions(cls.kind), None)
+        if wrong is not None:
+            raise DeclarationError(f"kind {kind}: {wrong}", id="RC-kind-contradiction")
 
 
 def _compile(name: str, hint: Any, word: FieldWord, api: Verbs) -> Field:
     on = word.on if word.on is not None else tuple(verb for verb in ("create", "update") if verb in api)
     parts = list(_parts(hint))
+    read = name if word.read is None else word.read
     return Field(
         name=name, type=hint, role=word.role, on=on, on_change=word.on_change, to=word.to, wire=name if word.wire is None else word.wire,
-        read=_reader(word.read if word.read is not None else name, parts), required=word.required, clear=word.clear,
+        read=_reader(read, parts), at=read if isinstance(read, str) else None, required=word.required, clear=word.clear,
         sensitive=word.sensitive, readable=word.readable, lossy=word.lossy, key=word.key,
         one_way=word.one_way, unique=word.unique, cascade=word.cascade,
         flag=word.flag, child_field=word.child_field, join=_named(word.join, "join"), leave=_named(word.leave, "leave"), label=word.label,
         copies=word.copies, scarce=word.scarce, usual=word.usual, initial=word.initial, derived=word.derived,
         exposes=word.exposes, address=word.address, opens=word.opens, expires=word.expires, whom=word.whom, differs=word.differs,
         missed=word.missed,
-        travels=next((part for part in parts if isinstance(part, WireForm)), None),
+        wire_form=next((part for part in parts if isinstance(part, WireForm)), None),
         unordered=any(part in (frozenset, set) for part in parts),
         refers=next((part.kind for part in parts if isinstance(part, To)), None),
         exact=not word.lossy and (word.role in _REFERENCES or any(_is_exact(part) for part in parts)), doc=word.doc,
@@ -167,87 +166,3 @@ def _dotted(read: str) -> Callable[[Mapping[str, Any]], Any]:
         return value
 
     return dotted
-
-
-def check(kind: Kind) -> None:
-    """Raise `DeclarationError` for the first contradiction within one kind. (Between kinds: `registry.Kinds`.)"""
-
-    def wrong(what: str) -> DeclarationError:
-        return DeclarationError(f"kind {kind.name}: {what}", id="RC-kind-contradiction")
-
-    if not kind.doc:
-        raise wrong("a docstring of one sentence is missing")
-    if kind.prune not in PRUNE_SCOPES:
-        raise wrong(f"prune is {kind.prune!r}, not one of {', '.join(PRUNE_SCOPES)}")
-    if kind.one_per != (kind.place.value_is is not None):
-        raise wrong("an object of which a container has one stands as a value in its YAML: one_per goes with place=SingleValue")
-    if kind.place.value_is is not None and (kind.place.value_is not in kind.fields or not kind.fields[kind.place.value_is].written):
-        raise wrong(f"its value is {kind.place.value_is}, which is not a field that is written")
-    if kind.one_per and ("create" not in kind.api or not kind.api["create"].upsert or "delete" in kind.api):
-        raise wrong("an object of which a container has one is created by an upsert and never deleted")
-    if kind.owner and kind.within is None:
-        raise wrong("its owner is a container, but it has none")
-    for verb in kind.api.values():
-        for name in verb.whole:
-            if name not in kind.fields or kind.fields[name].readable or verb.name not in kind.fields[name].on:
-                raise wrong(f"verb {verb.name} is not sent without {name}, which is not a field that it sends and that is never shown")
-    if kind.local_ids and kind.within is None:
-        raise wrong("local_ids are local to a container, but it has none")
-    for name, field in kind.fields.items():
-        if name in RESERVED:
-            raise wrong(f"field {name} has the name of a reserved word")
-        if field.type is None and field.written:
-            raise wrong(f"field {name} has no annotation")
-        if "." in field.wire:
-            raise wrong(f"field {name} is sent as {field.wire}, and a name in a request has no dot: say how it is nested with a WireForm")
-        for named in field.on:
-            if named not in kind.api:
-                raise wrong(f"field {name} names the verb {named}, which the kind lacks")
-        if field.initial is not UNSET and ("create" not in kind.api or field.required or not field.compared):
-            raise wrong(f"field {name} has an initial value, but no create leaves it out")
-        if field.on_change == "replace" and not kind.replaceable:
-            raise wrong(f"field {name} replaces, but the kind is not replaceable")
-        if (
-            field.compared
-            and field.role is not FieldRole.MEMBER
-            and field.on in ((), ("create",))
-            and field.on_change == "send"
-            and not field.key
-        ):
-            raise wrong(f"field {name} cannot be changed after creation: say on_change")
-        original = kind.fields.get(field.copies) if field.copies is not None else None
-        if field.copies is not None and (
-            field.to is None or original is None or original.role is not FieldRole.OUTPUT or original.to != field.to
-        ):
-            raise wrong(f"field {name} copies {field.copies}, which is not an output that names an object of the same kind")
-        if field.derived is not None and (field.derived.reference or field.derived.field) not in kind.fields:
-            raise wrong(f"field {name} is derived from {field.derived.source}, which is not a field")
-    filled = {name for name, field in kind.fields.items() if field.key or field.role is FieldRole.SEED}
-    if kind.published is not None and kind.published.unless is not None and kind.published.unless[0] not in kind.fields:
-        raise wrong(f"it is published unless {kind.published.unless[0]}, which is not a field")
-    if kind.audience is not None:
-        for name in (*kind.audience.gates, *kind.audience.inherits, *kind.audience.shows):
-            if name not in kind.fields:
-                raise wrong(f"its audience names {name}, which is not a field")
-    _check_transfer(kind, wrong)
-    later = [verb.name for verb in kind.carriers]
-    for verb in kind.api.values():
-        marker = kind.fields.get(verb.marker) if verb.marker is not None else None
-        if verb.marker is not None and not (marker and marker.key and "create" in marker.on and any(one in marker.on for one in later)):
-            raise wrong(f"verb {verb.name} marks {verb.marker}, which is not a key that a create and a later verb send")
-    if kind.by_id is not None and not {"id", *filled} & set(placeholders(kind.by_id.path)):
-        raise wrong(f"{kind.by_id.path} reads one object but names none")
-    for listing in kind.listings:
-        if listing.each is not None and listing.each not in placeholders(listing.path):
-            raise wrong(f"{listing.path} has no {{{listing.each}}} to fill")
-
-
-def _check_transfer(kind: Kind, wrong: Callable[[str], DeclarationError]) -> None:
-    """Raise `DeclarationError` if an object that changes its container could not be found by its id alone."""
-    for field in kind.fields.values():
-        if field.role is not FieldRole.WITHIN and "transfer" in field.on:
-            raise wrong(f"field {field.name} is not the fixed container, and a transfer sends nothing else")
-    if ("transfer" in kind.api) != (kind.transferable is not None):
-        raise wrong("a verb transfer goes with the container that it changes: within(…, on='transfer')")
-    if kind.transferable is not None and (kind.local_ids or kind.by_id is None or placeholders(kind.by_id.path) != ("id",)):
-        raise wrong("an object that can be transferred is read by its id alone, which no other container has")

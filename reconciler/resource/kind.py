@@ -24,8 +24,9 @@ URL: Final = "url"
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """One field of a kind. `type` is the annotation, `wire` the name in requests, `refers` the kind that its value is a reference to; see
-    `words.field` for the rest.
+    """One field of a kind. `type` is the annotation, `wire` the name in requests, `refers` the kind that its value is a reference to.
+
+    `at`: the dotted path of its value in an answer; None where `read` finds it in another way. See `words.field` for the rest.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Field:
     to: str | None
     wire: str
     read: Callable[[Mapping[str, Any]], Any]
+    at: str | None
     required: bool
     clear: bool
     sensitive: bool
@@ -53,7 +55,7 @@ class Field:
     scarce: str | None
     usual: Any
     initial: Any
-    travels: WireForm | None
+    wire_form: WireForm | None
     unordered: bool
     exact: bool
     derived: Derived | None
@@ -63,7 +65,7 @@ class Field:
     doc: str
     refers: str | None = None
     copies: str | None = None
-    seal: bytes | None = None
+    digest_key: bytes | None = None
     expires: Expires = ""
     whom: bool = False
     differs: str = ""
@@ -86,17 +88,17 @@ class Field:
 
     def body(self, value: Any) -> Any:
         """The request's form of a value (references already turned into ids): the only form that is compared. Idempotent."""
-        if self.travels is not None:
-            value = self.travels.body(value)
+        if self.wire_form is not None:
+            value = self.wire_form.body(value)
         if self.unordered and isinstance(value, list | tuple | set | frozenset):
             return sorted(value, key=repr)
         return value
 
     def shown(self, wire: Any) -> Any:
         """The YAML's form of a request's value, for people."""
-        return self.travels.show(wire) if self.travels is not None and wire is not UNSET else wire
+        return self.wire_form.show(wire) if self.wire_form is not None and wire is not UNSET else wire
 
-    def seen(self, raw: Mapping[str, Any]) -> Any:
+    def value_in(self, raw: Mapping[str, Any]) -> Any:
         """The value of this field in an object of the service, in the request's form; UNSET if the object does not show it."""
         if not self.readable:
             return UNSET
@@ -105,17 +107,17 @@ class Field:
             value = None
         return value if value is UNSET else self.body(value)
 
-    def remembered(self, value: Any, of: str) -> Any:
+    def stored(self, value: Any, of: str) -> Any:
         """A request's value as the state stores it for the object with the id `of`: a secret as a digest with the key of the state.
 
-        Raises `ValueError` for a secret if there is no key; see `Kinds.sealed`.
+        Raises `ValueError` for a secret if there is no key; see `Kinds.with_digest_key`.
         """
         if not self.sensitive or value is UNSET:
             return value
-        if self.seal is None:
+        if self.digest_key is None:
             raise ValueError(f"{self.name} is sensitive, and there is no key to keep it with")
         text = json.dumps([of, self.name, value], sort_keys=True, default=str)
-        return "hmac-sha256:" + hmac.new(self.seal, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+        return "hmac-sha256:" + hmac.new(self.digest_key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +182,7 @@ class Kind:
 
     def blank(self, raw: Mapping[str, Any]) -> bool:
         """Whether an object that its container always shows has no values, so that it counts as absent."""
-        values = (field.seen(raw) for field in self.fields.values() if field.compared)
+        values = (field.value_in(raw) for field in self.fields.values() if field.compared)
         return self.one_per and all(value is UNSET or value is None for value in values)
 
     def address(self, container: Address, key: str) -> Address:
@@ -188,7 +190,7 @@ class Kind:
         return container.child(self.name) if self.one_per else container.child(self.name, key)
 
     @cached_property
-    def kept(self) -> tuple[tuple[str, Field], ...]:
+    def stored_fields(self) -> tuple[tuple[str, Field], ...]:
         """The fields, by name, whose values the state stores."""
         gates = self.audience.gates if self.audience is not None else ()
         return tuple(
@@ -198,12 +200,12 @@ class Kind:
         )
 
     @cached_property
-    def results(self) -> tuple[Field, ...]:
+    def service_copies(self) -> tuple[Field, ...]:
         """The fields that name objects that the service creates for an object and updates by itself."""
         return tuple(field for field in self.fields.values() if field.copies is not None)
 
     @cached_property
-    def standing(self) -> tuple[Field, ...]:
+    def location_fields(self) -> tuple[Field, ...]:
         """The fields that give an object's location."""
         return tuple(field for field in self.fields.values() if field.container)
 
@@ -229,8 +231,8 @@ class Kind:
         return tuple(f for f in self.fields.values() if f.key)
 
     @cached_property
-    def carriers(self) -> tuple[Verb, ...]:
-        """The verbs that carry fields of an existing object, in the order in which they are tried."""
+    def update_verbs(self) -> tuple[Verb, ...]:
+        """The verbs that send fields of an existing object, in the order in which they are tried."""
         return tuple(verb for name, verb in self.api.items() if name not in LIFECYCLE)
 
     @cached_property
@@ -307,8 +309,8 @@ class Kind:
         return tuple(reading for reading in self.reads if isinstance(reading, Sighting))
 
     @cached_property
-    def findings(self) -> tuple[Lookup, ...]:
-        """The requests that find the containers of an object of another kind."""
+    def lookups(self) -> tuple[Lookup, ...]:
+        """The requests that look up the containers of an object of another kind."""
         return tuple(reading for reading in self.reads if isinstance(reading, Lookup))
 
     # -- functions ------------------------------------------------------------------------------------------------------------------
@@ -318,12 +320,12 @@ class Kind:
         """Whether the YAML must name the object by `id`: no request creates it, and it has no other identity."""
         return "create" not in self.api and not self.keys
 
-    def remembered(self, values: Mapping[str, Any], of: str) -> dict[str, Any]:
+    def stored(self, values: Mapping[str, Any], of: str) -> dict[str, Any]:
         """Values by field as the state stores them for the object with the id `of`; fields of an older version stay unchanged."""
-        return {name: self.fields[name].remembered(value, of) if name in self.fields else value for name, value in values.items()}
+        return {name: self.fields[name].stored(value, of) if name in self.fields else value for name, value in values.items()}
 
-    def carried(self, verb: str) -> tuple[Field, ...]:
-        """The fields whose values the verb's requests carry."""
+    def sent_by(self, verb: str) -> tuple[Field, ...]:
+        """The fields whose values the requests of a verb contain."""
         return tuple(f for f in self.fields.values() if verb in f.on)
 
     def url(self, raw: Mapping[str, Any]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from dataclasses import replace
 from functools import cached_property
@@ -9,10 +10,17 @@ from typing import TypeVar
 
 from reconciler.address import Address
 from reconciler.errors import DeclarationError
+from reconciler.resource.combinations import contradictions_between
+from reconciler.resource.kept import Kept, kept_of
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.words import FieldRole, Sighting
+from reconciler.text.suggest import did_you_mean
 
 Outer = TypeVar("Outer")
+
+
+def _contradiction(kind: Kind, wrong: str) -> DeclarationError:
+    return DeclarationError(f"kind {kind.name}: {wrong}", id="RC-kind-contradiction")
 
 
 class Kinds(Mapping[str, Kind]):
@@ -23,16 +31,22 @@ class Kinds(Mapping[str, Kind]):
         self._kinds: dict[str, Kind] = {}
         pending = {kind.name: kind for kind in found}
         if len(pending) != len(found):
-            raise DeclarationError("two kinds share a name: " + ", ".join(kind.name for kind in found), id="RC-kind-contradiction")
+            twice = next(name for name, count in Counter(kind.name for kind in found).items() if count > 1)
+            raise DeclarationError(f"two kinds have the name {twice}; choose another for one of them", id="RC-kind-contradiction")
         while pending:
             ready = [kind for kind in pending.values() if kind.within is None or kind.within in self._kinds]
             if not ready:
-                wrong = "unknown or circular containers: " + ", ".join(f"{k.name} within {k.within}" for k in pending.values())
-                raise DeclarationError(wrong, id="RC-kind-contradiction")
+                names = [kind.name for kind in found]
+                kind = next((kind for kind in pending.values() if kind.within not in names), next(iter(pending.values())))
+                circular = f"its container {kind.within} is within {kind.name} itself"
+                unknown = f"its container {kind.within} does not exist{did_you_mean(kind.within or '', names)}"
+                raise _contradiction(kind, circular if kind.within in names else unknown)
             for kind in ready:
                 self._kinds[kind.name] = pending.pop(kind.name)
         for kind in self._kinds.values():
-            self._check(kind)
+            wrong = next(contradictions_between(self, kind), None)
+            if wrong is not None:
+                raise _contradiction(kind, wrong)
 
     def __eq__(self, other: object) -> bool:
         """Kinds are built once: results computed from them may be cached per object."""
@@ -59,60 +73,25 @@ class Kinds(Mapping[str, Kind]):
         return self._kinds.items()
 
     @cached_property
+    def kept(self) -> Mapping[str, Kept | None]:
+        """By kind: what is kept of each of its objects beside the values of its fields; None for all of it."""
+        return {name: kept_of(kind, self.values()) for name, kind in self.items()}
+
+    @cached_property
     def seen_in(self) -> Mapping[str, tuple[tuple[Kind, Sighting], ...]]:
         """By kind: what its objects show of objects of other kinds."""
         return {
             name: tuple((other, reading) for other in self.values() for reading in other.sightings if reading.kind == name) for name in self
         }
 
-    def _check(self, kind: Kind) -> None:
-        def wrong(what: str) -> DeclarationError:
-            return DeclarationError(f"kind {kind.name}: {what}", id="RC-kind-contradiction")
-
-        if kind.within is not None and self[kind.within].local_ids:
-            raise wrong(f"its container is {kind.within}, whose local_ids cannot fill a path")
-        for field in kind.fields.values():
-            if field.to is not None and field.to not in self:
-                raise wrong(f"field {field.name} points to the unknown kind {field.to}")
-            if field.derived is not None and field.derived.reference is not None:
-                refers = kind.fields[field.derived.reference].refers
-                if refers is None or refers not in self or field.derived.field not in self[refers].fields:
-                    raise wrong(f"field {field.name} is derived from {field.derived.source}, which leads to no field")
-            if field.container and field.to is not None and self[field.to].transferable is not None and kind.transferable is None:
-                raise wrong(f"it cannot be transferred, but may be inside a {field.to}, which can")
-        if kind.transferable is not None and kind.within not in {root.name for root in self.roots}:
-            raise wrong(f"it is transferred between objects of the kind {kind.within}, which are in others themselves")
-        for reading in kind.reads:
-            if reading.names is not None and reading.names not in self:
-                raise wrong(f"a reading names the unknown kind {reading.names}")
-        for reading in kind.sightings:
-            if reading.all and (self[reading.kind].within != kind.within or not kind.whole_listings):
-                raise wrong(f"the list of {reading.kind} can only show all of them in a container of both, which has a list of each")
-        for permission in (kind.permission, kind.create_permission):
-            if permission is not None and permission.of is not None and permission.of not in self.containers(kind.name):
-                raise wrong(f"requires a permission of {permission.of}, which does not contain it")
-        for verb in kind.api.values():
-            for name in (*verb.brings, *verb.reshapes, *verb.anchors):
-                if name not in self:
-                    raise wrong(f"verb {verb.name} names the unknown kind {name}")
-            outer = set(self.containers(kind.name))
-            for hole in verb.placeholders:
-                if hole not in outer and hole not in kind.fields and hole != "id" and hole != (kind.inside.to if kind.inside else None):
-                    raise wrong(f"nothing fills {{{hole}}} in {verb.method} {verb.path}")
-        for host, section in kind.place.hosts(kind.within).items() if kind.place.in_list else ():
-            if host not in self:
-                raise wrong(f"is listed in the unknown kind {host}")
-            beside = self.lists(host)[section]
-            narrow = narrow_kinds(other for other in beside if not other.place.alone) if not kind.place.alone else frozenset()
-            if kind.name in narrow and not narrow <= set(kind.api["move"].anchors):
-                raise wrong(f"its moves can name neither all kinds beside it nor all of {', '.join(sorted(narrow))}")
-
-    def sealed(self, key: bytes) -> Kinds:
+    def with_digest_key(self, key: bytes) -> Kinds:
         """The same kinds, storing sensitive fields as digests with that key; `key`: the state's own."""
         if not any(field.sensitive for kind in self.values() for field in kind.fields.values()):
             return self
         return Kinds(
-            replace(kind, fields={name: replace(field, seal=key) if field.sensitive else field for name, field in kind.fields.items()})
+            replace(
+                kind, fields={name: replace(field, digest_key=key) if field.sensitive else field for name, field in kind.fields.items()}
+            )
             if any(field.sensitive for field in kind.fields.values())
             else kind
             for kind in self.values()
@@ -193,9 +172,3 @@ class Kinds(Mapping[str, Kind]):
         if container is None:
             return Address((key,))
         return self.container(scope, container).child(kind, key)
-
-
-def narrow_kinds(siblings: Iterable[Kind]) -> frozenset[str]:
-    """The names of those sibling kinds whose moves cannot name siblings of every kind; these can name one another."""
-    ordered = {kind.name: kind for kind in siblings if kind.ordered}
-    return frozenset(name for name, kind in ordered.items() if not ordered.keys() <= kind.api["move"].anchors.keys())

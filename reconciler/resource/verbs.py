@@ -21,7 +21,7 @@ class Verb:
     `fingerprint`: a request whose titles, slugs and order are the same for a copy and its source. `brings`: kinds of children that the
     answer shows as created, with their key in the answer. `reshapes`: kinds below the container that the service rearranges when the first
     object of this kind is created or the last one deleted. `anchors`: the kinds of siblings that a move can name, and how it names them,
-    `{id}` being the sibling's id. `whole`: the request replaces the object, so it carries every field, unmanaged ones as the service shows
+    `{id}` being the sibling's id. `whole`: the request replaces the object, so it contains every field, unmanaged ones as the service shows
     them; the names are those of fields that the service never shows, without which it is not sent.
     """
 
@@ -64,9 +64,9 @@ def DELETE(path: str, **words: Any) -> Verb:  # noqa: N802
 
 
 class Verbs(dict[str, Verb]):
-    """The verbs of a kind by name, in the order in which they are tried to carry changed fields.
+    """The verbs of a kind by name, in the order in which they are tried to send changed fields.
 
-    `create`, `delete`, `restore`, `move` and `transfer` have their own meaning in the engine; every other verb carries fields of an
+    `create`, `delete`, `restore`, `move` and `transfer` have their own meaning in the engine; every other verb sends fields of an
     existing object. A transfer moves an object, with all its contents, to the end of another container's top level.
     """
 

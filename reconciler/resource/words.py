@@ -201,8 +201,8 @@ def field(
 ) -> Any:
     """An ordinary value; `doc` is one sentence about it for users.
 
-    `on`: the verbs that carry it (default: create and update, where the kind has them). `on_change`: what a change means if no verb can
-    carry it after creation. `wire`: its name in the request (default: its own). `read`: where the answer shows it, a dotted path or a pure
+    `on`: the verbs that send it (default: create and update, where the kind has them). `on_change`: what a change means if no verb can
+    send it after creation. `wire`: its name in the request (default: its own). `read`: where the answer shows it, a dotted path or a pure
     function of the object (default: its own name). `clear`: `null` may be written and is sent. `readable=False`: never shown by the
     service. `lossy`: the service may store it differently from what it was sent. `key`: part of the natural identity. `one_way`: it can
     become true and never false again. `unique`: siblings must have different values at any moment. `scarce`: the value that

@@ -12,10 +12,11 @@ import html
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from enum import Enum
 from functools import cache
-from operator import is_not
+from operator import attrgetter
 from typing import Any, Final
 from urllib.parse import quote, quote_plus, unquote
 
@@ -25,6 +26,7 @@ from reconciler.text.escape import terminal
 MASK: Final = "(hidden)"
 SHORTEST: Final = 3  # characters; masking shorter values would blank out ordinary words
 LINE_MIN: Final = 8  # length in characters of a line, or in bytes of base64 content, from which a part is masked by itself
+LONG: Final = 1000  # parts of a tuple from which on it is remembered that they contain no secret
 _FRAME: Final = re.compile(r"-----[A-Z ]+-----")
 _USER: Final = re.compile(r"://([^:/@\s]*)(?::([^\s]*))?@")
 _QUERY: Final = re.compile(r"[?&](?:password|token|key|secret)=([^&#\s]+)", re.IGNORECASE)
@@ -38,6 +40,7 @@ class Mask:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         forms = {form for secret in secrets if len(secret) >= SHORTEST for form in _forms(secret) if len(form) >= SHORTEST}
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
+        self._clean: dict[int, Any] = {}  # long tuples without a secret and their parts, by id: a plan is shown, and later its outcome
         self._any = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if forms else None
 
     def text(self, text: str) -> str:
@@ -46,64 +49,87 @@ class Mask:
 
     def data(self, value: Any) -> Any:
         """The same data with its texts masked: maps, lists and frozen values. Addresses are unchanged: they cannot contain secrets."""
-        return value if self._any is None else _Masking(self.text).masked(value)
+        return value if self._any is None else _Masking(self.text, self._clean).masked(value)
 
 
 class _Masking:
     """One pass through data: a text is checked once, however often it occurs."""
 
-    def __init__(self, text: Callable[[str], str]) -> None:
-        self._text = text
+    def __init__(self, text: Callable[[str], str], clean: dict[int, Any]) -> None:
+        self._text, self._clean = text, clean
         self._texts: dict[str, str] = {}
 
     def masked(self, value: Any) -> Any:
         """The value with its texts masked; the same object if it contains no secret."""
-        shape: Any = type(value)
-        if shape in _TEXTLESS:
+        return self._parts((value,))[0]
+
+    def _parts(self, parts: Sequence[Any]) -> Sequence[Any]:
+        """The parts masked; the same sequence if none contains a secret. Types that occur a hundred thousand times come first."""
+        changed: list[Any] | None = None
+        for index, part in enumerate(parts):
+            shape: Any = type(part)
+            if shape in _TEXTLESS:
+                continue
+            if shape is str:
+                masked = self._texts.get(part)
+                if masked is None:
+                    masked = self._texts[part] = self._text(part)
+                if masked == part:
+                    continue
+            elif shape is tuple or shape is list or shape is dict:
+                masked = part
+                if part:
+                    masked = self._map(part) if shape is dict else self._sequence(part)
+            elif issubclass(shape, Enum) or id(part) in self._clean:  # a constant of this program, or searched already
+                continue
+            elif (read := _fields(shape)) is not None:
+                names, values = read
+                old = values(part)
+                new = self._parts(old)
+                masked = part if new is old else replace(part, **dict(zip(names, new, strict=True)))
+            else:
+                masked = self._other(part)
+            if masked is part:
+                continue
+            if changed is None:
+                changed = list(parts)
+            changed[index] = masked
+        return parts if changed is None else changed
+
+    def _map(self, value: Mapping[Any, Any]) -> Any:
+        keys, parts = tuple(value), tuple(value.values())
+        new_keys, new_parts = self._parts(keys), self._parts(parts)
+        return value if new_keys is keys and new_parts is parts else dict(zip(new_keys, new_parts, strict=True))
+
+    def _sequence(self, value: tuple[Any, ...] | list[Any]) -> Any:
+        if id(value) in self._clean:
             return value
-        if shape is str:
-            masked = self._texts.get(value)
-            if masked is None:
-                masked = self._texts[value] = self._text(value)
-            return value if masked == value else masked
-        if shape is dict:
-            return self._map(value) if value else value
-        if shape is tuple or shape is list:
-            return self._parts(value, shape) if value else value
-        if names := _names(shape):
-            return self._fields(value, names)
+        masked = self._parts(value)
+        if masked is not value:
+            return type(value)(masked)
+        if len(value) >= LONG and isinstance(value, tuple):
+            self._clean[id(value)] = value
+            self._clean |= {id(part): part for part in value}
+        return value
+
+    def _other(self, value: Any) -> Any:
         if isinstance(value, Mapping):
             return self._map(value)
         if isinstance(value, str):
             masked = self._text(value)
             return value if masked == value else masked
-        return self._parts(value, value._make) if hasattr(value, "_make") else value
-
-    def _fields(self, value: Any, names: tuple[str, ...]) -> Any:
-        changed = {}
-        for name in names:
-            part = getattr(value, name)
-            if (masked := self.masked(part)) is not part:
-                changed[name] = masked
-        return replace(value, **changed) if changed else value
-
-    def _map(self, value: Mapping[Any, Any]) -> Any:
-        masked, same = {}, True
-        for key, part in value.items():
-            new_key, new_part = self.masked(key), self.masked(part)
-            masked[new_key] = new_part
-            same = same and new_key is key and new_part is part
-        return value if same else masked
-
-    def _parts(self, value: Any, made: Callable[[list[Any]], Any]) -> Any:
-        parts = [self.masked(part) for part in value]
-        return made(parts) if any(map(is_not, parts, value)) else value
+        if hasattr(value, "_make"):
+            return value if (parts := self._parts(value)) is value else value._make(parts)
+        return value
 
 
 @cache
-def _names(shape: Any) -> tuple[str, ...]:
-    """The fields of a dataclass; none of any other type."""
-    return tuple(field.name for field in fields(shape)) if is_dataclass(shape) else ()
+def _fields(shape: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]] | None:
+    """The names of a dataclass's fields, and a function that reads their values; None of any other type, and of a class without fields."""
+    names = tuple(field.name for field in fields(shape)) if is_dataclass(shape) else ()
+    if len(names) == 1:
+        return names, lambda value: (getattr(value, names[0]),)
+    return (names, attrgetter(*names)) if names else None
 
 
 def of_urls(urls: Iterable[str]) -> Iterator[str]:

@@ -111,7 +111,7 @@ def _never_shown(tracked: ObservedObject, line: Declared | None) -> dict[str, An
     """The values that a request replacing the whole object needs and no reading shows: the last sent ones; for secrets, the declared
     ones."""
     names = {
-        field.name for verb in tracked.kind.api.values() if verb.whole for field in tracked.kind.carried(verb.name) if not field.readable
+        field.name for verb in tracked.kind.api.values() if verb.whole for field in tracked.kind.sent_by(verb.name) if not field.readable
     }
     sent = tracked.binding.sent if tracked.binding is not None else {}
     known = {name: sent[name] for name in names if name in sent and not tracked.kind.fields[name].sensitive}

@@ -19,7 +19,7 @@ from reconciler.observe import observe
 from reconciler.plan import plan
 from reconciler.plan.guard import guard
 from reconciler.plan.prove import prove
-from reconciler.resource import POST, Keyed, Resource, Verbs, field
+from reconciler.resource import POST, Keyed, Listing, Resource, Verbs, field
 from tests.harness import ORGANIZATION, Org
 from tests.small import described, settled, small
 
@@ -212,11 +212,12 @@ def test_a_late_collection_that_somebody_has_filled_stays(org: Marking) -> None:
 
 
 def test_a_mark_that_no_later_verb_can_replace_is_refused() -> None:
-    with pytest.raises(DeclarationError, match="marks title"):
+    with pytest.raises(DeclarationError, match="has marker='title'"):
 
         class Odd(Resource, kind="odd", place=Keyed("odds")):
             """Odd."""
 
+            reads = (Listing("/odds"),)
             api = Verbs(create=POST("/odds", marker="title"))
             title: str = field("The name.", key=True, required=True)
 

@@ -364,19 +364,34 @@ def test_a_declaration_of_one_per_container_says_its_place_and_its_put() -> None
     assert (kind.own_id({}), kind.identity("note", {"box": "b1"})) == ("note", "b1/note")
 
 
+TOGETHER = "place=SingleValue(…) and one_per(…) are declared together: one without the other means nothing"
+
+
 @pytest.mark.parametrize(
     ("parts", "says"),
     [
-        ({"box": within("box")}, "one_per goes with place=Single"),
-        ({"words": {"place": Keyed("notes")}}, "one_per goes with place=Single"),
-        ({"words": {"place": SingleValue("note", value_is="body")}}, "its value is body, which is not a field that is written"),
-        ({"api": Verbs(create=PUT("/boxes/{box}/note"), update=PATCH("/boxes/{box}/note"))}, "is created by an upsert and never deleted"),
+        ({"box": within("box")}, TOGETHER),
+        ({"words": {"place": Keyed("notes")}}, TOGETHER),
+        (
+            {"words": {"place": SingleValue("note", value_is="body")}},
+            "place has value_is='body', which is not a field that users write",
+        ),
+        ({"text": field()}, "field text is its whole value in the YAML: add required=True"),
+        (
+            {"more": field(), "__annotations__": {"text": str, "more": int}},
+            "field more cannot be written: the value in the YAML is the field text. Make one field of both",
+        ),
+        (
+            {"api": Verbs(create=PUT("/boxes/{box}/note"), update=PATCH("/boxes/{box}/note"))},
+            "with one_per, its create needs upsert=True: sending it twice creates nothing new",
+        ),
         (
             {"api": Verbs(create=PUT("/n", upsert=True), update=PUT("/n"), delete=DELETE("/n"))},
-            "is created by an upsert and never deleted",
+            "with one_per it has no delete: it is deleted with its container. Leave the verb out",
         ),
     ],
 )
 def test_a_contradiction_is_named(parts: dict[str, Any], says: str) -> None:
-    with pytest.raises(DeclarationError, match=says):
+    with pytest.raises(DeclarationError) as caught:
         declare(**parts)
+    assert caught.value.message == f"kind note: {says}"

@@ -73,7 +73,7 @@ def test_undo_asks_and_obeys_the_guards(renamed: Cli) -> None:
     first = renamed.json("history", "p")["runs"][1]["id"]
     previewed = renamed("undo", first, "p")
     assert (previewed.exit_code, "- delete" in previewed.stdout) == (4, True), "what it would do is shown, and what it lacks"
-    refused = renamed("undo", first, "p", "--yes")
+    refused = renamed("undo", first, "p", "--yes", "--quiet")
     assert (refused.exit_code, "--allow-delete" in refused.stderr) == (4, True)
     assert "acme/team/writers: was created, and title changed since; it was not deleted" in refused.stderr
     done = renamed("undo", first, "p", "--yes", "--allow-delete", "20", "--format", "json")

@@ -114,6 +114,13 @@ def test_a_value_that_a_patch_sets_is_not_written_for_all_environments(staging: 
     assert "visibility:" not in text
 
 
+def test_what_was_tracked_before_is_not_counted_as_tracked_by_an_import(staging: Cli) -> None:
+    api(staging, "PATCH", "/spaces/spc_blank", "-f", "title=White")
+    staging.edit("reconciler.yaml", "title: Blank", "title: White")
+    site(staging, "Blog")
+    assert "tracked 1 object.\n" in staging("import", ".", "--into", "--env", "staging").stdout
+
+
 def test_a_new_id_is_that_of_one_environment_and_the_import_says_so(staging: Cli) -> None:
     api(staging, "POST", "/spaces/spc_blank/duplicate")
     done = staging("import", ".", "--into", "--env", "staging")

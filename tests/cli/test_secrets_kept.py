@@ -101,6 +101,6 @@ def test_it_tells_whether_the_value_is_the_same(applied: Cli) -> None:
 def test_without_a_key_nothing_is_kept_of_a_secret() -> None:
     certificate = secretive()["saml"].fields["certificate"]
     with pytest.raises(ValueError, match="certificate is sensitive, and there is no key to keep it with"):
-        certificate.remembered(PASSWORD, "saml_1")
-    sealed, plain = kinds.load().sealed(b"key"), kinds.load()
+        certificate.stored(PASSWORD, "saml_1")
+    sealed, plain = kinds.load().with_digest_key(b"key"), kinds.load()
     assert [name for name in plain if sealed[name] is not plain[name]] == ["integration"], "the others have no secrets"

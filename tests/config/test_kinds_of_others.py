@@ -49,10 +49,15 @@ class Bed(Resource, kind="bed", place=ListItem("bed", {"garden": "beds", "bed": 
     """A bed, which may stand in a bed."""
 
     reads = (Listing("/gardens/{garden}/beds"),)
-    api = Verbs(create=POST("/gardens/{garden}/beds"), update=PATCH("/beds/{id}"), delete=DELETE("/beds/{id}"))
+    api = Verbs(
+        create=POST("/gardens/{garden}/beds"),
+        update=PATCH("/beds/{id}"),
+        move=POST("/beds/{id}/move", anchors={"bed": {"bed": "{id}"}}),
+        delete=DELETE("/beds/{id}"),
+    )
     garden = within("garden")
     outer = inside("bed", on=("create", "update"))
-    rows: int = field("How many rows.")
+    rows: int = field("How many rows.", key=True)
     soil: Soil = field("What it is made of.")
     beside: list[Annotated[Address, To("bed")]] = field("The neighbours, in order.")
     by_season: dict[str, Annotated[Address, To("bed")]] = field("Where its plants go.")

@@ -94,7 +94,7 @@ def carried() -> Iterator[tuple[Kind, Verb, Field]]:
     """Every field with every request that is said to carry it in its body."""
     for kind in KINDS.values():
         for verb in kind.api.values():
-            for field in kind.carried(verb.name):
+            for field in kind.sent_by(verb.name):
                 if field.role is not FieldRole.SEED and not field.one_way:
                     yield kind, verb, field
 
@@ -152,6 +152,7 @@ def answers(kind: Kind) -> Iterator[Mapping[str, Any]]:
         elif isinstance(reading, Listing | One):
             responses = operations()[("GET", shape("/v1" + reading.path))]["responses"]
             shown = example(responses["200"]["content"]["application/json"]["schema"])
+            assert shown is not None, f"{reading.path}: the document describes no answer; add a line to operations.tsv"
             yield reading.object(shown["items"][0]) if isinstance(reading, Listing) and not reading.single else shown
 
 

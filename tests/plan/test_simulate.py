@@ -13,7 +13,7 @@ from reconciler.kinds import load
 from reconciler.model import Actual, Observed, Step
 from reconciler.plan.siblings.sequence import Siblings
 from reconciler.plan.simulation.simulate import Simulation, simulate
-from reconciler.resource import PATCH, POST, UNSET, Keyed, Resource, Verbs, field
+from reconciler.resource import PATCH, POST, UNSET, Keyed, Listing, Resource, Verbs, field
 from tests.effort import timed
 
 KINDS = load()
@@ -217,5 +217,6 @@ def test_an_initial_value_belongs_to_a_field_that_a_create_may_leave_out() -> No
         class Wrong(Resource, kind="wrong", place=Keyed("wrongs")):
             """Wrong."""
 
+            reads = (Listing("/wrongs"),)
             api = Verbs(create=POST("/wrongs"), update=PATCH("/wrongs/{id}"))
             name: str = field("The name.", key=True, required=True, initial="x")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import Action, Source
-from reconciler.text.redact import MASK, Mask
+from reconciler.text.redact import LONG, MASK, Mask
 
 SECRET = "hunter2"
 
@@ -67,3 +67,12 @@ def test_every_text_is_masked_wherever_it_is_and_nothing_else_changes(data: Any)
 @given(DATA)
 def test_data_without_a_secret_is_the_same_object(data: Any) -> None:
     assert Mask(["another secret"]).data(data) is data
+
+
+def test_a_secret_at_the_end_of_a_long_list_of_values_is_masked_each_time() -> None:
+    mask = Mask({"hunter2"})
+    clean = tuple(f"value {index}" for index in range(LONG))
+    dirty = (*clean, ["the password is hunter2"])
+    for _ in range(2):
+        assert mask.data(clean) is clean
+        assert mask.data((clean, dirty)) == (clean, (*clean, ["the password is (hidden)"]))

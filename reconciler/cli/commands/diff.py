@@ -69,7 +69,7 @@ def command(
     from reconciler.text.times import HERE
 
     options = Options.of(screen, words)
-    kinds = load_kinds().sealed(b"a comparison of files")
+    kinds = load_kinds().with_digest_key(b"a comparison of files")
     repository = WorkingRepository.around(options.project if options.project.is_dir() else options.project.parent)
     end = repository.commit(after or "HEAD")
     start = repository.shared(repository.commit(before), end)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reconciler.client import Reader
     from reconciler.config import Project
     from reconciler.importer.project import ImportedProject
-    from reconciler.model import Actual, Observed, Plan
+    from reconciler.model import Actual, Observed, Plan, State
     from reconciler.resource import Kinds
 
 FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
@@ -259,11 +259,11 @@ def _adopt(
         recording_end(journal),
     ):
         with narration.lasting(f"Tracking {_objects(actual)}"):
-            state, kinds = journal.state(), kinds.sealed(store.digest_key())
+            state, kinds = journal.state(), kinds.with_digest_key(store.digest_key())
             new_plan = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
             journal.remember(**journal_changes(new_plan.state_update))
             journal.remember(places=new_plan.places)
-        code = _tell(screen, options.project, new_plan, found)
+        code = _tell(screen, options.project, new_plan, found, before=state)
         journal.finish(exit_code=code, summary={})
     return exits.strongest([code, exits.PARTLY if actual.unknown else exits.DONE])
 
@@ -300,12 +300,12 @@ def _take_back(directory: Path, files: Iterable[str], before: Mapping[str, bytes
             (directory / path).unlink(missing_ok=True)
 
 
-def _tell(screen: Screen, directory: Path, made: Plan, found: ImportedProject) -> int:
-    """Say what was done; the exit code."""
+def _tell(screen: Screen, directory: Path, made: Plan, found: ImportedProject, *, before: State) -> int:
+    """Say what was done; the exit code. `before`: what the state tracked until then."""
     from reconciler.cli import exits
     from reconciler.report.words import count
 
-    files, objects = count(len(found.files), "file"), count(len(made.state_update.bind), "object")
+    files, objects = count(len(found.files), "file"), count(len(made.state_update.bind.keys() - before.bindings.keys()), "object")
     screen.out(f"Wrote {files} to {path_from_here(directory)} and tracked {objects}.\n")
     _tell_missing(screen, found)
     differing = [str(step.address) for step in made.steps] + [f"{blocked.address}: {blocked.reason}" for blocked in made.blocked]

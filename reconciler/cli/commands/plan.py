@@ -71,10 +71,10 @@ def command(
     kinds = load_kinds()
     project, narration = load(screen, options, kinds), Narration(screen)
     with connect(screen, options, project, kinds) as service:
-        service = replace(service, heard=unchanged.heard if unchanged is not None else None)
+        service = replace(service, answers=unchanged.answers if unchanged is not None else None)
         with narration.lasting("Reading the state"):
             known = read_state(screen, options, project, service)
-        kinds, new = kinds.sealed(known.key), known.new
+        kinds, new = kinds.with_digest_key(known.key), known.new
         planned = run.read_only(narration, service, kinds, project.desired, known.state, options)
 
     from reconciler.cli.saved.origin import origin

@@ -68,7 +68,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         open_store(screen, options, project, service, create=True) as store,
         store.lease(who=current_user(), command=f"undo {recorded_run.id[:ID_SHOWN]}") as journal,
         recording_end(journal),
-        ApplySession(Narration(screen), service, kinds.sealed(store.digest_key()), project, journal, options) as session,
+        ApplySession(Narration(screen), service, kinds.with_digest_key(store.digest_key()), project, journal, options) as session,
     ):
         for note in session.recover():
             screen.say(note)
@@ -137,7 +137,7 @@ def _turned(screen: Screen, journal: Journal, outcome: Outcome, turns: Collectio
     if not turns:
         return ()
     if outcome.plan.deferred or outcome.plan.blocked or any(result.status is not StepStatus.DONE for result in outcome.results):
-        screen.say(f"The state was not changed, because not everything was done. To try again: reconciler undo {run}")
+        screen.note(f"The state was not changed, because not everything was done. To try again: reconciler undo {run}")
         return ()
     forget, rename, protect = journal_arguments(turns)
     journal.remember(forget=forget, rename=rename, protect=protect)
@@ -161,19 +161,19 @@ def _lines(session: ApplySession, planned: Planned, turns: Collection[StateChang
 
 def _tell_what_stays(screen: Screen, cannot: Collection[Cannot]) -> None:
     if cannot:
-        screen.say("Cannot be undone:\n" + "\n".join(f"  {one.address}: {one.reason}" for one in cannot))
+        screen.note("Cannot be undone:\n" + "\n".join(f"  {one.address}: {one.reason}" for one in cannot))
 
 
 def _tell_what_turns(screen: Screen, turns: Collection[StateChange]) -> None:
     from reconciler.report.state import turn_line
 
     if turns:
-        screen.say("Changes of the state, without requests:\n" + "\n".join(f"  {turn_line(turn)}" for turn in turns))
+        screen.note("Changes of the state, without requests:\n" + "\n".join(f"  {turn_line(turn)}" for turn in turns))
 
 
 def _tell_what_wants_it_again(screen: Screen, lines: Collection[YamlLine]) -> None:
     if lines:
         said = (f"{f'{line.source.file}:{line.source.line}  ' if line.source else ''}{line.address}: {line.what}" for line in lines)
-        screen.say(
+        screen.note(
             "Change these lines before the next apply, which would otherwise repeat the run:\n" + "\n".join(f"  {one}" for one in said)
         )

@@ -172,6 +172,11 @@ class Screen:
         if self.event("info", event, text, **facts) and not self.quiet:
             self.line(text)
 
+    def note(self, text: str) -> None:
+        """A part of the result that is printed beside it; also where they asked for no narration."""
+        if self.event("info", "message", text):
+            self.line(text)
+
     def warn(self, text: str, *, id: str) -> None:
         """What a reader must know whatever the result is, with the id of its cause; also where they asked for no narration."""
         if not self.event("warning", "warning", text, id=id):

@@ -20,7 +20,7 @@ from reconciler.dataclass import dataclass
 from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageError
 
 if TYPE_CHECKING:
-    from reconciler.client import ClientSettings, Heard
+    from reconciler.client import ClientSettings, KnownAnswers
     from reconciler.config import Project
     from reconciler.config.project import LoadOptions
     from reconciler.model.state import StateScope
@@ -36,14 +36,14 @@ BASE_URL, TOKEN, STATE = "RECONCILER_BASE_URL", "RECONCILER_TOKEN", "RECONCILER_
 class ConnectedService:
     """A service that can be talked to. `identity`: what its ids belong to; `embedded`: it ends with this process.
 
-    `heard`: where the digests of what it answers are kept, None where nobody asks for them.
+    `answers`: where the digests of what it answers are kept, None where nobody asks for them.
     """
 
     identity: str
     settings: ClientSettings
     where: str
     embedded: bool
-    heard: Heard | None = None
+    answers: KnownAnswers | None = None
 
     def effect_seconds(self, project: Project) -> float | None:
         """Seconds for which a request may still take effect; None where it dies with its run, and lists never lag."""

@@ -172,7 +172,7 @@ def read_only(
     async def run() -> Planned:
         from reconciler.client import Reader
 
-        async with Reader(service.settings, listener=narration, heard=service.heard) as reader:
+        async with Reader(service.settings, listener=narration, answers=service.answers) as reader:
             extent = PlanScope(selected(options), replaceable(options), everything)
             return await make_plan(reader, kinds, desired, state, extent, stage=narration.stage)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reconciler.cli.options import Options
     from reconciler.cli.terminal.screen import Screen
     from reconciler.cli.wiring.connect import ConnectedService
-    from reconciler.client import Heard, Listener
+    from reconciler.client import KnownAnswers, Listener
     from reconciler.config import Project
     from reconciler.model import Plan
 
@@ -36,16 +36,16 @@ DEFAULTS: Final = ("sandbox", "target", "exclude", "allow_replace", "allow_expos
 
 
 class Unchanged:
-    """A plan that may have been made before. `heard`: what the service answers in this run; nothing is asked for twice."""
+    """A plan that may have been made before. `answers`: what the service answers in this run; nothing is asked for twice."""
 
-    def __init__(self, checked: CheckedProject, options: Options, heard: Heard, file: Path) -> None:
-        self.checked, self.options, self.heard, self.file = checked, options, heard, file
+    def __init__(self, checked: CheckedProject, options: Options, answers: KnownAnswers, file: Path) -> None:
+        self.checked, self.options, self.answers, self.file = checked, options, answers, file
         self.state = _digest(file)
 
     @classmethod
     def of(cls, options: Options) -> Unchanged | None:
         """None where a plan is about a part, may do more than usual, or is not only for a screen; and where its state is not a file."""
-        from reconciler.client import Heard
+        from reconciler.client import KnownAnswers
 
         token = os.environ.get(TOKEN)
         plain = type(options)()
@@ -53,7 +53,7 @@ class Unchanged:
             return None
         checked = CheckedProject.of(options, token, options.base_url, os.environ.get(BASE_URL))
         file = written_state(checked.root, checked.text, options.state or os.environ.get(STATE)) if checked is not None else None
-        return None if checked is None or file is None else cls(checked, options, Heard(), file)
+        return None if checked is None or file is None else cls(checked, options, KnownAnswers(), file)
 
     def recall(self, screen: Screen) -> Sequence[tuple[str, str]] | None:
         """What the plan says, laid out for this screen; None where it has to be made."""
@@ -87,7 +87,7 @@ class Unchanged:
         )  # fmt: skip
         if self.options.max_concurrency is not None:
             settings = replace(settings, max_concurrency=self.options.max_concurrency)
-        async with Reader(settings, listener=listener, heard=self.heard) as reader:
+        async with Reader(settings, listener=listener, answers=self.answers) as reader:
             return await reader.same(known["answers"])
 
     def remember(self, screen: Screen, project: Project, service: ConnectedService, plan: Plan) -> None:
@@ -98,16 +98,16 @@ class Unchanged:
 
         empty = type(plan)(plan.project, plan.environment)
         said = any(getattr(plan, field.name) != getattr(empty, field.name) for field in fields(plan) if field.name not in SAYS_NOTHING)
-        answers, says, used = self.heard.digests, summary(plan), state_file(self.options, project)
+        digests, says, used = self.answers.digests, summary(plan), state_file(self.options, project)
         same = used is not None and used.resolve() == self.file.resolve() and self.state == _digest(self.file) != ""
-        if said or service.embedded or project.encrypted or not same or None in answers.values() or screen.masked(says) != says:
+        if said or service.embedded or project.encrypted or not same or None in digests.values() or screen.masked(says) != says:
             return
         found = {
             "url": service.settings.base_url,
             "confirmed": not (self.options.base_url or os.environ.get(BASE_URL)),
             "timeout": service.settings.timeout,
             "state": self.state,
-            "answers": answers,
+            "answers": digests,
             "says": says,
         }
         self.checked.remember(FILE, project, found)

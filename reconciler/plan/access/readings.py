@@ -36,7 +36,7 @@ def needed(kinds: Kinds, actual: Actual, worlds: Collection[Audiences], keys: It
         for audiences in worlds:
             result.lists |= {(name, id) for name, id in _lists(kinds, audiences, key) if (name, id) not in actual.complete}
     for kind in kinds.values():
-        for reading in kind.findings:
+        for reading in kind.lookups:
             by_container: dict[str, list[Key]] = defaultdict(list)
             for key in ways:
                 observed = actual.find(*key) if key[0] == reading.by else None

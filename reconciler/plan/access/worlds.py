@@ -15,7 +15,7 @@ from reconciler.plan.access.verdicts import Look
 from reconciler.plan.audience.barriers import Worlds, opens
 from reconciler.plan.audience.disclosure import Disclosure, ReaderWindow, caller
 from reconciler.plan.audience.readers import Audiences, Key, Objects
-from reconciler.plan.matching.results import copied
+from reconciler.plan.matching.service_copies import copied
 from reconciler.resource import Kinds
 
 

@@ -18,7 +18,7 @@ from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Access, Audiences, Key, Objects, included, order, whole_of
 from reconciler.plan.audience.stand_in import with_stand_ins
 from reconciler.plan.derived import Derivation
-from reconciler.plan.matching.results import copied, makers
+from reconciler.plan.matching.service_copies import copied, makers
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.plan.transfers.carried import parent
 from reconciler.resource import UNSET, FieldRole, Kinds
@@ -196,7 +196,7 @@ def _called(kinds: Kinds, objects: Objects, addresses: Mapping[Key, Address], ke
 def _questions(kinds: Kinds, actual: Actual, worlds: Worlds, touched: Effects, opened: Collection[Opening]) -> frozenset[Key]:
     """What must still be read about the readers of what the plan opens: what opens it, and what else shows it."""
     openers = {kind.audience.opens: kind.name for kind in kinds.values() if kind.audience is not None and kind.audience.opens is not None}
-    sought = {reading.by for kind in kinds.values() for reading in kind.findings}
+    sought = {reading.by for kind in kinds.values() for reading in kind.lookups}
     widened = {key for keys in touched.widens.values() for key in keys}
     unread = {key for key in way(worlds, *widened) if key[0] in openers and (openers[key[0]], key[1]) not in actual.complete}
     restored = {key for key in widened if worlds.before.find(key) is None}

@@ -114,12 +114,12 @@ def with_stand_ins(
 def _meant(kinds: Kinds, step: Step, shown: ShownByCreate, number: int, derived: Derivation | None) -> Step | None:
     """The step that shows the declared object, with what the service derives from it; None where no request on an existing object can do
     that."""
-    verb = next((verb for verb in shown.kind.carriers if shown.field in shown.kind.carried(verb.name)), None)
+    verb = next((verb for verb in shown.kind.update_verbs if shown.field in shown.kind.sent_by(verb.name)), None)
     if verb is None:
         return None
     writes: dict[str, Any] = {shown.field.name: step.writes[shown.carrier.name]}
     if derived is not None and derived.shown and derived.derived.reference == shown.field.name:
-        if derived.value is None or derived.field not in shown.kind.carried(verb.name):
+        if derived.value is None or derived.field not in shown.kind.sent_by(verb.name):
             return None
         writes[derived.field.name] = derived.value
     return Step(

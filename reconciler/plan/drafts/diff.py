@@ -48,7 +48,7 @@ def _compare(field: Field, want: Any, now: Any, binding: Binding | None, id: str
         return None
     sent = binding.sent.get(field.name, UNSET) if binding else UNSET
     seen = binding.seen.get(field.name, UNSET) if binding else UNSET
-    as_wanted, as_now = field.remembered(want, id), field.remembered(now, id)
+    as_wanted, as_now = field.stored(want, id), field.stored(now, id)
     if not field.readable:
         if sent == as_wanted or (sent is UNSET and field.on_change == "report"):
             return None

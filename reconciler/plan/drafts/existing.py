@@ -62,7 +62,7 @@ def _transfer(facts: DraftFacts, draft: Draft) -> Transfer:
     origin, inside = facts.matches.former.origin(draft.address), draft.kind.inside
     assert origin is not None
     assert draft.observed is not None
-    held = draft.kind.fields[inside.name].seen(draft.observed.raw) if inside is not None else None
+    held = draft.kind.fields[inside.name].value_in(draft.observed.raw) if inside is not None else None
     batch = facts.world.batches.get(draft.address)
     renames = batch.moves if batch is not None and batch.roots[-1] == draft.address else {}
     return Transfer(origin, facts.matches.transfers[draft.address], held if isinstance(held, str) else None, renames)
@@ -118,7 +118,7 @@ def _corrected(facts: DraftFacts, draft: Draft) -> Draft:
         elif correction is not Correction.NOTHING:
             cause = "RC-not-undoable" if correction is Correction.IRREVERSIBLE else "RC-not-changeable"
             draft = _without_field(draft, difference, *_refusal(draft, difference, correction), id=cause)
-    for verb in kind.carriers:
+    for verb in kind.update_verbs:
         lacking = without(draft, verb) if any(verb.name in difference.field.on for difference in kept) else None
         if lacking is not None:
             return draft.block(*lacking, id="RC-sent-together")

@@ -37,7 +37,7 @@ def pruned_later(world: World, matches: Matches, kind: Kind, observed: Observed 
 
 
 def _results(kind: Kind, observed: Observed | None) -> Iterator[tuple[str, str]]:
-    for field in kind.results:
+    for field in kind.service_copies:
         id = observed.values.get(field.name) if observed is not None else None
         if isinstance(id, str):
             yield str(field.to), id

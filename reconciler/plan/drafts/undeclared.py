@@ -17,7 +17,7 @@ from reconciler.plan.drafts.left_behind import left_behind, pruned_later
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.matching.renames import stands_in
-from reconciler.plan.matching.results import makers, results
+from reconciler.plan.matching.service_copies import makers, service_copies
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import Kind
 
@@ -108,7 +108,7 @@ def _pruned(world: World, matches: Matches) -> Iterator[Removal]:
     """The removals of unmanaged objects, of the kinds for which the project sets `prune: all`."""
     kinds, desired, actual = world.kinds, world.desired, world.actual
     known = {(binding.kind, binding.id) for binding in world.state.bindings.values()} | world.state.foreign | _claimed(world, matches)
-    known |= results(kinds, actual.objects)
+    known |= service_copies(kinds, actual.objects)
     for container, name in sorted(desired.written, key=lambda pair: (pair[0], pair[1])):
         kind = kinds.get(name)
         if kind is None or desired.prune.get(name) != "all" or "delete" not in kind.api or container not in matches.ids:

@@ -15,7 +15,7 @@ from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Audiences
 from reconciler.plan.drift import Drifted, DriftWord
 from reconciler.plan.health.given import HealthInputs, Key
-from reconciler.plan.matching.results import copied, results
+from reconciler.plan.matching.service_copies import copied, service_copies
 from reconciler.plan.warnings.exposure import path_text, reader_text
 from reconciler.resource import UNSET, Kind
 
@@ -63,7 +63,7 @@ def _agreed(given: HealthInputs, drifted: list[Drifted]) -> Objects | None:
         known = {name: value for name, value in last.items() if value is not UNSET}
         objects[resource.kind][now.id] = replace(now, values={**now.values, **known})
         changed = changed or bool(known)
-    made = results(given.kinds, given.actual.objects)
+    made = service_copies(given.kinds, given.actual.objects)
     for name, some in given.actual.objects.items():
         for id in some if _leads(given.kinds[name]) else ():
             if (name, id) not in given.managed and (name, id) not in made:

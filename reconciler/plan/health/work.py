@@ -39,7 +39,7 @@ def _state(given: HealthInputs, kind: Kind, word: ProcessingField, observed: Obs
 
 
 def _behind(given: HealthInputs, kind: Kind, word: ProcessingField, observed: Observed) -> Iterator[Concern | str]:
-    for field in kind.results:
+    for field in kind.service_copies:
         to, original = str(field.to), observed.values.get(str(field.copies))
         if not isinstance(original, str) or not isinstance(observed.values.get(field.name), str):
             continue  # it has no result yet; its own state is reported

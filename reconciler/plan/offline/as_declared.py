@@ -106,7 +106,7 @@ def _values(kind: Kind, declared: Declared, ids: Mapping[Address, str]) -> dict[
     local = {
         name: declared.values[name] for name, field in kind.fields.items() if field.role is FieldRole.LOCAL and name in declared.values
     }
-    return {**{name: value for name, field in kind.kept if (value := values.get(name, _silent(field))) is not UNSET}, **local}
+    return {**{name: value for name, field in kind.stored_fields if (value := values.get(name, _silent(field))) is not UNSET}, **local}
 
 
 def _silent(field: Field) -> Any:

@@ -50,7 +50,7 @@ class PublishedUrls:
 
     def _outer(self, kind: Kind, observed: Observed) -> tuple[Kind, Observed] | None:
         """The nearest object with a path of its own that contains an object; None where there is none."""
-        ids = [(str(field.to), str(observed.values.get(field.name))) for field in kind.standing]
+        ids = [(str(field.to), str(observed.values.get(field.name))) for field in kind.location_fields]
         for name, id in (*ids, *reversed(tuple(observed.within.items()))):
             item = self.shown.find(name, id) if name in self._segments else None
             if item is not None:

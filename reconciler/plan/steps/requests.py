@@ -108,7 +108,7 @@ class Sketches:
     def _create(self, draft: Draft) -> int:
         kind, verb = draft.kind, draft.kind.api["create"]
         writes: dict[str, Any] = {}
-        for declared_field in kind.carried("create"):
+        for declared_field in kind.sent_by("create"):
             value = draft.wants.get(declared_field.name, UNSET)
             if value is UNSET or (declared_field.container and value is None):
                 continue
@@ -133,18 +133,18 @@ class Sketches:
             is_created = draft.is_new and draft.created_with is None
             open_fields = {difference.field.name for difference in draft.sendable}
             if is_created:
-                open_fields -= {declared_field.name for declared_field in draft.kind.carried("create")}
+                open_fields -= {declared_field.name for declared_field in draft.kind.sent_by("create")}
             elif draft.created_with is not None:
                 open_fields -= _brought_fields(draft)
-            for verb in draft.kind.carriers:
-                carried = [declared_field for declared_field in draft.kind.carried(verb.name) if declared_field.name in open_fields]
+            for verb in draft.kind.update_verbs:
+                carried = [declared_field for declared_field in draft.kind.sent_by(verb.name) if declared_field.name in open_fields]
                 if not carried:
                     continue
                 open_fields -= {declared_field.name for declared_field in carried}
                 if verb.whole:
                     carried = [
                         declared_field
-                        for declared_field in draft.kind.carried(verb.name)
+                        for declared_field in draft.kind.sent_by(verb.name)
                         if draft.wants.get(declared_field.name, UNSET) is not UNSET
                     ]
                 writes = {declared_field.name: draft.wants[declared_field.name] for declared_field in carried}
@@ -156,7 +156,7 @@ class Sketches:
     def _container(self, draft: Draft, verb: Verb) -> dict[str, Any]:
         """The ids of fixed containers that a request names in its body."""
         named = {}
-        for outer in draft.kind.carried(verb.name):
+        for outer in draft.kind.sent_by(verb.name):
             if outer.role is FieldRole.WITHIN:
                 container = self.kinds.container(draft.address, str(outer.to))
                 named[outer.wire] = bare(self.ids[container]) if container in self.ids else container
@@ -257,7 +257,7 @@ class Sketches:
 
     def before(self, sketch: StepSketch) -> Before:
         """What undoing the request needs: the values and the position that it changes, as they are now."""
-        position = None if sketch.verb in sketch.draft.kind.carriers else self.positions.get(sketch.draft.address)
+        position = None if sketch.verb in sketch.draft.kind.update_verbs else self.positions.get(sketch.draft.address)
         if isinstance(sketch.draft, Removal):
             return Before(_values_deleted(sketch.draft), position)
         if sketch.draft.is_new:
@@ -321,7 +321,7 @@ def _unmanaged_values(draft: Draft, verb: Verb) -> dict[str, Any]:
     """The current values of unmanaged fields, which a request that replaces the whole object must repeat."""
     if not verb.whole or draft.observed is None:
         return {}
-    carried = (declared_field for declared_field in draft.kind.carried(verb.name) if declared_field.role is FieldRole.VALUE)
+    carried = (declared_field for declared_field in draft.kind.sent_by(verb.name) if declared_field.role is FieldRole.VALUE)
     seen = {declared_field.name: draft.observed.values.get(declared_field.name, UNSET) for declared_field in carried}
     return body_of(draft.kind, {name: value for name, value in seen.items() if value is not UNSET and value is not None})
 

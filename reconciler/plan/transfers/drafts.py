@@ -73,7 +73,7 @@ def _batches(kinds: Kinds, actual: Actual, matches: Matches) -> dict[Address, Ba
 
 def shown_where(world: World, drafts: Mapping[Address, Draft], before: Actual) -> frozenset[tuple[str, str]]:
     """The objects for which a reading must find out what shows them, because they are to be transferred away from it."""
-    sought = {reading.by for kind in world.kinds.values() for reading in kind.findings}
+    sought = {reading.by for kind in world.kinds.values() for reading in kind.lookups}
     roots = {root: inside for root, inside in world.carried.roots.items() if root in drafts}
     going = {key for inside in roots.values() for key in inside} | {(drafts[root].kind.name, str(drafts[root].id)) for root in roots}
     return frozenset(key for key in going if key[0] in sought and before.find(*key) is not None)

@@ -209,7 +209,7 @@ class _Obstacles:
         """By id of what is transferred: the objects that name it."""
         referring: dict[str, list[Observed]] = defaultdict(list)
         for kind in self.kinds.values():
-            names = [name for name, field in kind.kept if not field.container]
+            names = [name for name, field in kind.stored_fields if not field.container]
             for observed in self.actual.objects.get(kind.name, {}).values() if names else ():
                 for name in names:
                     value = observed.values.get(name, UNSET)
@@ -250,13 +250,13 @@ class _Obstacles:
     def _shows_another(self, draft: Draft, id: str) -> bool:
         """Whether an object that shows one with this id will show another one, which can be shown before anything is transferred."""
         changes = {difference.field.name: difference for difference in draft.sendable if not difference.field.container}
-        showing = [name for name, field in draft.kind.kept if not field.container and id in ids_in(_value(draft.observed, name))]
+        showing = [name for name, field in draft.kind.stored_fields if not field.container and id in ids_in(_value(draft.observed, name))]
         return bool(showing) and all(name in changes and not self.going.intersection(ids_in(changes[name].after)) for name in showing)
 
     def _showing(self, name: str) -> Iterator[str]:
         """The kinds of what shows objects of a kind, and of what contains that."""
         for kind in self.kinds.values():
-            if any(reading.by == name for reading in kind.findings):
+            if any(reading.by == name for reading in kind.lookups):
                 yield kind.name
                 below = self.kinds.below(kind.name)
                 yield from (other.name for other in below if any(word.refers == name for word in other.fields.values()))

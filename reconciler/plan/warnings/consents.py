@@ -45,7 +45,7 @@ def consent_to_readers(address: Address, access: Access, admits: Address) -> Con
 def consent_value(draft: Draft, difference: FieldDifference, names: Names) -> str:
     """What is consented to when a field is sent: the same before and after what it refers to was created."""
     value = named(difference.after, names, draft.address)
-    return canonical(difference.field.remembered(value, str(draft.address)))
+    return canonical(difference.field.stored(value, str(draft.address)))
 
 
 def canonical(value: Any) -> str:

@@ -21,7 +21,7 @@ def unshown(drafts: Mapping[Address, Draft]) -> Iterator[str]:
         sent = draft.binding.sent if draft.binding is not None else {}
         if any(name in sent for name in verb.whole):
             continue
-        names = [field.name for field in draft.kind.carried("update") if not field.readable and draft.wants.get(field.name, UNSET) is UNSET]
+        names = [field.name for field in draft.kind.sent_by("update") if not field.readable and draft.wants.get(field.name, UNSET) is UNSET]
         if names:
             what = " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
             lost = f"the request replaces the whole {draft.kind.name}, and the service never shows its {what}"
