@@ -15,10 +15,10 @@ at most one, ends with its kind and contains nothing. So the number of segments 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import total_ordering
 from threading import Lock
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
 from reconciler.dataclass import dataclass
@@ -204,6 +204,21 @@ class Glob:
 
     def __str__(self) -> str:
         return "/".join(self.segments)
+
+
+def addresses_in(value: Any) -> Iterator[Address]:
+    """Every address in a value; those of a set are sorted."""
+    match value:
+        case Address():
+            yield value
+        case Mapping():
+            for part in value.values():
+                yield from addresses_in(part)
+        case list() | tuple():
+            for part in value:
+                yield from addresses_in(part)
+        case set() | frozenset():
+            yield from sorted(part for part in value if isinstance(part, Address))
 
 
 def _segment_fits(pattern: str, segment: str) -> bool:

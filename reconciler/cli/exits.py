@@ -43,7 +43,7 @@ def strongest(codes: Iterable[int]) -> int:
     return min(codes, key=PRECEDENCE.index, default=DONE)
 
 
-def judged_plan(plan: Plan, *, detailed: bool) -> int:
+def of_plan(plan: Plan, *, detailed: bool) -> int:
     """The exit code of a plan. `detailed`: pending changes have a code of their own."""
     codes = [DONE]
     asked = plan.pending
@@ -75,7 +75,7 @@ def of_outcome(outcome: Outcome, *, signal: int | None = None) -> int:
     from reconciler.model import StepStatus
 
     plan = outcome.plan
-    codes = [judged_plan(plan, detailed=False)]
+    codes = [of_plan(plan, detailed=False)]
     if signal is not None:
         codes.append(128 + signal)
     undone = [result for result in outcome.results if result.status is not StepStatus.DONE]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
-from reconciler.address import Glob
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Problems, Scalar, described, empty, untainted, wrong_form
 from reconciler.config.words import POLICIES, PRUNE_SCOPES
@@ -110,18 +109,9 @@ def read_ignores(words: KeyReader, problems: Problems) -> tuple[Ignore, ...]:
         elif (name := rule[0].removeprefix("RC-")) not in LINT_RULES:
             wrong = f'lint rule "{rule[0]}" does not exist{did_you_mean(name, LINT_RULES) or f"; {one_of(LINT_RULES)}"}'
             problems.add(rule[1], wrong, id="RC-unknown-lint-rule")
-        elif address is None or _is_pattern(*address, problems):
+        elif address is None or problems.glob(*address) is not None:
             found.append(Ignore(name, address[0] if address is not None else "", reason[0] if reason is not None else "", node.at))
     return tuple(found)
-
-
-def _is_pattern(text: str, at: Source, problems: Problems) -> bool:
-    try:
-        Glob.parse(text)
-    except ValueError as error:
-        problems.add(at, str(error), id="RC-address-form")
-        return False
-    return True
 
 
 def lint_schema() -> dict[str, Any]:

@@ -6,6 +6,8 @@ changes     what a new fleet.yaml would change         sources  a commit of a gi
 schedule    when a project is due, windows, backoff    runs     one process for each run
 budget      what is left of a token's rate limit       up       the processes of a fleet on this machine
 status      Synced, OutOfSync, Unknown                 refresh  rereads the generators while workers run
+facts       what rows say about projects               notices  messages about projects
+secrets     what references lead to                    serve    the dashboard and the API
 
 Nothing outside this package and `reconciler.cli.commands.fleet*` imports it (docs/decisions/0024-a-fleet.md).
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
 from functools import cached_property
 from typing import Any
@@ -70,18 +70,3 @@ def level(kinds: Kinds, declared: Declared) -> tuple[str, Address | None, Any]:
     inside = kinds[declared.kind].inside
     node = declared.values.get(inside.name) if inside is not None and inside.on_change == "replace" else None
     return declared.kind, declared.address.container, node
-
-
-def addresses(value: Any) -> Iterator[Address]:
-    """Every reference in a value."""
-    if isinstance(value, Address):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from _all(value.values())
-    elif isinstance(value, list | tuple | set | frozenset):
-        yield from _all(value)
-
-
-def _all(values: Iterable[Any]) -> Iterator[Address]:
-    for value in values:
-        yield from addresses(value)

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from reconciler.address import Address
-from reconciler.lint.facts import LintFacts, addresses, finding, level
+from reconciler.address import Address, addresses_in
+from reconciler.lint.facts import LintFacts, finding, level
 from reconciler.model import Declared, Finding
 from reconciler.resource import Field, FieldRole, Kind, Missed
 
@@ -118,7 +118,7 @@ def missed(facts: LintFacts) -> Iterator[Finding]:
         scopes: set[Address] = set()
         for declared in facts.resources:
             if declared.kind == referring and name in declared.values:
-                named.update(addresses(declared.values[name]))
+                named.update(addresses_in(declared.values[name]))
                 scopes.update(declared.address.containers)
         yield from _missed(facts, word, named, scopes)
 

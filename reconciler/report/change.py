@@ -53,13 +53,13 @@ def _reason(change: Change, zone: tzinfo | None) -> str:
 def _what(change: Change, action: Action, zone: tzinfo | None) -> str:
     """The object and the reason after an action's word."""
     reason = _reason(change, zone)
-    thing = id_and_title(change.id, change.title)
+    named = id_and_title(change.id, change.title)
     if action is Action.ADOPT:
-        return f"{thing} {reason or 'exists and is unmanaged'}".strip()
+        return f"{named} {reason or 'exists and is unmanaged'}".strip()
     if action is Action.TRANSFER:
-        return f"{thing} {reason}".strip()
+        return f"{named} {reason}".strip()
     if action in (Action.DELETE, Action.FORGET, Action.REPLACE):
-        return "; ".join(part for part in (thing, reason) if part)
+        return "; ".join(part for part in (named, reason) if part)
     return reason
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any, Final, Literal
 
-from reconciler.address import Address
+from reconciler.address import Address, addresses_in
 from reconciler.dataclass import dataclass
 from reconciler.model import Action, Desired, Plan, Step
 from reconciler.report.words import STYLES
@@ -70,7 +70,7 @@ def resources(desired: Desired) -> Graph:
     arrows: dict[tuple[str, str], Arrow] = {}
     for address, declared in desired.resources.items():
         around = {declared.parent, address.container}
-        for other in _references(list(declared.values.values())):
+        for other in addresses_in(list(declared.values.values())):
             pair = (str(address), str(other))
             if str(other) in nodes and other != address and other not in around:
                 arrows.setdefault(pair, Arrow(*pair, faint=True))
@@ -129,20 +129,6 @@ def _style(step: Step) -> str:
     """The colour of a request's action; requests without one of their own update fields."""
     action = next((action for action in Action if action.value == step.verb), Action.UPDATE)
     return STYLES[action].value
-
-
-def _references(value: Any) -> Iterator[Address]:
-    match value:
-        case Address():
-            yield value
-        case Mapping():
-            for part in value.values():
-                yield from _references(part)
-        case list() | tuple():
-            for part in value:
-                yield from _references(part)
-        case set() | frozenset():
-            yield from sorted(part for part in value if isinstance(part, Address))
 
 
 def graph_text(graph: Graph, format: Format) -> str:

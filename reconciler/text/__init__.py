@@ -1,1 +1,1 @@
-"""Strings, nothing else: printable characters, escaping, redaction, suggestions. Imports nothing of this package."""
+"""Strings, nothing else: escaping, redaction, suggestions, times. Imports nothing of this package."""

@@ -111,4 +111,4 @@ def command(
         made = plan_file.plan_inputs(options, project, known.state, service.identity, origin(project, current_user(), commit=commit))
         digests = plan_file.digests_of(screen, known.state.lineage, known.key)
         plan_file.write(screen, out, planned, kinds, made=made, digests=digests, created_at=made_at)
-    return exits.judged_plan(plan, detailed=detailed_exitcode)
+    return exits.of_plan(plan, detailed=detailed_exitcode)

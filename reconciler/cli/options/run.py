@@ -1,4 +1,4 @@
-"""Options that choose the service, the targets, the permissions and the output of a run."""
+"""Options that choose the service, the targets, the permissions, the commit and the output of a run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import click
 
 from reconciler.cli import completion
 from reconciler.cli.options.declare import Decorator, globs, together
+
+PREFIX_MIN: Final = 7  # digits of a commit's id
+HEXADECIMAL: Final = frozenset("0123456789abcdef")
 
 
 def service() -> Decorator:
@@ -43,25 +46,19 @@ def creating() -> Decorator:
     )
 
 
+def _addresses(name: str, metavar: str, text: str, *, consent: bool = False) -> Decorator:
+    """A repeatable option of addresses or patterns. `consent`: it gives consent, so no variable of the environment sets it."""
+    return click.option(
+        name, metavar=metavar, multiple=True, callback=globs, shell_complete=completion.addresses, help=text,
+        allow_from_autoenv=not consent,
+    )  # fmt: skip
+
+
 def targets() -> Decorator:
     """The addresses that the run includes."""
     return together(
-        click.option(
-            "--target",
-            metavar="GLOB",
-            multiple=True,
-            callback=globs,
-            shell_complete=completion.addresses,
-            help="Limit the run to matching addresses and what they require. Repeatable.",
-        ),
-        click.option(
-            "--exclude",
-            metavar="GLOB",
-            multiple=True,
-            callback=globs,
-            shell_complete=completion.addresses,
-            help="Exclude matching addresses. Repeatable.",
-        ),
+        _addresses("--target", "GLOB", "Limit the run to matching addresses and what they require. Repeatable."),
+        _addresses("--exclude", "GLOB", "Exclude matching addresses. Repeatable."),
     )
 
 
@@ -69,15 +66,7 @@ def selection() -> Decorator:
     """The addresses that the run includes, and those that it may recreate."""
     return together(
         targets(),
-        click.option(
-            "--allow-replace",
-            metavar="ADDRESS",
-            multiple=True,
-            callback=globs,
-            shell_complete=completion.addresses,
-            allow_from_autoenv=False,
-            help="Allow matching objects to be deleted and recreated. Repeatable.",
-        ),
+        _addresses("--allow-replace", "ADDRESS", "Allow matching objects to be deleted and recreated. Repeatable.", consent=True),
     )
 
 
@@ -107,14 +96,8 @@ def guards() -> Decorator:
             allow_from_autoenv=False,
             help="Allow up to N deletions, instead of guards.maxDelete.",
         ),
-        click.option(
-            "--allow-exposure",
-            metavar="ADDRESS",
-            multiple=True,
-            callback=globs,
-            shell_complete=completion.addresses,
-            allow_from_autoenv=False,
-            help="Allow matching addresses to become public or lose a protection. Repeatable.",
+        _addresses(
+            "--allow-exposure", "ADDRESS", "Allow matching addresses to become public or lose a protection. Repeatable.", consent=True
         ),
     )
 
@@ -135,10 +118,6 @@ def output(*, formats: tuple[str, ...] = ()) -> Decorator:
             help="Color the output; also NO_COLOR and FORCE_COLOR.",
         ),
     )
-
-
-PREFIX_MIN: Final = 7  # digits of a commit's id
-HEXADECIMAL: Final = frozenset("0123456789abcdef")
 
 
 def _commit(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

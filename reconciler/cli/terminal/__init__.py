@@ -1,1 +1,1 @@
-"""Output on a terminal or in a pipe: reports, progress, prompts, signals."""
+"""Output on a terminal or in a pipe: results, progress, logs, traces, signals."""

@@ -123,10 +123,8 @@ class _Tests:
                     yield pattern
 
     def _pattern(self, text: str, at: Source) -> Pattern | None:
-        try:
-            glob = Glob.parse(text)
-        except ValueError as error:
-            self.problems.add(at, str(error), id="RC-address-form")
+        glob = self.problems.glob(text, at)
+        if glob is None:
             return None
         matched = self._matching(glob)
         addresses = tuple(address for address in matched if self._readable(address))

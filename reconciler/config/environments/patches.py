@@ -97,12 +97,8 @@ class Patches:
                 self._set_all(glob, values)
 
     def _glob(self, text: str, at: Source) -> Glob | None:
-        try:
-            glob = Glob.parse(text)
-        except ValueError as error:
-            self.problems.add(at, str(error), id="RC-address-form")
-            return None
-        if any(glob.matches(address) for address in self.tree.items.by_address):
+        glob = self.problems.glob(text, at)
+        if glob is None or any(glob.matches(address) for address in self.tree.items.by_address):
             return glob
         hint = ("" if "*" in text else did_you_mean(text, map(str, self.tree.items.by_address))) or "; correct it, or remove the patch"
         self.problems.absent(at, f"this patch matches no resource: {text}{hint}", id="RC-matches-nothing")

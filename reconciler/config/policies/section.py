@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from reconciler.address import Address, Glob, is_key
+from reconciler.address import Address, is_key
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.policies.checks import ExpressionScope, expressions, read, test_of
 from reconciler.config.policies.expression import Uses
@@ -185,7 +185,7 @@ class PolicySections:
 
     def _matched(self, text: str, at: Source, *, gone: bool) -> list[str]:
         """The kinds of the resources that a pattern matches. `gone`: the resources may be no longer declared."""
-        glob = self._glob(text, at)
+        glob = self.problems.glob(text, at)
         if glob is None:
             return []
         every = (*self.addresses.items(), *self.removed.items())
@@ -193,13 +193,6 @@ class PolicySections:
         if not names and not gone:
             self._nothing(text, at)
         return names or list(self.kinds)
-
-    def _glob(self, text: str, at: Source) -> Glob | None:
-        try:
-            return Glob.parse(text)
-        except ValueError as error:
-            self.problems.add(at, str(error), id="RC-address-form")
-            return None
 
     def _nothing(self, text: str, at: Source) -> None:
         meant = "" if "*" in text else did_you_mean(text, map(str, self.addresses))

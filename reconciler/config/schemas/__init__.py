@@ -1,1 +1,1 @@
-"""Parts of the JSON Schema of projects."""
+"""The JSON Schema of projects, for editors and `explain`: `document` is the whole one."""

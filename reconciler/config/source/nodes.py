@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from typing import Any, Final, NamedTuple, Protocol
 
-from reconciler.address import Address
+from reconciler.address import Address, Glob
 from reconciler.dataclass import dataclass
 from reconciler.errors import Problem
 from reconciler.model import Source
@@ -285,6 +285,14 @@ class Problems:
         )  # one line each, whatever a key contains
         if len(self.found) >= PROBLEMS_MAX:
             raise Enough
+
+    def glob(self, text: str, at: Source) -> Glob | None:
+        """An address or a pattern of addresses; None, with a problem, if it is neither."""
+        try:
+            return Glob.parse(text)
+        except ValueError as error:
+            self.add(at, str(error), id="RC-address-form")
+            return None
 
     def about(self, address: Address | str | None) -> ProblemReport:
         """A reporter for one address."""

@@ -159,12 +159,8 @@ class Turnstile:
 
     async def take(self, method: str, seconds: float) -> int:
         """Permission to send one request; raises TimeoutError."""
-        writer = await self._connected()
-        self._number += 1
-        number, answer = self._number, asyncio.get_running_loop().create_future()
-        self._waiting[number] = answer
+        number, answer = await self._ask("take", method)
         try:
-            writer.write(json.dumps({"id": number, "take": method}).encode() + b"\n")
             async with asyncio.timeout(seconds if seconds != float("inf") else None):
                 await answer
         except BaseException:
@@ -176,16 +172,20 @@ class Turnstile:
 
     async def refusal(self, what: str) -> str | None:
         """Why a step that cannot be undone must not be sent now; None if it may."""
-        writer = await self._connected()
-        self._number += 1
-        number, answer = self._number, asyncio.get_running_loop().create_future()
-        self._waiting[number] = answer
+        number, answer = await self._ask("may", what)
         try:
-            writer.write(json.dumps({"id": number, "may": what}).encode() + b"\n")
-            refused: str | None = await answer
-            return refused
+            return await answer
         finally:
             self._waiting.pop(number, None)
+
+    async def _ask(self, question: str, about: str) -> tuple[int, asyncio.Future[str | None]]:
+        """Send a question; its number, and the answer to come."""
+        writer = await self._connected()
+        self._number += 1
+        answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        self._waiting[self._number] = answer
+        writer.write(json.dumps({"id": self._number, question: about}).encode() + b"\n")
+        return self._number, answer
 
     def report(self, ticket: int, status: int | None, hints: Hints | None) -> None:
         """Report an answer to the worker."""
