@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
+from functools import cached_property
 from typing import TypeVar
 
 from reconciler.address import Address, Glob
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, State
+from reconciler.plan.containment import Contents
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.selection import Selection
@@ -36,6 +38,11 @@ class World:
     allow_replace: tuple[Glob, ...] = ()
     carried: Carried = field(default_factory=lambda: Carried(Actual()))
     batches: Mapping[Address, Batch] = field(default_factory=dict)
+
+    @cached_property
+    def contents(self) -> Contents:
+        """What each object of `actual` contains."""
+        return Contents(self.kinds, self.actual.objects)
 
     def may_replace(self, address: Address) -> bool:
         """Whether the object of an address may be deleted and created again."""

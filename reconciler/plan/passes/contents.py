@@ -13,7 +13,7 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.model import Blocked, Desired, Observed, waiting
 from reconciler.model.codec import title
-from reconciler.plan.containment import Contents, deleted_with
+from reconciler.plan.containment import deleted_with
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.world import Decisions, World
@@ -85,7 +85,7 @@ class _Check:
         self.together = {address: change for change in decisions.rearrangements for address in change.leaving}
         self.stopped: dict[Address, Blocked] = {}
         self.tracked = {(removal.kind.name, removal.id) for removal in removals.values() if removal.binding is not None}
-        self.contents = Contents(world.kinds, world.actual.objects)
+        self.contents = world.contents
         self.covered: dict[Address, list[Address]] = defaultdict(list)
         self.going = Counter(_beside(removal) for removal in removals.values() if (removal.kind.name, removal.id) in self.leaving)
         for removal in removals.values():
@@ -159,7 +159,7 @@ class _Check:
             inside = kind.inside
             if inside is not None and inside.role is FieldRole.INSIDE and inside.to == removal.kind.name and not inside.cascade:
                 yield from (
-                    observed for observed in self.contents.in_node(kind.name, removal.kind.name, removal.id) if observed.deleted_at is None
+                    observed for observed in self.contents.inside(kind.name, removal.kind.name, removal.id) if observed.deleted_at is None
                 )
 
     def _cascade_of(self, removal: Removal) -> Iterable[Observed]:
@@ -167,7 +167,7 @@ class _Check:
         moved = self.keepers.get((removal.kind.name, removal.id), frozenset())
         for kind in self.kinds.values():
             if kind.name not in moved:
-                yield from self.contents.cascade(kind.name, removal.kind.name, removal.id)
+                yield from self.contents.deleted_below(kind.name, removal.kind.name, removal.id)
 
     def _leaves(self, observed: Observed) -> bool:
         if (observed.kind, observed.id) in self.leaving:
@@ -228,7 +228,7 @@ class _Check:
             value = "true" if needed.value is True else str(needed.value)
             way = f"turn {needed.field} of {container} off in an earlier run"
             return Blocked(removal.address, f"is in use: {needed.field} of {container} is {value}", way, id="RC-in-use")
-        left = len(self.contents.within(kind.name, kind.within, scope)) - self.going[_beside(removal)]
+        left = self.contents.count(kind.name, kind.within, scope) - self.going[_beside(removal)]
         if left <= 0 and removal.address not in self.desired.removed:
             line = f"{{address: {removal.address}, action: delete}}"
             way = f"if this is intended, add to {self.desired.list_of(removal.address)}: {line}"

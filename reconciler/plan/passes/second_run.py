@@ -38,16 +38,14 @@ def rearrangements(world: World, decisions: Decisions) -> Decisions:
         names = kind.reshapes
         if not names:
             continue
-        existing = _by_scope(kind, actual.objects.get(kind.name, {}).values())
-        below = {name: _by_scope(world.kinds[name], actual.objects.get(name, {}).values()) for name in names}
         declared, inner = _by_container(world, matches, kind)
         leaving = _leaving(decisions.removals, kind)
         for container in sorted({*declared, *leaving}):
             scope = matches.ids.get(container)
             if scope is None or (kind.name, scope) not in actual.complete:
                 continue
-            present = existing.get(scope, [])
-            moved = [observed for name in names for observed in below[name].get(scope, [])]
+            present = _directly_in(world, kind, scope)
+            moved = any(_directly_in(world, world.kinds[name], scope) for name in names)
             if not present and moved and container in declared:
                 changing.append(_first(kind, container, declared[container], inner.get(container, [])))
             elif present and container not in declared and all(observed.id in leaving[container] for observed in present):
@@ -55,12 +53,9 @@ def rearrangements(world: World, decisions: Decisions) -> Decisions:
     return replace(decisions, rearrangements=tuple(changing))
 
 
-def _by_scope(kind: Kind, objects: Iterable[Observed]) -> dict[str, list[Observed]]:
-    """The objects by the id of their fixed container."""
-    scopes: dict[str, list[Observed]] = defaultdict(list)
-    for observed in objects:
-        scopes[observed.within.get(kind.within or "", "")].append(observed)
-    return scopes
+def _directly_in(world: World, kind: Kind, container: str) -> list[Observed]:
+    """The objects of a kind in the fixed container with this id."""
+    return list(world.contents.inside(kind.name, str(kind.within), container))
 
 
 def _by_container(world: World, matches: Matches, kind: Kind) -> tuple[dict[Address, list[Address]], dict[Address, list[_Inner]]]:
@@ -220,11 +215,10 @@ def _blocked_top(world: World, decisions: Decisions, entries: _Entries) -> Itera
     for kind in world.kinds.values():
         if not kind.reshapes:
             continue
-        existing = _by_scope(kind, world.actual.objects.get(kind.name, {}).values())
         unread = {failed.scope: failed.reason for failed in world.actual.unknown if failed.kind == kind.name and failed.id is None}
         for container in entries.containers():
             scope = decisions.matches.ids.get(container, "")
-            present = existing.get(scope, [])
+            present = _directly_in(world, kind, scope)
             if not (present or scope in unread) or (kind.name, container) in moving:
                 continue
             for draft in entries.drafts_in(container):

@@ -6,18 +6,15 @@ own, those that such a request includes, and the same reading as if all that had
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Observed
+from reconciler.plan.containment import Contents, Key, parent
 from reconciler.plan.matching.matches import Matches
-from reconciler.resource import Kind, Kinds
-
-Key = tuple[str, str]
-"""An object: its kind and its id."""
+from reconciler.resource import Kinds
 
 
 @dataclass(frozen=True)
@@ -32,17 +29,11 @@ class Carried:
     root_of: Mapping[Address, Address] = field(default_factory=dict)
 
 
-def carried(kinds: Kinds, actual: Actual, matches: Matches) -> Carried:
-    """What is transferred by what."""
+def carried(actual: Actual, contents: Contents, matches: Matches) -> Carried:
+    """What is transferred by what. `contents`: of `actual`."""
     if not matches.transfers:
         return Carried(actual)
-    return _Carrying(kinds, actual, matches).carried()
-
-
-def parent(kind: Kind, observed: Observed) -> Key | None:
-    """The node that an object is in; None at the top of its container."""
-    held = observed.values.get(kind.inside.name) if kind.inside is not None else None
-    return (str(kind.inside.to), held) if kind.inside is not None and isinstance(held, str) else None
+    return _Carrying(actual, contents, matches).carried()
 
 
 def in_container(kinds: Kinds, observed: Observed, container: str, *, top: bool) -> Observed:
@@ -54,8 +45,10 @@ def in_container(kinds: Kinds, observed: Observed, container: str, *, top: bool)
 
 
 class _Carrying:
-    def __init__(self, kinds: Kinds, actual: Actual, matches: Matches) -> None:
-        self.kinds, self.actual, self.matches = kinds, actual, matches
+    def __init__(self, actual: Actual, contents: Contents, matches: Matches) -> None:
+        self.kinds = kinds = contents.kinds
+        self.actual, self.contents, self.matches = actual, contents, matches
+        self.transferable = [kind.name for kind in kinds.values() if kind.transferable is not None]
         self.target: dict[Key, str] = {}
         self.address: dict[Key, Address] = {}
         for address in matches.transfers:
@@ -63,12 +56,6 @@ class _Carrying:
             self.address[key] = address
             self.target[key] = matches.ids[address.root]
         self.staying = {(kinds.of(address).name, id) for address, id in (*matches.ids.items(), *matches.leaving.items())} - {*self.target}
-        self.inner: dict[Key, list[Key]] = defaultdict(list)
-        for kind in kinds.values():
-            for observed in actual.objects.get(kind.name, {}).values() if kind.transferable is not None else ():
-                outer = parent(kind, observed)
-                if outer is not None:
-                    self.inner[outer].append((kind.name, observed.id))
         self._goes: dict[Key, str | None] = {}
 
     def carried(self) -> Carried:
@@ -93,11 +80,14 @@ class _Carrying:
         """Everything in an object, at any depth."""
         seen, ahead = {key}, [key]
         while ahead:
-            for inner in self.inner.get(ahead.pop(), ()):
-                if inner not in seen:
-                    seen.add(inner)
-                    ahead.append(inner)
-                    yield inner
+            outer = ahead.pop()
+            for name in self.transferable:
+                for observed in self.contents.inside(name, *outer):
+                    inner = (name, observed.id)
+                    if inner not in seen:
+                        seen.add(inner)
+                        ahead.append(inner)
+                        yield inner
 
     def _brought(self, key: Key) -> bool:
         """Whether the transfer of what contains an object brings it to where it belongs."""

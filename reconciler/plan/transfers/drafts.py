@@ -12,6 +12,7 @@ from dataclasses import replace
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Binding, Blocked, Observed, SiblingPosition
+from reconciler.plan.containment import Contents
 from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
@@ -20,7 +21,7 @@ from reconciler.plan.transfers.batches import Batch, batches, each_once
 from reconciler.plan.transfers.carried import carried
 from reconciler.plan.transfers.obstacles import transfer_obstacles
 from reconciler.plan.world import Decisions, World
-from reconciler.resource import Kind, Kinds
+from reconciler.resource import Kind
 
 Decide = Callable[[World, Matches], Decisions]
 
@@ -30,11 +31,11 @@ def decide_with_transfers(world: World, matches: Matches, decide: Decide) -> tup
     waiting = _waiting(world, matches)
     if not matches.transfers:
         return world, replace(decide(world, matches), unsettled=waiting)
-    actual, held = world.actual, dict[Address, Blocked]()
+    actual, contents, held = world.actual, world.contents, dict[Address, Blocked]()
     while True:
         allowed = _without(matches, held)
-        coming = carried(world.kinds, actual, allowed)
-        world = replace(world, actual=coming.actual, carried=coming, batches=_batches(world.kinds, actual, allowed))
+        coming = carried(actual, contents, allowed)
+        world = replace(world, actual=coming.actual, carried=coming, batches=_batches(actual, contents, allowed))
         decisions = decide(world, allowed)
         obstacles = transfer_obstacles(world, decisions, actual)
         new = {address: blocked for address, blocked in obstacles.held.items() if address not in held}
@@ -48,7 +49,7 @@ def _waiting(world: World, matches: Matches) -> frozenset[Address]:
     """The tracked addresses that do not change before a transfer has succeeded: also where it is not known yet whether one is needed."""
     former = matches.former
     stuck = [new for new in former.today.values() if (new in matches.blocked or new in matches.unknown) and former.origin(new) is not None]
-    stuck_batches = [*each_once(_batches(world.kinds, world.actual, matches)), *batches(former.today, stuck, {}, {})]
+    stuck_batches = [*each_once(_batches(world.actual, world.contents, matches)), *batches(former.today, stuck, {}, {})]
     return frozenset(old for batch in stuck_batches for old in batch.moves)
 
 
@@ -62,9 +63,9 @@ def _without(matches: Matches, held: Mapping[Address, Blocked]) -> Matches:
     return replace(matches, ids=ids, transfers=transfers, blocked={**matches.blocked, **blocked})
 
 
-def _batches(kinds: Kinds, actual: Actual, matches: Matches) -> dict[Address, Batch]:
+def _batches(actual: Actual, contents: Contents, matches: Matches) -> dict[Address, Batch]:
     """By today's address: the addresses that the state changes together with it."""
-    coming = carried(kinds, actual, matches)
+    kinds, coming = contents.kinds, carried(actual, contents, matches)
     roots = {(kinds.of(root).name, matches.ids[root]): root for root in coming.roots}
     inner = {root: {roots[key] for key in inside if key in roots} for root, inside in coming.roots.items()}
     result = batches(matches.former.today, list(coming.roots), coming.root_of, inner)
