@@ -29,7 +29,7 @@ class Carried:
     root_of: Mapping[Address, Address] = field(default_factory=dict)
 
 
-def carried(actual: Actual, contents: Contents, matches: Matches) -> Carried:
+def carried_by(actual: Actual, contents: Contents, matches: Matches) -> Carried:
     """What is transferred by what. `contents`: of `actual`."""
     if not matches.transfers:
         return Carried(actual)

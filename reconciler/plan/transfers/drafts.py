@@ -12,63 +12,76 @@ from dataclasses import replace
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Binding, Blocked, Observed, SiblingPosition
-from reconciler.plan.containment import Contents
 from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
 from reconciler.plan.siblings.positions import Sibling, current_positions, strangers
 from reconciler.plan.transfers.batches import Batch, batches, each_once
-from reconciler.plan.transfers.carried import carried
-from reconciler.plan.transfers.obstacles import transfer_obstacles
+from reconciler.plan.transfers.carried import Carried, carried_by
+from reconciler.plan.transfers.obstacles import TransferObstacles, transfer_obstacles
 from reconciler.plan.world import Decisions, World
-from reconciler.resource import Kind
+from reconciler.resource import Kind, Kinds
 
 Decide = Callable[[World, Matches], Decisions]
 
 
 def decide_with_transfers(world: World, matches: Matches, decide: Decide) -> tuple[World, Decisions]:
     """The world after the possible transfers, and the decisions in it."""
-    waiting = _waiting(world, matches)
+    unsettled = _unsettled(world, matches)
     if not matches.transfers:
-        return world, replace(decide(world, matches), unsettled=waiting)
-    actual, contents, held = world.actual, world.contents, dict[Address, Blocked]()
+        return world, replace(decide(world, matches), unsettled=unsettled)
+    world, decisions, obstacles = _possible_transfers(world, matches, decide)
+    ordered = [replace(decisions.drafts[root], behind=behind) for root, behind in obstacles.behind.items()]
+    return world, replace(decisions.changed(ordered), unsettled=unsettled)
+
+
+def _possible_transfers(before: World, matches: Matches, decide: Decide) -> tuple[World, Decisions, TransferObstacles]:
+    """Decide as if everything were transferred, then without what cannot be, until nothing prevents the rest.
+
+    What one round leaves out can block an object that another transfer needs out of its way, so the next round may leave out more; each
+    round leaves out at least one more address and none is added again, so the rounds end.
+    """
+    prevented: dict[Address, Blocked] = {}
     while True:
-        allowed = _without(matches, held)
-        coming = carried(actual, contents, allowed)
-        world = replace(world, actual=coming.actual, carried=coming, batches=_batches(actual, contents, allowed))
-        decisions = decide(world, allowed)
-        obstacles = transfer_obstacles(world, decisions, actual)
-        new = {address: blocked for address, blocked in obstacles.held.items() if address not in held}
+        possible = _without(matches, prevented)
+        world = _after_transfers(before, possible)
+        decisions = decide(world, possible)
+        obstacles = transfer_obstacles(world, decisions, before.actual)
+        new = {address: blocked for address, blocked in obstacles.prevented.items() if address not in prevented}
         if not new:
-            ready = [replace(decisions.drafts[root], behind=behind) for root, behind in obstacles.behind.items()]
-            return world, replace(decisions.changed(ready), unsettled=waiting)
-        held |= new
+            return world, decisions, obstacles
+        prevented |= new
 
 
-def _waiting(world: World, matches: Matches) -> frozenset[Address]:
-    """The tracked addresses that do not change before a transfer has succeeded: also where it is not known yet whether one is needed."""
-    former = matches.former
-    stuck = [new for new in former.today.values() if (new in matches.blocked or new in matches.unknown) and former.origin(new) is not None]
-    stuck_batches = [*each_once(_batches(world.actual, world.contents, matches)), *batches(former.today, stuck, {}, {})]
-    return frozenset(old for batch in stuck_batches for old in batch.moves)
+def _after_transfers(before: World, matches: Matches) -> World:
+    """The world in which everything has been transferred that these matches transfer."""
+    carried = carried_by(before.actual, before.contents, matches)
+    return replace(before, actual=carried.actual, carried=carried, batches=_batches(before.kinds, matches, carried))
 
 
-def _without(matches: Matches, held: Mapping[Address, Blocked]) -> Matches:
+def _without(matches: Matches, prevented: Mapping[Address, Blocked]) -> Matches:
     """The matches without what is not transferred now, as if its object were unknown."""
-    if not held:
+    if not prevented:
         return matches
-    ids = {address: id for address, id in matches.ids.items() if address not in held}
-    transfers = {address: at for address, at in matches.transfers.items() if address not in held}
-    blocked = {address: replace(reason, address=address) for address, reason in held.items()}
+    ids = {address: id for address, id in matches.ids.items() if address not in prevented}
+    transfers = {address: at for address, at in matches.transfers.items() if address not in prevented}
+    blocked = {address: replace(reason, address=address) for address, reason in prevented.items()}
     return replace(matches, ids=ids, transfers=transfers, blocked={**matches.blocked, **blocked})
 
 
-def _batches(actual: Actual, contents: Contents, matches: Matches) -> dict[Address, Batch]:
+def _unsettled(world: World, matches: Matches) -> frozenset[Address]:
+    """The tracked addresses that do not change before a transfer has succeeded: also where it is not known yet whether one is needed."""
+    former = matches.former
+    stuck = [new for new in former.today.values() if (new in matches.blocked or new in matches.unknown) and former.origin(new) is not None]
+    stuck_batches = [*each_once(_after_transfers(world, matches).batches), *batches(former.today, stuck, {}, {})]
+    return frozenset(old for batch in stuck_batches for old in batch.moves)
+
+
+def _batches(kinds: Kinds, matches: Matches, carried: Carried) -> dict[Address, Batch]:
     """By today's address: the addresses that the state changes together with it."""
-    kinds, coming = contents.kinds, carried(actual, contents, matches)
-    roots = {(kinds.of(root).name, matches.ids[root]): root for root in coming.roots}
-    inner = {root: {roots[key] for key in inside if key in roots} for root, inside in coming.roots.items()}
-    result = batches(matches.former.today, list(coming.roots), coming.root_of, inner)
+    roots = {(kinds.of(root).name, matches.ids[root]): root for root in carried.roots}
+    inner = {root: {roots[key] for key in inside if key in roots} for root, inside in carried.roots.items()}
+    result = batches(matches.former.today, list(carried.roots), carried.root_of, inner)
     return {address: batch for batch in result for address in batch.moves.values()}
 
 

@@ -28,9 +28,9 @@ AGAIN = "run again when the service answers"
 
 @dataclass
 class TransferObstacles:
-    """`held`: what is not transferred, and why. `behind`: by root, the addresses that are deleted, moved out or transferred before it."""
+    """`prevented`: what is not transferred, and why. `behind`: by root, what is deleted, moved out or transferred before it."""
 
-    held: dict[Address, Blocked] = field(default_factory=dict)
+    prevented: dict[Address, Blocked] = field(default_factory=dict)
     behind: dict[Address, tuple[Address, ...]] = field(default_factory=dict)
 
 
@@ -74,27 +74,27 @@ class _Obstacles:
             behind: set[Address] = set()
             blocked = self._why(root, inside, behind)
             if blocked is not None:
-                obstacles.held[root] = blocked
+                obstacles.prevented[root] = blocked
             obstacles.behind[root] = tuple(sorted(behind))
         self._together(obstacles)
         return obstacles
 
     def _together(self, obstacles: TransferObstacles) -> None:
-        """Hold back what is transferred with a held object, and what waits for an address of one."""
+        """Prevent what is transferred together with something prevented, and what requires that first, until nothing is added."""
         while True:
-            before = len(obstacles.held)
+            before = len(obstacles.prevented)
             for batch in each_once(self.world.batches):
-                cause = next((obstacles.held[root] for root in batch.roots if root in obstacles.held), None)
+                cause = next((obstacles.prevented[root] for root in batch.roots if root in obstacles.prevented), None)
                 if cause is None:
                     continue
-                for address in (address for address in batch.moves.values() if address not in obstacles.held):
+                for address in (address for address in batch.moves.values() if address not in obstacles.prevented):
                     declared = self.world.desired.resources.get(address)
-                    obstacles.held[address] = waiting(address, cause, declared.source if declared is not None else None)
+                    obstacles.prevented[address] = waiting(address, cause, declared.source if declared is not None else None)
             for root, behind in obstacles.behind.items():
-                cause = next((obstacles.held[other] for other in behind if other in obstacles.held), None)
-                if cause is not None and root not in obstacles.held:
-                    obstacles.held[root] = waiting(root, cause, self.world.desired.resources[root].source)
-            if len(obstacles.held) == before:
+                cause = next((obstacles.prevented[other] for other in behind if other in obstacles.prevented), None)
+                if cause is not None and root not in obstacles.prevented:
+                    obstacles.prevented[root] = waiting(root, cause, self.world.desired.resources[root].source)
+            if len(obstacles.prevented) == before:
                 return
 
     # -- one transfer ----------------------------------------------------------------------------------------------------------------
