@@ -80,7 +80,7 @@ class Expectations:
         """A delete was done, including what the service deletes with the object."""
         last = self.find(kind.name, id)
         if last is not None:
-            self._rearranged(last, self.simulation.alone(kind, id))
+            self._rearranged(last, self.simulation.rearranged_with(kind, id))
         for removed in self.simulation.delete(kind, id):
             if any(removed.flags.values()):
                 containers = [field for field in self.kinds[removed.kind].fields.values() if field.container]

@@ -17,14 +17,14 @@ def unmanaged_cascades(world: World, removals: Mapping[Address, Removal], changi
     deleted = {(removal.kind.name, removal.id): removal for removal in removals.values() if removal.deletes}
     if not deleted:
         return []
-    stays = {(rearrangement.kind.name, rearrangement.keeper_id, name) for rearrangement in changing for name in rearrangement.names}
+    kept = {(*rearrangement.trigger_key, name) for rearrangement in changing for name in rearrangement.names}
     deletions: dict[Key, Change] = {}
     waiting = [(key, removal.address) for key, removal in deleted.items() if removal.replaces is None]
     while waiting:
         outer, address = waiting.pop()
         for observed in world.contents.deleted_directly(outer):
             key = (observed.kind, observed.id)
-            if observed.deleted_at is not None or key in deleted or key in deletions or (*outer, observed.kind) in stays:
+            if observed.deleted_at is not None or key in deleted or key in deletions or (*outer, observed.kind) in kept:
                 continue
             container = address if world.kinds[observed.kind].within == outer[0] else address.container
             if container is not None:

@@ -28,7 +28,7 @@ def contents(world: World, decisions: Decisions) -> Decisions:
 
     After a delete is blocked, only what it can prevent is looked at again: what contains the object, and what is rearranged with it.
     """
-    triggers = {(rearrangement.kind.name, rearrangement.keeper_id) for rearrangement in decisions.rearrangements}
+    triggers = {change.trigger_key for change in decisions.rearrangements}
     deletions = _Deletions(world, decisions, _covered(_with_container(world.desired, decisions.removals), triggers))
     pending = _Pending(deletions.removals)
     for address in pending:
@@ -119,8 +119,8 @@ class _Deletions:
             if removal.covered_by is not None:
                 self.covered[removal.covered_by].append(removal.address)
         self.deleted_siblings = Counter(_siblings(removal) for removal in removals.values() if _key(removal) in self.deleted)
-        self.triggers = {(change.kind.name, change.keeper_id): change.names for change in decisions.rearrangements}
-        self.rearrangements = {address: change for change in decisions.rearrangements for address in change.leaving}
+        self.triggers = {rearrangement.trigger_key: rearrangement.names for rearrangement in decisions.rearrangements}
+        self.rearrangements = {address: rearrangement for rearrangement in decisions.rearrangements for address in rearrangement.leaving}
         self.stopped: dict[Address, Blocked] = {}
         self.blocked_in: dict[tuple[str, Any], list[Draft]] = defaultdict(list)
         for draft in decisions.drafts.values():
@@ -156,21 +156,21 @@ class _Deletions:
 
     def _stop_rearranging(self, removal: Removal, blocked: Blocked) -> Iterable[Address]:
         """Where one of them is blocked, none is the last to be deleted: those whose contents are declared elsewhere wait."""
-        change = self.rearrangements.get(removal.address)
-        if change is None:
+        rearrangement = self.rearrangements.get(removal.address)
+        if rearrangement is None:
             return ()
-        if change.top:
-            self.stopped.setdefault(change.container, blocked)
+        if rearrangement.top:
+            self.stopped.setdefault(rearrangement.container, blocked)
         else:
-            self.triggers.pop((change.kind.name, change.keeper_id), None)
-        return change.leaving
+            self.triggers.pop(rearrangement.trigger_key, None)
+        return rearrangement.leaving
 
     # -- what prevents a delete ------------------------------------------------------------------------------------------------------
 
     def obstacle(self, removal: Removal) -> Blocked | None:
         """Why the object must not be deleted, and what to do; None where it may be."""
-        change = self.rearrangements.get(removal.address)
-        stopped = self.stopped.get(change.container) if change is not None else None
+        rearrangement = self.rearrangements.get(removal.address)
+        stopped = self.stopped.get(rearrangement.container) if rearrangement is not None else None
         if stopped is not None:
             return waiting(removal.address, stopped)
         successor = self._blocked_successor(removal)

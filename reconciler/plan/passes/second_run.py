@@ -84,12 +84,12 @@ def _leaving(removals: Mapping[Address, Removal], kind: Kind) -> dict[Address, d
 
 def _first(kind: Kind, container: Address, declared: Sequence[Address], inner: Sequence[_Inner]) -> Rearrangement:
     """The first that is declared is created first; what is declared in it and is at the top already is moved into it by the service."""
-    keeper = declared[0]
-    mine = [resource for resource in inner if resource.declared.parent == keeper]
-    brought = kind.api["create"].brings
-    first = {resource.kind.name: resource.declared.address for resource in reversed(mine) if resource.kind.name in brought}
+    trigger = declared[0]
+    mine = [resource for resource in inner if resource.declared.parent == trigger]
+    created_with = kind.api["create"].brings
+    first = {resource.kind.name: resource.declared.address for resource in reversed(mine) if resource.kind.name in created_with}
     settled = {resource.declared.address for resource in mine if resource.observed is not None} - {*first.values()}
-    return Rearrangement(kind, kind.reshapes, container, keeper, None, settled=frozenset(settled))
+    return Rearrangement(kind, kind.reshapes, container, trigger, None, settled=frozenset(settled))
 
 
 def _last(
@@ -101,11 +101,11 @@ def _last(
         node = where(resource.observed, resource.kind)
         if isinstance(node, str) and resource.declared.parent == container:
             kept[node].append(resource.declared.address)
-    keeper = min(present, key=lambda observed: (-len(kept.get(observed.id, [])), observed.rank or 0, observed.id))
-    settled = frozenset(kept.get(keeper.id, []))
+    trigger = min(present, key=lambda observed: (-len(kept.get(observed.id, [])), observed.rank or 0, observed.id))
+    settled = frozenset(kept.get(trigger.id, []))
     top = any(resource.declared.parent == container for resource in inner)
     addresses = tuple(leaving.values())
-    return Rearrangement(kind, kind.reshapes, container, leaving[keeper.id], keeper.id, addresses, top, settled)
+    return Rearrangement(kind, kind.reshapes, container, leaving[trigger.id], trigger.id, addresses, top, settled)
 
 
 def where(observed: Observed | None, kind: Kind) -> Any:
@@ -117,7 +117,7 @@ def second_run(world: World, decisions: Decisions) -> Decisions:
     """Defer to a second run what the service rearranges in this one, and count what is deleted meanwhile."""
     entries = _Entries(decisions)
     for change in decisions.rearrangements:
-        if change.keeper_id is None:
+        if change.trigger_id is None:
             _after_first(change, entries)
         else:
             _after_last(change, entries)
@@ -168,18 +168,18 @@ def _chosen_later(draft: Draft, field: Field, drafts: Mapping[Address, Draft]) -
 
 def _after_first(change: Rearrangement, entries: _Entries) -> None:
     """The first object of a kind takes in what is at the top of the container."""
-    keeper = entries.drafts[change.keeper]
+    trigger = entries.drafts[change.trigger]
     for removal in entries.removals_in(change.container):
         if removal.kind.name in change.names and where(removal.observed, removal.kind) is None:
-            entries.put(replace(removal, moves_into=keeper.address))
+            entries.put(replace(removal, moves_into=trigger.address))
     for draft in entries.drafts_in(change.container):
-        if draft.kind is change.kind and draft.address != keeper.address:
-            draft = replace(draft, behind=(keeper.address,))
+        if draft.kind is change.kind and draft.address != trigger.address:
+            draft = replace(draft, requires=(trigger.address,))
         if draft.kind.name in change.names:
             if where(draft.old or draft.observed, draft.kind) is None:
-                draft = replace(draft, moves_into=keeper.address)
-            if draft.deferred == change.reason and keeper.blocked is not None:
-                draft = replace(draft, deferred=None, blocked=waiting(draft.address, keeper.blocked, draft.declared.source))
+                draft = replace(draft, moves_into=trigger.address)
+            if draft.deferred == change.reason and trigger.blocked is not None:
+                draft = replace(draft, deferred=None, blocked=waiting(draft.address, trigger.blocked, draft.declared.source))
         entries.put(draft)
 
 
@@ -188,12 +188,12 @@ def _after_last(change: Rearrangement, entries: _Entries) -> None:
     them."""
     leaving = [entries.removals[address] for address in change.leaving]
     stopped = next((removal.blocked for removal in leaving if removal.blocked is not None), None)
-    others = {removal.id: removal.address for removal in leaving if removal.address != change.keeper}
+    others = {removal.id: removal.address for removal in leaving if removal.address != change.trigger}
     if stopped is None:
-        entries.put(replace(entries.removals[change.keeper], behind=tuple(others.values())))
+        entries.put(replace(entries.removals[change.trigger], requires=tuple(others.values())))
         for removal in entries.removals_in(change.container) if change.top else ():
-            stays = removal.kind.name in change.names and where(removal.observed, removal.kind) not in others
-            if stays and removal.active and removal.replaces is None:
+            kept = removal.kind.name in change.names and where(removal.observed, removal.kind) not in others
+            if kept and removal.active and removal.replaces is None:
                 entries.put(replace(removal, deferred=change.reason))
     for draft in entries.drafts_in(change.container):
         if draft.kind.name not in change.names or draft.blocked is not None or not (draft.is_new or draft.sendable):

@@ -163,7 +163,7 @@ class Simulation:
 
     def gather(self, kind: Kind, id: str) -> frozenset[str]:
         """Move into the first object of a kind what it gathers at the top of its container; returns the kinds of that."""
-        names, scope = self.alone(kind, id), self.objects[kind.name][id].within.get(str(kind.within), "")
+        names, scope = self.rearranged_with(kind, id), self.objects[kind.name][id].within.get(str(kind.within), "")
         for name in names:
             field = self.kinds[name].inside
             for inner in [*self.inside(name, str(kind.within), scope)]:
@@ -172,7 +172,7 @@ class Simulation:
                     self.place(self.kinds[name], inner.id)
         return names
 
-    def alone(self, kind: Kind, id: str) -> frozenset[str]:
+    def rearranged_with(self, kind: Kind, id: str) -> frozenset[str]:
         """The kinds that the service rearranges because the object is the only one of its kind in its container."""
         names, observed = kind.reshapes, self.find(kind.name, id)
         if not names or observed is None or kind.within is None:
@@ -218,7 +218,7 @@ class Simulation:
         What the service rearranges when the last of a kind is deleted is not deleted with it.
         """
         removed: dict[Key, Observed] = {}
-        stays = self.alone(kind, id)
+        kept = self.rearranged_with(kind, id)
         ahead = [(kind, id)]
         while ahead:
             outer, at = ahead.pop()
@@ -228,7 +228,7 @@ class Simulation:
             removed[outer.name, at] = observed
             for other in self._content_kinds[outer.name]:
                 for inner in [*self.inside(other.name, outer.name, at)]:
-                    if (outer.name, at) in deleted_with(other, inner) and not (outer is kind and other.name in stays):
+                    if (outer.name, at) in deleted_with(other, inner) and not (outer is kind and other.name in kept):
                         ahead.append((other, inner.id))
                     elif inner.deleted_at is None:
                         self.learned(other.name, inner.id, {field.name: None for field in other.location_fields if field.to == outer.name})

@@ -17,8 +17,8 @@ from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
 from reconciler.plan.siblings.positions import Sibling, current_positions, strangers
 from reconciler.plan.transfers.batches import Batch, batches, each_once
-from reconciler.plan.transfers.carried import Carried, carried_by
 from reconciler.plan.transfers.obstacles import TransferObstacles, transfer_obstacles
+from reconciler.plan.transfers.together import TransferredTogether, transferred_together
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import Kind, Kinds
 
@@ -31,7 +31,7 @@ def decide_with_transfers(world: World, matches: Matches, decide: Decide) -> tup
     if not matches.transfers:
         return world, replace(decide(world, matches), unsettled=unsettled)
     world, decisions, obstacles = _possible_transfers(world, matches, decide)
-    ordered = [replace(decisions.drafts[root], behind=behind) for root, behind in obstacles.behind.items()]
+    ordered = [replace(decisions.drafts[root], requires=required) for root, required in obstacles.required.items()]
     return world, replace(decisions.changed(ordered), unsettled=unsettled)
 
 
@@ -55,8 +55,8 @@ def _possible_transfers(before: World, matches: Matches, decide: Decide) -> tupl
 
 def _after_transfers(before: World, matches: Matches) -> World:
     """The world in which everything has been transferred that these matches transfer."""
-    carried = carried_by(before.actual, before.contents, matches)
-    return replace(before, actual=carried.actual, carried=carried, batches=_batches(before.kinds, matches, carried))
+    together = transferred_together(before.actual, before.contents, matches)
+    return replace(before, actual=together.actual, transferred=together, batches=_batches(before.kinds, matches, together))
 
 
 def _without(matches: Matches, prevented: Mapping[Address, Blocked]) -> Matches:
@@ -77,20 +77,20 @@ def _unsettled(world: World, matches: Matches) -> frozenset[Address]:
     return frozenset(old for batch in stuck_batches for old in batch.moves)
 
 
-def _batches(kinds: Kinds, matches: Matches, carried: Carried) -> dict[Address, Batch]:
+def _batches(kinds: Kinds, matches: Matches, together: TransferredTogether) -> dict[Address, Batch]:
     """By today's address: the addresses that the state changes together with it."""
-    roots = {(kinds.of(root).name, matches.ids[root]): root for root in carried.roots}
-    inner = {root: {roots[key] for key in inside if key in roots} for root, inside in carried.roots.items()}
-    result = batches(matches.former.today, list(carried.roots), carried.root_of, inner)
+    roots = {(kinds.of(root).name, matches.ids[root]): root for root in together.roots}
+    inner = {root: {roots[key] for key in inside if key in roots} for root, inside in together.roots.items()}
+    result = batches(matches.former.today, list(together.roots), together.root_of, inner)
     return {address: batch for batch in result for address in batch.moves.values()}
 
 
 def shown_where(world: World, drafts: Mapping[Address, Draft], before: Actual) -> frozenset[tuple[str, str]]:
     """The objects for which a reading must find out what shows them, because they are to be transferred away from it."""
     sought = {reading.by for kind in world.kinds.values() for reading in kind.lookups}
-    roots = {root: inside for root, inside in world.carried.roots.items() if root in drafts}
-    going = {key for inside in roots.values() for key in inside} | {(drafts[root].kind.name, str(drafts[root].id)) for root in roots}
-    return frozenset(key for key in going if key[0] in sought and before.find(*key) is not None)
+    roots = {root: inside for root, inside in world.transferred.roots.items() if root in drafts}
+    transferred = {key for inside in roots.values() for key in inside} | {(drafts[root].kind.name, str(drafts[root].id)) for root in roots}
+    return frozenset(key for key in transferred if key[0] in sought and before.find(*key) is not None)
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,8 @@ def positions_before_transfer(world: World, decisions: Decisions, before: Actual
         draft.address: _Former(_address(world, draft), draft.kind, draft.binding, before.find(draft.kind.name, str(draft.id)))
         for draft in drafts
     }
-    staying = [draft for draft in decisions.drafts.values() if draft.address not in former]
-    everyone: list[Sibling] = [*staying, *decisions.removals.values(), *former.values()]
+    others = [draft for draft in decisions.drafts.values() if draft.address not in former]
+    everyone: list[Sibling] = [*others, *decisions.removals.values(), *former.values()]
     places = current_positions(everyone, strangers(world.kinds, before, names), names)
     return {address: places[sibling.address] for address, sibling in former.items() if sibling.address in places}
 
