@@ -102,7 +102,7 @@ class Draft:
     `wants`: every declared field in the request form. `differences`: what differs, and what a created object gets. `id`: of its existing
     object, None where it is to be created. `deviations`: all differences, with a note where no request can correct one. `created_with`: the
     address whose create creates it too. `blocked`: why nothing can be done for it; `partly`: the fields that cannot be set, and why.
-    `deferred`: why it waits for a second run. `requires`: what must be created before it; before a transfer, what must leave it, or stop
+    `deferred`: why it waits for a second run. `behind`: what must be created before it; before a transfer, what must leave it, or stop
     showing it. `moves_into`: where the service moves it in this run. `until`: when the deleted object in the reason can no longer be
     restored. `with_transfers`: the addresses that are transferred before anything is done here, in their order; the state gets this address
     with the last of them. `after_transfer`: for one of these addresses, the address before it.
@@ -124,7 +124,7 @@ class Draft:
     blocked: Blocked | None = None
     partly: tuple[tuple[str, Blocked], ...] = ()
     deferred: str | None = None
-    requires: tuple[Address, ...] = ()
+    behind: tuple[Address, ...] = ()
     moves_into: Address | None = None
     with_transfers: tuple[Address, ...] = ()
     after_transfer: Address | None = None
@@ -185,8 +185,8 @@ class Removal:
     """One object that is no longer declared.
 
     `delete`: it is deleted, else the state only stops tracking it. `covered_by`: the address whose delete deletes it as well; it sends
-    nothing. `replaces`: the address whose old object it is. `reason`: one sentence. `requires`: what must be deleted before it.
-    `moves_into`: where the service moves it in this run. `pruned`: it is unmanaged, and `prune: all` deletes it.
+    nothing. `replaces`: the address whose old object it is. `reason`: one sentence. `behind`: what must be deleted before it. `moves_into`:
+    where the service moves it in this run. `pruned`: it is unmanaged, and `prune: all` deletes it.
     """
 
     address: Address
@@ -200,7 +200,7 @@ class Removal:
     covered_by: Address | None = None
     blocked: Blocked | None = None
     deferred: str | None = None
-    requires: tuple[Address, ...] = ()
+    behind: tuple[Address, ...] = ()
     moves_into: Address | None = None
     pruned: bool = False
 

@@ -174,7 +174,7 @@ def _after_first(change: Rearrangement, entries: _Entries) -> None:
             entries.put(replace(removal, moves_into=trigger.address))
     for draft in entries.drafts_in(change.container):
         if draft.kind is change.kind and draft.address != trigger.address:
-            draft = replace(draft, requires=(trigger.address,))
+            draft = replace(draft, behind=(trigger.address,))
         if draft.kind.name in change.names:
             if where(draft.old or draft.observed, draft.kind) is None:
                 draft = replace(draft, moves_into=trigger.address)
@@ -190,7 +190,7 @@ def _after_last(change: Rearrangement, entries: _Entries) -> None:
     stopped = next((removal.blocked for removal in leaving if removal.blocked is not None), None)
     others = {removal.id: removal.address for removal in leaving if removal.address != change.trigger}
     if stopped is None:
-        entries.put(replace(entries.removals[change.trigger], requires=tuple(others.values())))
+        entries.put(replace(entries.removals[change.trigger], behind=tuple(others.values())))
         for removal in entries.removals_in(change.container) if change.top else ():
             kept = removal.kind.name in change.names and where(removal.observed, removal.kind) not in others
             if kept and removal.active and removal.replaces is None:

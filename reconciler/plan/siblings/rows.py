@@ -97,7 +97,7 @@ def _turns(drafts: Mapping[Address, Draft]) -> dict[Address, int]:
             previous = draft.after_transfer
             while previous is not None and previous not in going:
                 previous = drafts[previous].after_transfer
-            earlier = draft.requires if previous is None else (previous, *draft.requires)
+            earlier = draft.behind if previous is None else (previous, *draft.behind)
             ahead += [(address, True), *((other, False) for other in reversed(earlier) if other in going)]
     return turns
 

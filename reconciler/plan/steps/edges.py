@@ -100,7 +100,7 @@ def _first_gathers(sketches: Sketches) -> None:
     for address, index in sketches.makers.items():
         draft = sketches.drafts[address]
         if draft.is_new:
-            sketches.all[index].needs |= {sketches.makers[other] for other in draft.requires if sketches.makers.get(other, index) != index}
+            sketches.all[index].needs |= {sketches.makers[other] for other in draft.behind if sketches.makers.get(other, index) != index}
 
 
 def _unique_values(sketches: Sketches) -> None:
@@ -249,10 +249,10 @@ def _derived_after(sketches: Sketches, derived: Mapping[Address, Derivation]) ->
         maker = sketches.makers.get(address)
         if maker is None:
             continue
-        needs = {sketches.makers[other] for other in derivation.requires if other in sketches.makers}
+        needs = {sketches.makers[other] for other in derivation.behind if other in sketches.makers}
         needs |= {
             index
-            for other in derivation.requires
+            for other in derivation.behind
             for index in sketches.of.get(other, ())
             if derivation.field.name in sketches.all[index].writes
         }
@@ -291,7 +291,7 @@ def _deletes_last(sketches: Sketches) -> None:
     for address, index in sketches.deletes.items():
         removal = sketches.removals[address]
         waits = set(mentions.get(removal.id, ())) | inside[removal.kind.name, removal.id]
-        waits |= {sketches.deletes[other] for other in removal.requires if other in sketches.deletes}
+        waits |= {sketches.deletes[other] for other in removal.behind if other in sketches.deletes}
         if removal.replaces is not None and removal.replaces in sketches.makers:
             waits.add(sketches.makers[removal.replaces])
         sketches.all[index].needs |= waits

@@ -16,7 +16,7 @@ from reconciler.plan.steps.requests import Sketches, StepSketch, body_of
 
 def before_transfer(sketches: Sketches, draft: Draft) -> Iterator[int]:
     """The deletes, transfers and updates of what shows it that must have succeeded before an object is transferred."""
-    for address in draft.requires:
+    for address in draft.behind:
         removal = sketches.removals.get(address)
         while removal is not None and removal.covered_by is not None:
             removal = sketches.removals.get(removal.covered_by)
@@ -39,7 +39,7 @@ def leave_first(sketches: Sketches) -> None:
     """Let each transfer wait for the moves out of the object; what leaves by a transfer of its own needs no move."""
     aside: dict[Address, int] = {}
     for address, transfer in sketches.transfers.items():
-        for leaving in (other for other in sketches.drafts[address].requires if other not in sketches.transfers):
+        for leaving in (other for other in sketches.drafts[address].behind if other not in sketches.transfers):
             move = sketches.movers.get(leaving, sketches.arrivals.get(leaving))
             if move is not None and leaving not in aside and _waits_for(sketches, move, transfer):
                 aside[leaving] = _to_the_top(sketches, leaving, move)

@@ -31,7 +31,7 @@ def decide_with_transfers(world: World, matches: Matches, decide: Decide) -> tup
     if not matches.transfers:
         return world, replace(decide(world, matches), unsettled=unsettled)
     world, decisions, obstacles = _possible_transfers(world, matches, decide)
-    ordered = [replace(decisions.drafts[root], requires=required) for root, required in obstacles.required.items()]
+    ordered = [replace(decisions.drafts[root], behind=required) for root, required in obstacles.required.items()]
     return world, replace(decisions.changed(ordered), unsettled=unsettled)
 
 
