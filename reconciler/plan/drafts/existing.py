@@ -14,8 +14,8 @@ from reconciler.plan.drafts.diff import FieldDifference, differences
 from reconciler.plan.drafts.facts import DraftFacts
 from reconciler.plan.drafts.left_behind import pruned_later
 from reconciler.plan.drafts.new import draft_create, draft_replacement, without
+from reconciler.plan.matching.earlier_runs import last_moment, left_over, span, window
 from reconciler.plan.matching.identity import is_other, other
-from reconciler.plan.matching.restoration import last_moment, left_over, span, window
 
 
 def draft_existing(facts: DraftFacts, draft: Draft) -> Draft:
