@@ -20,7 +20,7 @@ from reconciler.plan.access.misses import NAMED, Miss, When, violation
 from reconciler.plan.access.verdicts import UNREAD, ReaderVerdict, Sees
 from reconciler.plan.access.worlds import Sides, WorldInputs
 from reconciler.plan.audience.disclosure import Disclosure
-from reconciler.plan.audience.readers import Key
+from reconciler.plan.containment import Key
 from reconciler.resource import Kinds
 
 
