@@ -29,7 +29,9 @@ COVERS: Final = "Nothing was read from the service: what follows for readers and
 
 @click.command("diff", short_help="Show what a change of the files means, without the service.")
 @shared.project()
-@click.option("--from", "before", metavar="REF", default="HEAD", help="Compare with the commit where REF was left. Default: HEAD.")
+@click.option(
+    "--from", "before", metavar="REF", default="HEAD", help="Compare with the commit where --to diverged from REF. Default: HEAD."
+)
 @click.option("--to", "after", metavar="REF", help="The commit that is compared. Default: the files as they are.")
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if anything would change.")
 @click.option("--full", is_flag=True, help="Show every change on lines of its own.")
