@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from reconciler.resource import Kinds
 
 FILES: Final = "the files as they are"
-COVERS: Final = "Nothing was read from the service: what follows for readers and URLs is said as far as files declare it."
+COVERS: Final = "Nothing was read from the service, so exposures and broken URLs are shown only as far as the files declare them."
 
 
 @click.command("diff", short_help="Show what a change of the files means, without the service.")
