@@ -16,7 +16,7 @@ from reconciler.text.times import minute
 ALONE = (Action.RESTORE, Action.TRANSFER, Action.REPLACE, Action.DELETE, Action.FORGET, Action.ADOPT, Action.CREATE)
 """Actions with a line of their own; updates and moves are shown by their fields and locations."""
 
-MARKS = {Cause.YOURS: None, Cause.DRIFT: "drift", Cause.BOTH: "changed here and there"}
+MARKS = {Cause.YOURS: None, Cause.DRIFT: "drift", Cause.BOTH: "your change and drift"}
 
 
 def write(page: ReportPage, change: Change) -> None:

@@ -42,10 +42,10 @@ def command(
 ) -> int:
     """Check a project and report every problem at once, with its location. Sends no requests.
 
-    Of secrets it checks the names, which are readable in the encrypted files: it requires no key.
+    It checks the names of secrets, which are readable in the encrypted files, so it requires no key.
 
     With --lint it also reports what is probably a mistake, such as an unused variable or a space on no site. It reads the state,
-    if there is one, which tells whether a rename was applied.
+    if there is one, to find renames that were already applied.
 
     \b
     Example:

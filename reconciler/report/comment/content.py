@@ -20,7 +20,7 @@ from reconciler.report.words import DESTRUCTIVE, ENDINGS, STYLES, SYMBOLS, TOLD,
 
 WHOLE: Final = "the whole plan"
 FAILED: Final = "The job failed before it had a result."
-MARKS: Final = {Cause.DRIFT: "drift", Cause.BOTH: "changed here and there"}
+MARKS: Final = {Cause.DRIFT: "drift", Cause.BOTH: "your change and drift"}
 _VERDICTS: Final = {Severity.ERROR: (Style.BLOCKED, "violation"), Severity.WARNING: (Style.UPDATE, "warning")}
 
 
