@@ -99,7 +99,7 @@ class Moves:
         section = place.section_in(self.desired.resources[one.host].kind)
         if not section:
             wrong = f"{address} is now in {one.host}, which has no list for it"
-            raise Refused(wrong, id="RC-no-list-for-it", hint=f"It is declared at {at.file}:{at.line}.")
+            raise Refused(wrong, id="RC-no-list-for-it", hint=f"It is declared at {at.file_and_line}.")
         return one.host, section
 
     def _depth(self, host: Address) -> int:

@@ -42,7 +42,7 @@ def _right(change: Change) -> tuple[str, Style]:
         return "drift: deleted outside Reconciler", Style.DRIFT
     if change.source is None or not change.source.line:
         return "", Style.DIM
-    return f"{change.source.file}:{change.source.line}", Style.DIM
+    return change.source.file_and_line, Style.DIM
 
 
 def _reason(change: Change, zone: tzinfo | None) -> str:

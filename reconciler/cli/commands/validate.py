@@ -121,7 +121,7 @@ def _line(violation: Violation) -> str:
     place = violation.declared or violation.source
     where = f"{place}  " if place is not None else ""
     about = f"{violation.address}: " if violation.address is not None else ""
-    rule = f" ({violation.source.file}:{violation.source.line})" if violation.source is not None else ""
+    rule = f" ({violation.source.file_and_line})" if violation.source is not None else ""
     return f"{where}{violation.level}: {about}{violation.name}: {violation.message}{rule}"
 
 
