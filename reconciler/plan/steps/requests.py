@@ -1,6 +1,6 @@
 """The requests of a run, not yet in order: what each one sends. Pure.
 
-In: drafts, rows of siblings, removals. Out: sketches of steps, with those edges that follow from a request itself; `edges` adds the rest.
+In: drafts, rows of siblings, removals. Out: sketches of steps; `rules` says what each of them waits for.
 """
 
 from __future__ import annotations
@@ -36,8 +36,6 @@ class StepSketch:
     brings: tuple[tuple[str, str, Address], ...] = ()
     takes: tuple[Address, ...] = ()
     renames: dict[Address, Address] = field(default_factory=dict)
-    needs: set[int] = field(default_factory=set)
-    after: set[int] = field(default_factory=set)
 
 
 class Sketches:
@@ -45,7 +43,8 @@ class Sketches:
 
     `brought`: by a resource that is created and a kind, the child of it that its create makes. `makers`: address to the create, restore or
     transfer that later steps need. `transfers`: to the transfer of its own. `of`: address to all its sketches. `arrivals`: to the join or
-    leave that changes its container. `movers`: to its move. `deletes`: to its delete. Numbers are places in `all`.
+    leave that changes its container. `movers`: to its move. `deletes`: to its delete. `leaves`: a join to the leave before it. `temporary`:
+    a step that writes a unique value, with the field, to the step that writes a temporary value before it. Numbers are places in `all`.
     """
 
     def __init__(
@@ -68,6 +67,8 @@ class Sketches:
         self.movers: dict[Address, int] = {}
         self.deletes: dict[Address, int] = {}
         self.transfers: dict[Address, int] = {}
+        self.leaves: dict[int, int] = {}
+        self.temporary: dict[tuple[int, str], int] = {}
 
     # -- sketching ---------------------------------------------------------------------------------------------------------------
 
@@ -181,30 +182,25 @@ class Sketches:
                 joined = StepSketch(
                     draft, difference.field.join, path, body, {difference.field.name: difference.after}, target=self._self(draft)
                 )
-                joined.needs |= {left} if left is not None else set()
-                self.arrivals[draft.address] = self.add(joined)
+                self.arrivals[draft.address] = join = self.add(joined)
+                if left is not None:
+                    self.leaves[join] = left
             elif left is not None:
                 self.arrivals[draft.address] = left
 
     def moves(self) -> None:
-        """Moves among siblings and to other containers, one request each; a row's moves run one after the other."""
+        """Moves among siblings and to other containers, one request each."""
         for row in self.rows:
-            arrived: list[int] = []
-            for address in row.arrivals:
-                index = self._arrival(address)
-                if index is not None:
-                    self.all[index].after |= set(arrived[-1:])
-                    arrived.append(index)
-            previous: set[int] = set(arrived)
-            for one in (*row.moves, *row.tail):
-                index = self._move(self.drafts[one.item], one) if isinstance(one, SiblingMove) else self._arrival(one)
-                if index is not None:
-                    self.all[index].after |= previous - {index}
-                    previous = {index}
+            for move in row.moving():
+                self.movers[move.item] = self._move(self.drafts[move.item], move)
 
-    def _arrival(self, address: Address) -> int | None:
+    def arrival(self, address: Address) -> int | None:
         """The step that brings an object to the end of its row."""
         return self.arrivals.get(address, self.transfers.get(address, self.makers.get(address)))
+
+    def writers(self, address: Address, name: str) -> list[int]:
+        """The steps that write a field of an object."""
+        return [step for step in self.of.get(address, ()) if name in self.all[step].writes]
 
     def _move(self, draft: Draft, move: SiblingMove[Address]) -> int:
         verb, inside = draft.kind.api["move"], draft.kind.inside
@@ -223,21 +219,10 @@ class Sketches:
             body[inside.wire] = draft.wants.get(inside.name)
         if not body:
             raise AssertionError(f"a move of {draft.address} that says nothing")
-        index = self.add(StepSketch(draft, verb, self._path(verb, draft), body, writes, target=self._self(draft)))
-        if anchor is not None:
-            self.all[index].needs |= self._there(anchor)
-        self.movers[draft.address] = index
-        return index
-
-    def _there(self, anchor: Address) -> set[int]:
-        """The steps after which an object is among its siblings, where it is not among them from the start."""
-        steps = {self.makers.get(anchor), self.transfers.get(anchor), self.arrivals.get(anchor)}
-        if anchor in self.movers and self.all[self.movers[anchor]].writes:
-            steps.add(self.movers[anchor])
-        return {step for step in steps if step is not None}
+        return self.add(StepSketch(draft, verb, self._path(verb, draft), body, writes, target=self._self(draft)))
 
     def removes(self) -> None:
-        """The deletes, each after whatever empties it or stops referring to it."""
+        """The deletes, one request for everything that is deleted with an object."""
         below: dict[Address, list[Address]] = defaultdict(list)
         for removal in self.removals.values():
             if removal.covered_by is not None and removal.active:
