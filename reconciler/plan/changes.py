@@ -169,8 +169,8 @@ def removal_changes(removals: Mapping[Address, Removal]) -> list[Change]:
         if not removal.active or removal.replaces is not None:
             continue
         reason = removal.reason
-        if removal.covered_by is not None:
-            reason = f"deleted with {removal.covered_by}"
+        if removal.deleted_with is not None:
+            reason = f"deleted with {removal.deleted_with}"
         result.append(
             Change(
                 address=removal.address,

@@ -46,7 +46,7 @@ def state_update(
         if removal.replaces is not None and removal.blocked is None and removal.binding is not None:
             forget.add(removal.replaces)
             bind[removal.address] = replace(removal.binding, address=removal.address, protected=False, place=None)
-        elif removal.active and not removal.delete:
+        elif removal.forgets:
             forget.add(removal.address)
     rename = matches.former.moves if is_complete else _touched(desired, matches.former, drafts, removals)
     rename = {old: new for old, new in rename.items() if old not in waiting} if waiting else rename

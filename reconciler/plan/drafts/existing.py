@@ -24,10 +24,7 @@ def draft_existing(facts: DraftFacts, draft: Draft) -> Draft:
     id = facts.matches.ids[address]
     now = actual.find(kind.name, id)
     assert now is not None
-    draft = replace(draft, deferred=facts.settled.get(address), id=id, observed=now)
-    batch = facts.world.batches.get(address)
-    if batch is not None:
-        draft = replace(draft, with_transfers=batch.roots, after_transfer=batch.before.get(address))
+    draft = replace(draft, deferred=facts.settled.get(address), id=id, observed=now, batch=facts.world.batches.get(address))
     if now.deleted_at is not None:
         ago, left = window(kind, now.deleted_at, actual)
         if left <= timedelta(0):
@@ -63,9 +60,7 @@ def _transfer(facts: DraftFacts, draft: Draft) -> Transfer:
     assert origin is not None
     assert draft.observed is not None
     held = draft.kind.fields[inside.name].value_in(draft.observed.raw) if inside is not None else None
-    batch = facts.world.batches.get(draft.address)
-    renames = batch.moves if batch is not None and batch.roots[-1] == draft.address else {}
-    return Transfer(origin, facts.matches.transfers[draft.address], held if isinstance(held, str) else None, renames)
+    return Transfer(origin, facts.matches.transfers[draft.address], held if isinstance(held, str) else None)
 
 
 def _recreated(facts: DraftFacts, draft: Draft) -> Draft:

@@ -16,7 +16,7 @@ from reconciler.address import Address, bare
 from reconciler.dataclass import dataclass
 from reconciler.model import Declared, Observed, waiting
 from reconciler.model.codec import title
-from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.decisions import DeletedWith, Draft, Removal
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.world import Decisions, Rearrangement, World
 from reconciler.resource import Field, FieldRole, Kind
@@ -211,7 +211,7 @@ def _after_last(change: Rearrangement, entries: _Entries) -> None:
         if draft.old is not None and section is not None:
             entries.removals.pop(change.container.child(draft.kind.name, bare(draft.old.id)), None)
             reason = f"deleted with {section}; a second run creates it again"
-            entries.put(Removal(draft.address, draft.kind, draft.old.id, True, reason, draft.old, draft.binding, covered_by=section))
+            entries.put(Removal(draft.address, draft.kind, draft.old.id, DeletedWith(section), reason, draft.old, draft.binding))
 
 
 def _blocked_top(world: World, decisions: Decisions, entries: _Entries) -> Iterator[Draft]:

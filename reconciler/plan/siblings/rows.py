@@ -13,7 +13,7 @@ from itertools import pairwise
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import Origin, SiblingPlace
-from reconciler.plan.decisions import Draft
+from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.siblings.moves import SiblingMove, moves
 from reconciler.plan.siblings.positions import placed, standing
 from reconciler.resource import FieldRole, narrow_kinds
@@ -83,7 +83,9 @@ def _turns(drafts: Mapping[Address, Draft]) -> dict[Address, int]:
 
     Lists with sequences of their own could wait for each other.
     """
-    going = {draft.address: draft for draft in drafts.values() if draft.active and draft.is_transferred}
+    going = {
+        draft.address: (draft, draft.purpose.behind) for draft in drafts.values() if draft.active and isinstance(draft.purpose, Transfer)
+    }
     turns: dict[Address, int] = {}
     started: set[Address] = set()
     ahead = [(address, False) for address in reversed(going)]
@@ -93,11 +95,11 @@ def _turns(drafts: Mapping[Address, Draft]) -> dict[Address, int]:
             turns[address] = len(turns)
         elif address not in started:
             started.add(address)
-            draft = going[address]
+            draft, behind = going[address]
             previous = draft.after_transfer
             while previous is not None and previous not in going:
                 previous = drafts[previous].after_transfer
-            earlier = draft.behind if previous is None else (previous, *draft.behind)
+            earlier = behind if previous is None else (previous, *behind)
             ahead += [(address, True), *((other, False) for other in reversed(earlier) if other in going)]
     return turns
 

@@ -93,15 +93,15 @@ class Sketches:
         for draft in self.drafts.values():
             if draft.active and draft.created_with is not None:
                 self.makers[draft.address] = self.makers[draft.created_with]
-            if draft.active and draft.with_transfers and draft.with_transfers[-1] in self.transfers:
-                self.makers[draft.address] = self.transfers[draft.with_transfers[-1]]
+            if draft.active and draft.last_transfer in self.transfers:
+                self.makers[draft.address] = self.transfers[draft.last_transfer]
 
     def _transfer(self, draft: Draft) -> int:
         verb, owner = draft.kind.api["transfer"], draft.kind.transferable
         assert owner is not None
         container = self.kinds.container(draft.address, str(owner.to))
         writes = {owner.name: self.ids.get(container, container)}
-        renames = dict(draft.purpose.renames) if isinstance(draft.purpose, Transfer) else {}
+        renames = dict(draft.batch.moves) if draft.batch is not None and draft.last_transfer == draft.address else {}
         return self.add(
             StepSketch(draft, verb, self._path(verb, draft), body_of(draft.kind, writes), writes, target=draft.id, renames=renames)
         )
@@ -225,10 +225,10 @@ class Sketches:
         """The deletes, one request for everything that is deleted with an object."""
         below: dict[Address, list[Address]] = defaultdict(list)
         for removal in self.removals.values():
-            if removal.covered_by is not None and removal.active:
-                below[removal.covered_by].append(removal.address)
+            if removal.deleted_with is not None and removal.active:
+                below[removal.deleted_with].append(removal.address)
         for removal in self.removals.values():
-            if not removal.deletes or removal.covered_by is not None:
+            if not removal.deletes or removal.deleted_with is not None:
                 continue
             verb = removal.kind.api["delete"]
             holes: dict[str, Any] = {"id": bare(removal.id), **(removal.observed.within if removal.observed else {})}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.address import Address
-from reconciler.plan.decisions import Draft
+from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.steps.edges import Edge, StepFacts, Waits, needs
 from reconciler.plan.steps.requests import Sketches, StepSketch, body_of
 
@@ -19,11 +19,16 @@ def ready_to_transfer(facts: StepFacts) -> Iterator[Edge]:
         yield from needs(transfer, _before_transfer(facts.sketches, facts.sketches.drafts[address]))
 
 
+def _behind(draft: Draft) -> tuple[Address, ...]:
+    """What must leave an object, or stop showing it, before its transfer."""
+    return draft.purpose.behind if isinstance(draft.purpose, Transfer) else ()
+
+
 def _before_transfer(sketches: Sketches, draft: Draft) -> Iterator[int]:
-    for address in draft.behind:
+    for address in _behind(draft):
         removal = sketches.removals.get(address)
-        while removal is not None and removal.covered_by is not None:
-            removal = sketches.removals.get(removal.covered_by)
+        while removal is not None and removal.deleted_with is not None:
+            removal = sketches.removals.get(removal.deleted_with)
         deleted = sketches.deletes.get(removal.address) if removal is not None else None
         yield from (step for step in (deleted, sketches.transfers.get(address)) if step is not None)
         shower = sketches.drafts.get(address)
@@ -47,7 +52,7 @@ def leave_first(facts: StepFacts) -> Iterator[Edge]:
     sketches = facts.sketches
     to_the_top: dict[Address, int] = {}
     for address, transfer in sketches.transfers.items():
-        for leaving in (other for other in sketches.drafts[address].behind if other not in sketches.transfers):
+        for leaving in (other for other in _behind(sketches.drafts[address]) if other not in sketches.transfers):
             move = sketches.movers.get(leaving, sketches.arrivals.get(leaving))
             if move is None:
                 continue

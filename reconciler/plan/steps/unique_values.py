@@ -102,7 +102,7 @@ def _freed_by(sketches: Sketches, siblings: Sequence[Draft | Removal], name: str
         if holder is None or holder.address == sketches.all[index].draft.address:
             continue
         if isinstance(holder, Removal):
-            freed = sketches.deletes.get(holder.covered_by or holder.address)
+            freed = sketches.deletes.get(holder.deleted_with or holder.address)
         else:
             freed = writer_of.get(holder.address)
         if freed is not None:

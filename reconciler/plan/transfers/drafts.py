@@ -39,9 +39,14 @@ def decide_with_transfers(world: World, matches: Matches, decide: Decide) -> tup
         obstacles = transfer_obstacles(world, decisions, actual)
         new = {address: blocked for address, blocked in obstacles.held.items() if address not in held}
         if not new:
-            ready = [replace(decisions.drafts[root], behind=behind) for root, behind in obstacles.behind.items()]
+            ready = [_behind(decisions.drafts[root], behind) for root, behind in obstacles.behind.items()]
             return world, replace(decisions.changed(ready), unsettled=waiting)
         held |= new
+
+
+def _behind(draft: Draft, behind: tuple[Address, ...]) -> Draft:
+    """The draft with what must happen before its transfer; unchanged where it is blocked and is not transferred."""
+    return replace(draft, purpose=replace(draft.purpose, behind=behind)) if isinstance(draft.purpose, Transfer) else draft
 
 
 def _waiting(world: World, matches: Matches) -> frozenset[Address]:
