@@ -50,14 +50,14 @@ class Adopt:
 class Transfer:
     """The object is in another container, which transfers it to this one with everything it contains.
 
-    `source`: the container's address, `source_id` its id. `left`: the id of the node that it is in there; None at the top level. `behind`:
-    what must leave the object, or stop showing it, before.
+    `source`: the container's address, `source_id` its id. `left`: the id of the node that it is in there; None at the top level.
+    `waits_for`: what must leave the object, or stop showing it, before.
     """
 
     source: Address
     source_id: str
     left: str | None = None
-    behind: tuple[Address, ...] = ()
+    waits_for: tuple[Address, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -112,10 +112,10 @@ class Draft:
 
     `wants`: every declared field in the request form. `differences`: what differs, and what a created object gets. `id`: of its existing
     object, None where it is to be created. `deviations`: all differences, with a note where no request can correct one. `created_with`: the
-    address whose create creates it too. `blocked`: why nothing can be done for it; `partly`: the fields that cannot be set, and why.
-    `deferred`: why it waits for a second run. `behind`: what must be created before it. `moves_into`: where the service moves it in this
-    run. `until`: when the deleted object in the reason can no longer be restored. `batch`: the transfers before which nothing is done here;
-    the state gets this address with the last of them.
+    address whose create creates it too. `blocked`: why nothing can be done for it; `blocked_fields`: the fields that cannot be set, and
+    why. `deferred`: why it waits for a second run. `created_after`: what must be created before it. `moves_into`: where the service moves
+    it in this run. `until`: when the deleted object in the reason can no longer be restored. `batch`: the transfers before which nothing
+    is done here; the state gets this address with the last of them.
     """
 
     address: Address
@@ -132,9 +132,9 @@ class Draft:
     reason: str = ""
     until: datetime | None = None
     blocked: Blocked | None = None
-    partly: tuple[tuple[str, Blocked], ...] = ()
+    blocked_fields: tuple[tuple[str, Blocked], ...] = ()
     deferred: str | None = None
-    behind: tuple[Address, ...] = ()
+    created_after: tuple[Address, ...] = ()
     moves_into: Address | None = None
     batch: Batch | None = None
 
@@ -196,15 +196,15 @@ class Draft:
     def without(self, difference: FieldDifference, blocked: Blocked) -> Draft:
         """The same draft without one of its differences. `blocked`: why it is not sent."""
         left = tuple(other for other in self.differences if other is not difference)
-        return replace(self, differences=left, partly=(*self.partly, (difference.field.name, blocked)))
+        return replace(self, differences=left, blocked_fields=(*self.blocked_fields, (difference.field.name, blocked)))
 
 
 @dataclass(frozen=True)
 class Removal:
     """One object that is no longer declared.
 
-    `replaces`: the address whose old object it is. `reason`: one sentence. `behind`: what must be deleted before it. `moves_into`: where
-    the service moves it in this run. `pruned`: it is unmanaged, and `prune: all` deletes it.
+    `replaces`: the address whose old object it is. `reason`: one sentence. `deleted_after`: what must be deleted before it. `moves_into`:
+    where the service moves it in this run. `pruned`: it is unmanaged, and `prune: all` deletes it.
     """
 
     address: Address
@@ -217,7 +217,7 @@ class Removal:
     replaces: Address | None = None
     blocked: Blocked | None = None
     deferred: str | None = None
-    behind: tuple[Address, ...] = ()
+    deleted_after: tuple[Address, ...] = ()
     moves_into: Address | None = None
     pruned: bool = False
 

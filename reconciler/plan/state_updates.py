@@ -118,7 +118,7 @@ def _updated_binding(desired: Desired, draft: Draft, origin: Origin) -> Binding:
     kept = {*draft.declared.values, *draft.declared.aside}
     sent = {name: value for name, value in (old.sent if old else {}).items() if name in kept}
     seen = {name: value for name, value in (old.seen if old else {}).items() if name in kept}
-    differing = {difference.field.name for difference in draft.differences} | {name for name, _ in draft.partly}
+    differing = {difference.field.name for difference in draft.differences} | {name for name, _ in draft.blocked_fields}
     for name, want in draft.wants.items():
         field = draft.kind.fields[name]
         if field.role is FieldRole.LOCAL and want is not UNSET:

@@ -179,7 +179,7 @@ def _after_first(change: Rearrangement, entries: _Entries) -> None:
             entries.put(replace(removal, moves_into=keeper.address))
     for draft in entries.drafts_in(change.container):
         if draft.kind is change.kind and draft.address != keeper.address:
-            draft = replace(draft, behind=(keeper.address,))
+            draft = replace(draft, created_after=(keeper.address,))
         if draft.kind.name in change.names:
             if where(draft.old or draft.observed, draft.kind) is None:
                 draft = replace(draft, moves_into=keeper.address)
@@ -195,7 +195,7 @@ def _after_last(change: Rearrangement, entries: _Entries) -> None:
     stopped = next((removal.blocked for removal in leaving if removal.blocked is not None), None)
     others = {removal.id: removal.address for removal in leaving if removal.address != change.keeper}
     if stopped is None:
-        entries.put(replace(entries.removals[change.keeper], behind=tuple(others.values())))
+        entries.put(replace(entries.removals[change.keeper], deleted_after=tuple(others.values())))
         for removal in entries.removals_in(change.container) if change.top else ():
             stays = removal.kind.name in change.names and where(removal.observed, removal.kind) not in others
             if stays and removal.active and removal.replaces is None:

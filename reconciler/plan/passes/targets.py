@@ -123,7 +123,7 @@ class _Deletes:
         left = (other.replaces if other.replaces is not None else other.address for other in inner.values())
         moved = {address for address in replaced if address not in self.chosen}
         excluded = next((address for address in left if address in moved or self.selection.refuses(address)), None)
-        missing = next((other for other in removal.behind if other not in self.selected), None)
+        missing = next((other for other in removal.deleted_after if other not in self.selected), None)
         if excluded is not None:
             way = f"include {excluded}, or exclude {removal.address} too"
             return removal.block(f"would also delete {excluded}, which is not part of this run", way, id="RC-outside-selection")

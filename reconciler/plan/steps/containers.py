@@ -16,7 +16,7 @@ from reconciler.resource import UNSET, Field, FieldRole, Kind
 
 def leaves_before_joins(facts: StepFacts) -> Iterator[Edge]:
     """A join needs the leave of the same object."""
-    for join, leave in facts.sketches.leaves.items():
+    for join, leave in facts.sketches.leave_before.items():
         yield from needs(join, (leave,))
 
 
@@ -24,12 +24,12 @@ def rows_in_sequence(facts: StepFacts) -> Iterator[Edge]:
     """The steps of a row run one after the other: what is added to it, then its moves, then the newcomers at its end."""
     sketches = facts.sketches
     for row in sketches.rows:
-        added = [step for address in row.arrivals if (step := sketches.arrival(address)) is not None]
+        added = [step for address in row.appended if (step := sketches.appended_by(address)) is not None]
         for earlier, later in pairwise(added):
             yield from after(later, (earlier,))
         previous = added
         for item in (*row.moves, *row.tail):
-            step = sketches.movers[item.item] if isinstance(item, SiblingMove) else sketches.arrival(item)
+            step = sketches.moves[item.item] if isinstance(item, SiblingMove) else sketches.appended_by(item)
             if step is not None:
                 yield from after(step, previous)
                 previous = [step]
@@ -42,27 +42,27 @@ def anchors_first(facts: StepFacts) -> Iterator[Edge]:
         for move in row.moving():
             anchor = move.before if move.before is not None else move.after
             if anchor is not None:
-                yield from needs(sketches.movers[move.item], _there(sketches, anchor))
+                yield from needs(sketches.moves[move.item], _there(sketches, anchor))
 
 
 def _there(sketches: Sketches, address: Address) -> Iterator[int]:
     """The steps after which an object is among its siblings, where it is not among them from the start."""
-    for steps in (sketches.makers, sketches.transfers, sketches.arrivals):
+    for steps in (sketches.providers, sketches.transfers, sketches.memberships):
         if address in steps:
             yield steps[address]
-    if address in sketches.movers and sketches.all[sketches.movers[address]].writes:
-        yield sketches.movers[address]
+    if address in sketches.moves and sketches.all[sketches.moves[address]].writes:
+        yield sketches.moves[address]
 
 
 def containers_move_first(facts: StepFacts) -> Iterator[Edge]:
     """A move into an object waits until that has left the moved one, at any depth: nothing can be moved into itself."""
     sketches = facts.sketches
-    for address, index in sketches.movers.items():
+    for address, index in sketches.moves.items():
         parent = sketches.drafts[address].declared.parent
-        while parent is not None and parent not in sketches.movers:
+        while parent is not None and parent not in sketches.moves:
             parent = sketches.drafts[parent].declared.parent if parent in sketches.drafts else None
         if parent is not None and sketches.all[index].writes:
-            yield from after(index, (sketches.movers[parent],))
+            yield from after(index, (sketches.moves[parent],))
 
 
 def one_way_last(facts: StepFacts) -> Iterator[Edge]:
@@ -91,7 +91,7 @@ def chosen_first(facts: StepFacts) -> Iterator[Edge]:
         is_declared = any(parent.wants.get(field.name, UNSET) is not UNSET for field in _choices(parent.kind, name))
         if is_declared or any(child.observed is not None for child in children):
             continue
-        creates = [sketches.makers[child.address] for child in children if child.is_new and child.address in sketches.makers]
+        creates = [sketches.providers[child.address] for child in children if child.is_new and child.address in sketches.providers]
         for index in creates[1:]:
             yield from after(index, creates[:1])
 

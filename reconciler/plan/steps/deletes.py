@@ -29,9 +29,9 @@ def deletes_last(facts: StepFacts) -> Iterator[Edge]:
         removal = sketches.removals[address]
         yield from needs(index, mentions.get(removal.id, ()))
         yield from needs(index, inside.get((removal.kind.name, removal.id), ()))
-        yield from needs(index, (sketches.deletes[other] for other in removal.behind if other in sketches.deletes))
-        if removal.replaces is not None and removal.replaces in sketches.makers:
-            yield from needs(index, (sketches.makers[removal.replaces],))
+        yield from needs(index, (sketches.deletes[other] for other in removal.deleted_after if other in sketches.deletes))
+        if removal.replaces is not None and removal.replaces in sketches.providers:
+            yield from needs(index, (sketches.providers[removal.replaces],))
 
 
 def _mentions(sketches: Sketches) -> dict[str, set[int]]:
@@ -89,9 +89,9 @@ def _exchanges(facts: StepFacts) -> Iterator[_Exchange]:
         return
     freeing = {address for derivation in facts.derived.values() for address in derivation.after}
     created: dict[tuple[str, Address | None], set[int]] = defaultdict(set)
-    for address, maker in sketches.makers.items():
+    for address, provider in sketches.providers.items():
         if sketches.drafts[address].is_new:
-            created[sketches.drafts[address].kind.name, address.container].add(maker)
+            created[sketches.drafts[address].kind.name, address.container].add(provider)
     deleted: dict[tuple[str, Address | None], list[int]] = defaultdict(list)
     for address, index in sketches.deletes.items():
         if address not in freeing and (sketches.removals[address].kind.name, address.container) in created:

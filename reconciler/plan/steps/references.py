@@ -17,7 +17,7 @@ def referred_to_first(facts: StepFacts) -> Iterator[Edge]:
     for index, sketch in enumerate(sketches.all):
         if isinstance(sketch.draft, Draft) and index != sketches.transfers.get(sketch.draft.address):
             named = _named(sketches, index, sketch, sketch.draft)
-            yield from needs(index, (sketches.makers[address] for address in named if address in sketches.makers))
+            yield from needs(index, (sketches.providers[address] for address in named if address in sketches.providers))
 
 
 def _named(sketches: Sketches, index: int, sketch: StepSketch, draft: Draft) -> set[Address]:
@@ -31,18 +31,18 @@ def _named(sketches: Sketches, index: int, sketch: StepSketch, draft: Draft) -> 
     seed = draft.kind.seed
     if seed is not None and sketch.verb.copies == seed.name:
         named.update(unresolved_addresses(draft.declared.values.get(seed.name)))
-    if index != sketches.makers.get(draft.address):
+    if index != sketches.providers.get(draft.address):
         named.add(draft.address)
     return named
 
 
 def first_gathers(facts: StepFacts) -> Iterator[Edge]:
     """The first object of a kind that gathers others is created before its siblings."""
-    makers = facts.sketches.makers
-    for address, index in makers.items():
+    providers = facts.sketches.providers
+    for address, index in providers.items():
         draft = facts.sketches.drafts[address]
         if draft.is_new:
-            yield from needs(index, (makers[other] for other in draft.behind if other in makers))
+            yield from needs(index, (providers[other] for other in draft.created_after if other in providers))
 
 
 def derived_after_sources(facts: StepFacts) -> Iterator[Edge]:
@@ -52,23 +52,23 @@ def derived_after_sources(facts: StepFacts) -> Iterator[Edge]:
     """
     sketches = facts.sketches
     for address, derivation in facts.derived.items():
-        maker = sketches.makers.get(address)
-        if maker is None:
+        provider = sketches.providers.get(address)
+        if provider is None:
             continue
-        yield from needs(maker, (sketches.makers[other] for other in derivation.behind if other in sketches.makers))
+        yield from needs(provider, (sketches.providers[other] for other in derivation.behind if other in sketches.providers))
         for other in derivation.behind:
-            yield from needs(maker, sketches.writers(other, derivation.field.name))
+            yield from needs(provider, sketches.writers(other, derivation.field.name))
         if derivation.shown and derivation.source is not None:
-            yield from needs(maker, sketches.writers(derivation.source, derivation.derived.field))
+            yield from needs(provider, sketches.writers(derivation.source, derivation.derived.field))
 
 
 def derived_after_deletes(facts: StepFacts) -> Iterator[Edge]:
     """A create needs the deletes that free its derived values."""
     sketches = facts.sketches
     for address, derivation in facts.derived.items():
-        if address in sketches.makers:
+        if address in sketches.providers:
             deletes = {sketches.deletes[other] for other in derivation.after if other in sketches.deletes}
-            yield from needs(sketches.makers[address], sorted(deletes))
+            yield from needs(sketches.providers[address], sorted(deletes))
 
 
 def copies_last(facts: StepFacts) -> Iterator[Edge]:
@@ -86,12 +86,12 @@ def named_first(facts: StepFacts) -> Iterator[Edge]:
     to it."""
     sketches = facts.sketches
     naming: dict[int, list[int]] = {}
-    for address, maker in sketches.makers.items():
+    for address, create in sketches.providers.items():
         draft = sketches.drafts[address]
-        if draft.is_new and sketches.all[maker].source is not None:
+        if draft.is_new and sketches.all[create].source is not None:
             keys = {field.name for field in draft.kind.keys if not field.container}
-            naming[maker] = [step for step in sketches.of.get(address, ()) if step != maker and keys & sketches.all[step].writes.keys()]
+            naming[create] = [step for step in sketches.of.get(address, ()) if step != create and keys & sketches.all[step].writes.keys()]
     for index, sketch in enumerate(sketches.all) if naming else ():
-        for maker in sorted(facts.waits.needed(index) & naming.keys()):
-            if sketch.draft.address != sketches.all[maker].draft.address:
-                yield from after(index, naming[maker])
+        for create in sorted(facts.waits.needed(index) & naming.keys()):
+            if sketch.draft.address != sketches.all[create].draft.address:
+                yield from after(index, naming[create])

@@ -67,4 +67,4 @@ def _acyclic(facts: StepFacts) -> Acyclic:
     """The required edges, in an order that agrees with most later ones: a created object is completed at once."""
     sketches = facts.sketches
     waits = {index: facts.waits.of(index).all for index in range(len(sketches.all))}
-    return Acyclic(waits, {index: (sketches.makers.get(s.draft.address, index), index) for index, s in enumerate(sketches.all)})
+    return Acyclic(waits, {index: (sketches.providers.get(s.draft.address, index), index) for index, s in enumerate(sketches.all)})

@@ -33,10 +33,10 @@ def requests(
     objects."""
     known = {address: id for address, id in ids.items() if address not in drafts or not drafts[address].is_new}
     sketches = Sketches(kinds, drafts, rows, removals, known, positions)
-    sketches.makers_first()
-    sketches.changes()
-    sketches.moves()
-    sketches.removes()
+    sketches.add_creates()
+    sketches.add_changes()
+    sketches.add_moves()
+    sketches.add_deletes()
     if not sketches.all:
         return ()
     add_temporary_values(sketches)

@@ -21,7 +21,7 @@ def ready_to_transfer(facts: StepFacts) -> Iterator[Edge]:
 
 def _behind(draft: Draft) -> tuple[Address, ...]:
     """What must leave an object, or stop showing it, before its transfer."""
-    return draft.purpose.behind if isinstance(draft.purpose, Transfer) else ()
+    return draft.purpose.waits_for if isinstance(draft.purpose, Transfer) else ()
 
 
 def _before_transfer(sketches: Sketches, draft: Draft) -> Iterator[int]:
@@ -53,7 +53,7 @@ def leave_first(facts: StepFacts) -> Iterator[Edge]:
     to_the_top: dict[Address, int] = {}
     for address, transfer in sketches.transfers.items():
         for leaving in (other for other in _behind(sketches.drafts[address]) if other not in sketches.transfers):
-            move = sketches.movers.get(leaving, sketches.arrivals.get(leaving))
+            move = sketches.moves.get(leaving, sketches.memberships.get(leaving))
             if move is None:
                 continue
             if leaving not in to_the_top and _waits_for(facts.waits, move, transfer):

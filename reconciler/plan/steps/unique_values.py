@@ -49,18 +49,18 @@ def settled_first(facts: StepFacts) -> Iterator[Edge]:
     """Each create waits for the values written before it: those that creates get by themselves must not interfere."""
     sketches = facts.sketches
     creates: dict[Level, list[int]] = defaultdict(list)
-    for address, index in sketches.makers.items():
+    for address, index in sketches.providers.items():
         if sketches.drafts[address].is_new:
             creates[level(sketches.drafts[address], now=False)].append(index)
     for (where, _), indices in _writers(sketches).items():
-        by_maker: dict[int, list[int]] = defaultdict(list)
+        by_create: dict[int, list[int]] = defaultdict(list)
         for index in indices:
             if _is_new(sketches, index):
-                by_maker[sketches.makers[sketches.all[index].draft.address]].append(index)
+                by_create[sketches.providers[sketches.all[index].draft.address]].append(index)
         written = [index for index in indices if not _is_new(sketches, index)]
-        for maker in sorted(set(creates.get(where, []))):
-            yield from after(maker, written)
-            written = by_maker.get(maker) or (written if len(written) < 2 else [maker])  # what waits for it waits for all of them
+        for create in sorted(set(creates.get(where, []))):
+            yield from after(create, written)
+            written = by_create.get(create) or (written if len(written) < 2 else [create])  # what waits for it waits for all of them
 
 
 def _is_new(sketches: Sketches, index: int) -> bool:

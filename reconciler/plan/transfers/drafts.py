@@ -15,7 +15,7 @@ from reconciler.model import Actual, Binding, Blocked, Observed, SiblingPosition
 from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
-from reconciler.plan.siblings.positions import Sibling, current_positions, strangers
+from reconciler.plan.siblings.positions import Sibling, current_positions, unmanaged_siblings
 from reconciler.plan.transfers.batches import Batch, batches, each_once
 from reconciler.plan.transfers.carried import carried
 from reconciler.plan.transfers.obstacles import transfer_obstacles
@@ -46,7 +46,7 @@ def decide_with_transfers(world: World, matches: Matches, decide: Decide) -> tup
 
 def _behind(draft: Draft, behind: tuple[Address, ...]) -> Draft:
     """The draft with what must happen before its transfer; unchanged where it is blocked and is not transferred."""
-    return replace(draft, purpose=replace(draft.purpose, behind=behind)) if isinstance(draft.purpose, Transfer) else draft
+    return replace(draft, purpose=replace(draft.purpose, waits_for=behind)) if isinstance(draft.purpose, Transfer) else draft
 
 
 def _waiting(world: World, matches: Matches) -> frozenset[Address]:
@@ -105,7 +105,7 @@ def positions_before_transfer(world: World, decisions: Decisions, before: Actual
     }
     staying = [draft for draft in decisions.drafts.values() if draft.address not in former]
     everyone: list[Sibling] = [*staying, *decisions.removals.values(), *former.values()]
-    places = current_positions(everyone, strangers(world.kinds, before, names), names)
+    places = current_positions(everyone, unmanaged_siblings(world.kinds, before, names), names)
     return {address: places[sibling.address] for address, sibling in former.items() if sibling.address in places}
 
 
