@@ -14,7 +14,7 @@ from reconciler.address import Address
 from reconciler.model import Blocked, Desired, Observed, waiting
 from reconciler.model.codec import title
 from reconciler.plan.containment import Contents, deleted_with
-from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.decisions import Delete, DeletedWith, Draft, Forget, Removal
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import FieldRole, Kind
@@ -44,12 +44,14 @@ def _with_container(desired: Desired, removals: Mapping[Address, Removal]) -> di
     result = dict(removals)
     for address in sorted(removals):
         removal, outer = result[address], result.get(address.container) if address.container is not None else None
-        if outer is None or not removal.delete or removal.replaces is not None or removal.binding is None or address in desired.removed:
+        if outer is None or removal.replaces is not None or removal.binding is None or address in desired.removed:
+            continue
+        if isinstance(removal.purpose, Forget):
             continue
         if outer.blocked is not None:
             result[address] = replace(removal, blocked=waiting(address, outer.blocked))
-        elif not outer.delete:
-            result[address] = replace(removal, delete=False, blocked=None, reason=f"deleted with {outer.address}")
+        elif isinstance(outer.purpose, Forget):
+            result[address] = replace(removal, purpose=Forget(), blocked=None, reason=f"deleted with {outer.address}")
     return result
 
 
@@ -59,18 +61,18 @@ def _covered(removals: Mapping[Address, Removal], keepers: Collection[tuple[str,
     for removal in removals.values():  # no request deletes an object without an id by itself
         container = removals.get(removal.address.container) if removal.kind.one_per and removal.address.container is not None else None
         if container is not None and container.deletes and removal.active and removal.observed is not None:
-            result[removal.address] = replace(removal, delete=True, reason=f"deleted with {container.address}")
+            result[removal.address] = replace(removal, purpose=Delete(), reason=f"deleted with {container.address}")
     leaving = {(removal.kind.name, removal.id): removal for removal in result.values() if removal.deletes}
     for removal in removals.values():  # nor what is only listed with the object that it names
         key = removal.kind.listed_with(removal.observed.values) if removal.observed is not None else None
         holder = leaving.get(key) if key is not None else None
         if holder is not None and removal.active:
-            result[removal.address] = replace(removal, delete=True, covered_by=holder.address)
+            result[removal.address] = replace(removal, purpose=DeletedWith(holder.address))
     for removal in leaving.values():
         around = deleted_with(removal.kind, removal.observed) if removal.observed is not None else ()
         outer = next((leaving[key] for key in around if key in leaving), None)
         if outer is not None and outer.replaces is None and (outer.kind.name, outer.id) not in keepers:
-            result[removal.address] = replace(removal, covered_by=outer.address)
+            result[removal.address] = replace(removal, purpose=DeletedWith(outer.address))
     return result
 
 
@@ -89,8 +91,8 @@ class _Check:
         self.covered: dict[Address, list[Address]] = defaultdict(list)
         self.going = Counter(_beside(removal) for removal in removals.values() if (removal.kind.name, removal.id) in self.leaving)
         for removal in removals.values():
-            if removal.covered_by is not None:
-                self.covered[removal.covered_by].append(removal.address)
+            if removal.deleted_with is not None:
+                self.covered[removal.deleted_with].append(removal.address)
         self.waiting: dict[tuple[str, Any], list[Draft]] = defaultdict(list)
         for draft in decisions.drafts.values():
             if draft.blocked is not None and draft.kind.inside is not None:
@@ -105,9 +107,9 @@ class _Check:
         self._stay_together(removal, blocked)
         for inner in self.covered[address]:
             covered = self.removals[inner]
-            if covered.covered_by != address or covered.blocked is not None:
+            if covered.deleted_with != address or covered.blocked is not None:
                 continue
-            self.removals[inner] = replace(covered, covered_by=None)
+            self.removals[inner] = covered.alone()
             if inner not in self.desired.removed:
                 self.stay(inner, waiting(inner, blocked))
 
@@ -206,7 +208,7 @@ class _Check:
     def _awaited(self, removal: Removal) -> Blocked | None:
         """The blocked resource that would have joined the removed object: without both, nothing would be left there."""
         inside = removal.kind.inside
-        if inside is None or not inside.cascade or removal.observed is None or removal.covered_by is not None:
+        if inside is None or not inside.cascade or removal.observed is None or removal.deleted_with is not None:
             return None
         parent = removal.observed.values.get(inside.name)
         for draft in self.waiting.get((removal.kind.name, parent), ()):

@@ -15,7 +15,7 @@ from reconciler.model import Actual, Binding, Blocked, Observed, SiblingPosition
 from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
-from reconciler.plan.siblings.positions import Sibling, current_positions, strangers
+from reconciler.plan.siblings.positions import Sibling, current_positions, unmanaged_siblings
 from reconciler.plan.transfers.batches import Batch, batches, each_once
 from reconciler.plan.transfers.carried import carried
 from reconciler.plan.transfers.obstacles import transfer_obstacles
@@ -39,9 +39,14 @@ def decide_with_transfers(world: World, matches: Matches, decide: Decide) -> tup
         obstacles = transfer_obstacles(world, decisions, actual)
         new = {address: blocked for address, blocked in obstacles.held.items() if address not in held}
         if not new:
-            ready = [replace(decisions.drafts[root], behind=behind) for root, behind in obstacles.behind.items()]
+            ready = [_behind(decisions.drafts[root], behind) for root, behind in obstacles.behind.items()]
             return world, replace(decisions.changed(ready), unsettled=waiting)
         held |= new
+
+
+def _behind(draft: Draft, behind: tuple[Address, ...]) -> Draft:
+    """The draft with what must happen before its transfer; unchanged where it is blocked and is not transferred."""
+    return replace(draft, purpose=replace(draft.purpose, waits_for=behind)) if isinstance(draft.purpose, Transfer) else draft
 
 
 def _waiting(world: World, matches: Matches) -> frozenset[Address]:
@@ -100,7 +105,7 @@ def positions_before_transfer(world: World, decisions: Decisions, before: Actual
     }
     staying = [draft for draft in decisions.drafts.values() if draft.address not in former]
     everyone: list[Sibling] = [*staying, *decisions.removals.values(), *former.values()]
-    places = current_positions(everyone, strangers(world.kinds, before, names), names)
+    places = current_positions(everyone, unmanaged_siblings(world.kinds, before, names), names)
     return {address: places[sibling.address] for address, sibling in former.items() if sibling.address in places}
 
 

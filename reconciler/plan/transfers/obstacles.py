@@ -162,7 +162,7 @@ class _Obstacles:
                 way,
                 id="RC-transfer-with-others",
             )
-        held = next((removal for removal in removals if not (removal.active and not removal.delete)), None)
+        held = next((removal for removal in removals if not removal.forgets), None)
         if held is not None and held.blocked is not None and held.blocked.id == "RC-probable-transfer":
             return waiting(root, held.blocked, self.world.desired.resources[root].source)
         if held is not None:
