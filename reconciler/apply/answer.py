@@ -18,7 +18,7 @@ from reconciler.client import Answer
 from reconciler.model import Binding, Desired, Intent, Observed, Origin, SiblingPlace, Step, StepResult, StepStatus
 from reconciler.model.codec import is_kind, non_sensitive, observed, path_ids, substitute
 from reconciler.plan import match
-from reconciler.plan.simulation.order import Key
+from reconciler.plan.containment import Key
 from reconciler.resource import UNSET, FieldRole, Kind
 from reconciler.state import IntentEnding
 from reconciler.text.suggest import a

@@ -12,8 +12,8 @@ from typing import Any
 
 from reconciler.model import Actual, Observed, Step
 from reconciler.model.codec import ids_in
+from reconciler.plan.containment import Key
 from reconciler.plan.siblings.sequence import Siblings
-from reconciler.plan.simulation.order import Key
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 
@@ -80,7 +80,7 @@ class Expectations:
         """A delete was done, including what the service deletes with the object."""
         last = self.find(kind.name, id)
         if last is not None:
-            self._rearranged(last, self.simulation.alone(kind, id))
+            self._rearranged(last, self.simulation.rearranged_with(kind, id))
         for removed in self.simulation.delete(kind, id):
             if any(removed.flags.values()):
                 containers = [field for field in self.kinds[removed.kind].fields.values() if field.container]

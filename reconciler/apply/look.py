@@ -14,8 +14,7 @@ from reconciler.client import PAGE_SIZE, Reader
 from reconciler.model import Actual, Desired, Observed, State
 from reconciler.observe import Survey
 from reconciler.observe.privileged import reaching
-from reconciler.plan.simulation.index import holds
-from reconciler.plan.simulation.order import Key
+from reconciler.plan.containment import Key, content_kinds
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import Kind, Kinds, Listing, placeholders
 
@@ -110,7 +109,7 @@ class _ObjectSurvey(Survey):
     def inside(self, outer: Observed) -> list[Awaitable[None]]:
         """Requests for everything in an object, one level deep."""
         wave: list[Awaitable[None]] = []
-        for kind in holds(self.kinds, self.kinds[outer.kind]):
+        for kind in content_kinds(self.kinds, self.kinds[outer.kind]):
             within = {**outer.within, outer.kind: outer.id}
             for reading in kind.listings:
                 if not reading.lister and set(placeholders(reading.path)) <= set(within):

@@ -23,8 +23,7 @@ from reconciler.errors import ServiceError
 from reconciler.model import Actual, Observed, Step, StepStatus, Unknown
 from reconciler.model.codec import title
 from reconciler.plan.audience.barriers import opens
-from reconciler.plan.simulation.index import holds
-from reconciler.plan.simulation.order import Key
+from reconciler.plan.containment import Key, content_kinds
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import UNSET, Field, FieldRole, Kind
 
@@ -122,7 +121,7 @@ class Preconditions:
 
     def _takes_contents(self, step: Step) -> bool:
         """Whether what the object contains must be read right before."""
-        return step.verb == "transfer" or (step.verb == "delete" and bool(holds(self.kinds, self.kinds[step.kind])))
+        return step.verb == "transfer" or (step.verb == "delete" and bool(content_kinds(self.kinds, self.kinds[step.kind])))
 
     def _unseen_inside(self, step: Step) -> bool:
         """Whether a delete or a transfer affects contents of the object that were not read immediately before."""
@@ -318,7 +317,7 @@ class Preconditions:
         """The kinds whose objects may be in one of the kind, at any depth."""
         inside, ahead = set[str](), [outer]
         while ahead:
-            for kind in holds(self.kinds, ahead.pop()):
+            for kind in content_kinds(self.kinds, ahead.pop()):
                 if kind.name not in inside:
                     inside.add(kind.name)
                     ahead.append(kind)

@@ -13,7 +13,7 @@ from reconciler.apply.answer import Answers
 from reconciler.apply.look import look
 from reconciler.apply.task import Task
 from reconciler.model import Actual, Observed, Step, StepResult, StepStatus
-from reconciler.plan.simulation.order import Key
+from reconciler.plan.containment import Key
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import FieldRole, Kinds
 

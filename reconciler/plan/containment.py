@@ -1,9 +1,13 @@
-"""What contains what, among all objects that were read; a lookup takes time proportional to its result. Pure."""
+"""What contains what, among the objects of a reading or of a simulation. Pure.
+
+In: objects, each as it is put or dropped. Out: the objects in another one. A lookup takes time proportional to its result, and a change
+proportional to what it changes, however many objects there are.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from reconciler.model import Observed
 from reconciler.resource import Kind, Kinds
@@ -12,48 +16,88 @@ Key = tuple[str, str]
 """An object: its kind and its id."""
 
 Place = tuple[str, str, str]
-"""A kind, the kind of the container or node of its objects, and the id of that."""
+"""A kind, the kind of what contains its objects, and the id of that."""
 
 
 def deleted_with(kind: Kind, observed: Observed) -> Iterator[Key]:
     """The objects with which this one is deleted: its container, a node that cascades, what lists it."""
     if kind.within is not None:
         yield kind.within, observed.within.get(kind.within, "")
-    inside = kind.inside
-    if inside is not None and inside.cascade and isinstance(node := observed.values.get(inside.name), str):
-        yield str(inside.to), node
-    if (holder := kind.listed_with(observed.values)) is not None:
-        yield holder
+    node = parent(kind, observed)
+    if node is not None and kind.inside is not None and kind.inside.cascade:
+        yield node
+    if (lister := kind.listed_with(observed.values)) is not None:
+        yield lister
+
+
+def parent(kind: Kind, observed: Observed) -> Key | None:
+    """The node that an object is in; None at the top of its container."""
+    id = observed.values.get(kind.inside.name) if kind.inside is not None else None
+    return (str(kind.inside.to), id) if kind.inside is not None and isinstance(id, str) else None
+
+
+def content_kinds(kinds: Kinds, kind: Kind) -> list[Kind]:
+    """The kinds whose objects an object of this kind may contain directly."""
+    return [other for other in kinds.values() if other.within == kind.name or any(field.to == kind.name for field in other.location_fields)]
 
 
 class Contents:
-    """The objects by their fixed container and by the node they are in. `objects`: by kind and id."""
+    """The objects in each object: in its containers, however far out, in a node directly, and in a list with which it is deleted.
+
+    `objects`: by kind and id. If they change, `put` and `drop` must be called with each change.
+    """
 
     def __init__(self, kinds: Kinds, objects: Mapping[str, Mapping[str, Observed]]) -> None:
-        self.kinds = kinds
-        self._within: dict[Place, list[Observed]] = defaultdict(list)
-        self._nodes: dict[Place, list[Observed]] = defaultdict(list)
-        for name, some in objects.items():
-            inside = kinds[name].inside
+        self.kinds, self.objects = kinds, objects
+        self._ids: dict[Place, dict[str, None]] = defaultdict(dict)
+        for some in objects.values():
             for observed in some.values():
-                for outer, id in observed.within.items():
-                    self._within[name, outer, id].append(observed)
-                node = observed.values.get(inside.name) if inside is not None else None
-                if inside is not None and isinstance(node, str):
-                    self._nodes[name, str(inside.to), node].append(observed)
+                self.put(None, observed)
 
-    def within(self, kind: str, outer: str, id: str) -> Sequence[Observed]:
-        """The objects of a kind whose address lies below such an object, at any depth."""
-        return self._within.get((kind, outer, id), ())
+    def inside(self, kind: str, outer: str, id: str) -> Iterator[Observed]:
+        """The objects of a kind in a container or a node, first put first."""
+        for inner in self._ids.get((kind, outer, id), ()):
+            yield self.objects[kind][inner]
 
-    def in_node(self, kind: str, outer: str, id: str) -> Sequence[Observed]:
-        """The objects of a kind that are in such a node, directly."""
-        return self._nodes.get((kind, outer, id), ())
+    def count(self, kind: str, outer: str, id: str) -> int:
+        """How many objects `inside` yields."""
+        return len(self._ids.get((kind, outer, id), ()))
 
-    def cascade(self, kind: str, outer: str, id: str) -> Iterable[Observed]:
-        """The objects of a kind that the service deletes together with the object that contains them."""
-        inside = self.kinds[kind].inside
-        below = self.within(kind, outer, id)
-        if inside is None or not inside.cascade or inside.to != outer:
-            return below
-        return {observed.id: observed for observed in (*below, *self.in_node(kind, outer, id))}.values()
+    def deleted_below(self, kind: str, outer: str, id: str) -> Iterator[Observed]:
+        """The objects of a kind that the service deletes with one that contains them, at any depth of containers."""
+        cascades = self.kinds[kind].inside
+        for observed in self.inside(kind, outer, id):
+            in_node = cascades is not None and cascades.cascade and cascades.to == outer and observed.values.get(cascades.name) == id
+            if observed.within.get(outer) == id or in_node:
+                yield observed
+
+    def deleted_directly(self, outer: Key) -> Iterator[Observed]:
+        """The objects of any kind that are deleted with an object, and not with another one between them."""
+        for kind in self.kinds.values():
+            for observed in self.inside(kind.name, *outer):
+                if outer in deleted_with(kind, observed):
+                    yield observed
+
+    def put(self, old: Observed | None, new: Observed) -> None:
+        """Enter an object where `old` was."""
+        before = self._places(old) if old is not None else set()
+        after = self._places(new)
+        for place in before - after:
+            self._ids[place].pop(new.id, None)
+        for place in after - before:
+            self._ids[place][new.id] = None
+
+    def drop(self, observed: Observed) -> None:
+        """Remove an object."""
+        for place in self._places(observed):
+            self._ids[place].pop(observed.id, None)
+
+    def _places(self, observed: Observed) -> set[Place]:
+        kind, values = self.kinds[observed.kind], observed.values
+        places = {(kind.name, outer, id) for outer, id in observed.within.items()}
+        for field in kind.location_fields:
+            if isinstance(id := values.get(field.name), str):
+                places.add((kind.name, str(field.to), id))
+        if (lister := kind.listed_with(values)) is not None:
+            places.add((kind.name, *lister))
+        return places

@@ -159,10 +159,10 @@ def derivations(
 
 @dataclass
 class _Row:
-    """The values in use on one level. `freed`: by whose change or delete in this run. `going`: in use by what is deleted."""
+    """The values in use on one level. `freed`: by whose change or delete in this run. `deleted`: in use by what is deleted."""
 
     taken: dict[str, str] = field(default_factory=dict)
-    going: set[str] = field(default_factory=set)
+    deleted: set[str] = field(default_factory=set)
     freed: dict[str, list[Address]] = field(default_factory=lambda: defaultdict(list))
     last: dict[str, Address] = field(default_factory=dict)
 
@@ -238,7 +238,7 @@ class _Everyone:
                 row.freed[value].append(removal.address)
             else:
                 row.taken.setdefault(value, str(removal.address))
-                row.going.add(value)
+                row.deleted.add(value)
         return row
 
 
@@ -253,14 +253,14 @@ def _level(everyone: _Everyone, where: Level, declared_field: Field, created: It
         source = source_of(derived, draft)
         value = (row.free(plain) if declared_field.unique else plain) if plain else None
         taken = row.taken.get(plain, "") if value != plain else ""
-        waits = not declared_field.unique or not isinstance(written, str) or written in row.going
+        waits = not declared_field.unique or not isinstance(written, str) or written in row.deleted
         refused = "" if waits else row.taken.get(written, "")
-        behind = [*([row.last[plain]] if plain in row.last else []), *row.freed.get(plain, [])] if plain else []
+        earlier = [*([row.last[plain]] if plain in row.last else []), *row.freed.get(plain, [])] if plain else []
         yield draft.address, Derivation(
             field=declared_field, derived=derived, value=value, source=source if isinstance(source, Address) else None,
             shown=written is UNSET, plain=plain, taken=taken,
-            behind=tuple(at for at in behind if at in everyone.run_drafts),
-            after=tuple(at for at in behind if at not in everyone.run_drafts), refused=refused,
+            behind=tuple(at for at in earlier if at in everyone.run_drafts),
+            after=tuple(at for at in earlier if at not in everyone.run_drafts), refused=refused,
         )  # fmt: skip
         if plain:
             row.last[plain] = draft.address

@@ -193,7 +193,7 @@ def _assemble_plan(
     kinds, desired, state, actual, selection = world.kinds, world.desired, world.state, world.actual, world.selection
     drafts, removals, rows, names, derived = requested.drafts, requested.removals, requested.rows, requested.names, requested.derived
     matches, disclosed, access = decisions.matches, reviewed.disclosure, reviewed.access
-    cascades = unmanaged_cascades(kinds, actual, removals, decisions.rearrangements)
+    cascades = unmanaged_cascades(world, removals, decisions.rearrangements)
     update = state_update(desired, matches, drafts, removals, is_complete=selection == Selection(), waiting=decisions.unsettled)
     return Plan(
         project=desired.project,

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
+from functools import cached_property
 from typing import TypeVar
 
 from reconciler.address import Address, Glob
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, State
+from reconciler.plan.containment import Contents
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.selection import Selection
 from reconciler.plan.transfers.batches import Batch
-from reconciler.plan.transfers.carried import Carried
+from reconciler.plan.transfers.together import TransferredTogether
 from reconciler.resource import Kind, Kinds
 
 
@@ -24,8 +26,8 @@ from reconciler.resource import Kind, Kinds
 class World:
     """What was declared, recorded and read. `state`: under today's addresses. `allow_replace`: patterns.
 
-    `actual`: as if everything had been transferred that the YAML has leave its container; `carried` says what that is, and `batches`, by
-    address, what the state calls by other names together.
+    `actual`: as if everything had been transferred that the YAML has leave its container; `transferred` says what that is. `batches`: by
+    address, what the state renames together.
     """
 
     kinds: Kinds
@@ -34,8 +36,13 @@ class World:
     actual: Actual
     selection: Selection
     allow_replace: tuple[Glob, ...] = ()
-    carried: Carried = field(default_factory=lambda: Carried(Actual()))
+    transferred: TransferredTogether = field(default_factory=lambda: TransferredTogether(Actual()))
     batches: Mapping[Address, Batch] = field(default_factory=dict)
+
+    @cached_property
+    def contents(self) -> Contents:
+        """What each object of `actual` contains."""
+        return Contents(self.kinds, self.actual.objects)
 
     def may_replace(self, address: Address) -> bool:
         """Whether the object of an address may be deleted and created again."""
@@ -46,24 +53,30 @@ class World:
 class Rearrangement:
     """A container in which the first object of a kind is created, or the last one is deleted.
 
-    `names`: the kinds that the service rearranges then. `keeper`: the one that is created first, or deleted last; `keeper_id`: its id, None
-    where it is created. `leaving`: all that are deleted. `top`: whether something is declared outside them. `settled`: the declared
+    `names`: the kinds that the service rearranges then. `trigger`: the one that is created first, or deleted last; `trigger_id`: its id,
+    None where it is created. `leaving`: all that are deleted. `top`: whether something is declared outside them. `settled`: the declared
     resources that the service itself moves where they are declared.
     """
 
     kind: Kind
     names: frozenset[str]
     container: Address
-    keeper: Address
-    keeper_id: str | None
+    trigger: Address
+    trigger_id: str | None
     leaving: tuple[Address, ...] = ()
     top: bool = False
     settled: frozenset[Address] = frozenset()
 
     @property
+    def trigger_key(self) -> tuple[str, str | None]:
+        """The kind and the id of `trigger`."""
+        return self.kind.name, self.trigger_id
+
+    @property
     def reason(self) -> str:
-        if self.keeper_id is None:
-            return f"the service moves it into {self.keeper}, the first {self.kind.name}"
+        """Why what the service moves waits for a second run."""
+        if self.trigger_id is None:
+            return f"the service moves it into {self.trigger}, the first {self.kind.name}"
         return f"the service rearranges it when the last {self.kind.name} is deleted"
 
 

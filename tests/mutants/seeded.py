@@ -518,7 +518,7 @@ BUGS: Final = (
     # -- transfers: nobody else's people, nothing lost on the way -----------------------------------------------------------------------
     _bug(
         "plan.transfers.drafts",
-        "replace(decide(world, matches), unsettled=waiting)",
+        "replace(decide(world, matches), unsettled=unsettled)",
         "decide(world, matches)",
         "a transfer that has to wait keeps its address in the state",
         f"{TRANSFERS}lines.py::test_where_one_of_the_organizations_cannot_be_read_the_state_keeps_the_address[org_acme]",

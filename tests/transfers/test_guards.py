@@ -83,6 +83,20 @@ def test_where_sites_cannot_be_read_nothing_is_transferred(org: Two) -> None:
     assert "it is unknown what shows it" in reasons(plan)["beta/space/guides"]
 
 
+def test_a_prevented_transfer_prevents_one_that_needs_a_move_into_it(org: Two) -> None:
+    """The move is only blocked once the first transfer is left out, and the second is only prevented once the move is blocked."""
+    org.applied([collection("product", space("stays"))], [collection("archive", space("old", of="base"))])
+    org.call("POST", f"/orgs/{BETA}/sites", {"title": "Theirs", "spaces": [org.id("beta/space/old")]})
+    archive = ("beta/collection/archive", "acme/collection/archive")
+    org.declare([collection("archive", space("old"), space("stays"))], [collection("product")], PRODUCT, archive)
+    plan = org.plan()
+    assert plan.steps == ()
+    why = reasons(plan)
+    assert "shows it, and nothing is shown outside its organization" in why["acme/collection/archive"]
+    assert why["acme/space/stays"] == "waits for acme/collection/archive, which is blocked"
+    assert why["beta/collection/product"] == "waits for acme/space/stays, which is blocked"
+
+
 # -- what is in it --------------------------------------------------------------------------------------------------------------------
 
 

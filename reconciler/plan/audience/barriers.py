@@ -49,11 +49,12 @@ class Effects:
 def effects(kinds: Kinds, steps: Iterable[Step], worlds: Worlds) -> Effects:
     """What each step does to the audience of the objects it writes; of the rest of the world, either state is reckoned with."""
     result = Effects()
-    brought: dict[Key, list[Key]] = defaultdict(list)
+    transferred: dict[Key, list[Key]] = defaultdict(list)
     for key, root in worlds.transferred.items():
-        brought[root].append(key)
+        transferred[root].append(key)
     for step in steps:
-        touched = _given(kinds, brought[step.kind, str(step.target)], worlds) if step.verb == "transfer" else _touched(kinds, step, worlds)
+        keys = transferred[step.kind, str(step.target)]
+        touched = _given(kinds, keys, worlds) if step.verb == "transfer" else _touched(kinds, step, worlds)
         for key, narrows, widens in touched:
             if narrows:
                 result.narrows[step.id].add(key)

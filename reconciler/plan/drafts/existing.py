@@ -79,8 +79,8 @@ def _with_intent(facts: DraftFacts, draft: Draft) -> Draft:
         came_late = (draft.kind.name, draft.id) in matches.late
         usual = "created by a late request of an earlier run" if came_late else "exists and is unmanaged"
         return _recreated(facts, replace(draft, purpose=Adopt(), reason=usual))
-    root = facts.world.carried.root_of.get(address)
-    if address in facts.world.carried.roots:
+    root = facts.world.transferred.root_of.get(address)
+    if address in facts.world.transferred.roots:
         return replace(draft, purpose=_transfer(facts, draft), reason=f"was {matches.renamed[address]}")
     if root is not None and not draft.is_restored:
         return replace(draft, purpose=Adopt(), reason=f"was {matches.renamed[address]}; is transferred with {root}")

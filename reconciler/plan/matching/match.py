@@ -122,8 +122,8 @@ class _Matching:
         if container is not None and at is not None and at != known.ids[container]:
             origin = known.former.origin(address) if kind.transferable is not None and now is not None else None
             if origin is not None and known.ids.get(origin) == at:
-                staying = Match(id=binding.id, transfers=at)
-                return staying if now is None or now.deleted_at is None else staying.then(self.natural.beside(kind, declared, binding))
+                matched = Match(id=binding.id, transfers=at)
+                return matched if now is None or now.deleted_at is None else matched.then(self.natural.beside(kind, declared, binding))
             waiting = waits(address, origin, known) if origin is not None and origin not in known.ids else None
             return waiting or Match(gone=True, transferred=at)
         if now is not None:

@@ -248,7 +248,7 @@ class _Following:
                 claims[self.asked[lines[address]] if address in lines else plain[address]].append(address)
         crowded = list(claims)
 
-        def stay(address: Address, stuck: Stuck) -> None:
+        def keep_address(address: Address, stuck: Stuck) -> None:
             line = lines.pop(address)
             new = self.asked[line]
             claims[new].remove(address)
@@ -259,9 +259,9 @@ class _Following:
         for address in nodes:
             if address in lines and address in self.tracked:
                 if address in self.impossible:
-                    stay(address, self.impossible[address])
+                    keep_address(address, self.impossible[address])
                 elif address in self.doubtful:
-                    stay(address, _in_doubt(address))
+                    keep_address(address, _in_doubt(address))
         while crowded:
             new = crowded.pop()
             claimants = claims[new]
@@ -270,7 +270,7 @@ class _Following:
             movers = [address for address in claimants if address in lines]
             holder = next((address for address in claimants if address not in lines), None)
             for address in movers:
-                stay(address, self._address_conflict(plain[address], new, holder, [plain[mover] for mover in movers]))
+                keep_address(address, self._address_conflict(plain[address], new, holder, [plain[mover] for mover in movers]))
 
     def _address_conflict(self, old: Address, new: Address, holder: Address | None, movers: list[Address]) -> Stuck:
         """Why an object cannot get an address: another object keeps it, or several would get it."""

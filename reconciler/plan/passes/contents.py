@@ -6,14 +6,15 @@ In: the removals and what was read. Out: the same removals, some of them blocked
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from heapq import heappop, heappush
 from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Blocked, Desired, Observed, waiting
 from reconciler.model.codec import title
-from reconciler.plan.containment import Contents, deleted_with
+from reconciler.plan.containment import Key, deleted_with, parent
 from reconciler.plan.decisions import Delete, DeletedWith, Draft, Forget, Removal
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.world import Decisions, World
@@ -23,20 +24,44 @@ UNREAD = "run again when the service answers"
 
 
 def contents(world: World, decisions: Decisions) -> Decisions:
-    """Settle what is deleted together with what, then block deletes until none is left that would delete what must stay."""
-    keepers = {(change.kind.name, change.keeper_id) for change in decisions.rearrangements}
-    removals = _covered(_with_container(world.desired, decisions.removals), keepers)
-    check = _Check(world, decisions, removals)
-    changed = True
-    while changed:
-        changed = False
-        for address in removals:
-            removal = check.removals[address]
-            blocked = check.why(removal) if removal.deletes else None
-            if blocked is not None:
-                check.stay(address, blocked)
-                changed = True
-    return replace(decisions, removals=check.removals)
+    """Settle what is deleted together with what, then block deletes until none is left that would delete what must stay.
+
+    After a delete is blocked, only what it can prevent is looked at again: what contains the object, and what is rearranged with it.
+    """
+    triggers = {change.trigger_key for change in decisions.rearrangements}
+    deletions = _Deletions(world, decisions, _covered(_with_container(world.desired, decisions.removals), triggers))
+    pending = _Pending(deletions.removals)
+    for address in pending:
+        removal = deletions.removals[address]
+        obstacle = deletions.obstacle(removal) if removal.deletes else None
+        for affected in deletions.block(address, obstacle) if obstacle is not None else ():
+            pending.add(affected)
+    return replace(decisions, removals=deletions.removals)
+
+
+class _Pending:
+    """Addresses to look at, in a fixed order, so that messages do not depend on who adds them: one added after its turn comes in the next
+    round."""
+
+    def __init__(self, addresses: Iterable[Address]) -> None:
+        self._addresses = tuple(addresses)
+        self._turns = {address: turn for turn, address in enumerate(self._addresses)}
+        self._queue = [(1, turn) for turn in range(len(self._addresses))]
+        self._queued = set(self._queue)
+        self._current = (1, -1)
+
+    def __iter__(self) -> Iterator[Address]:
+        while self._queue:
+            self._current = heappop(self._queue)
+            yield self._addresses[self._current[1]]
+
+    def add(self, address: Address) -> None:
+        """Look at an address again."""
+        (this_round, this_turn), turn = self._current, self._turns[address]
+        entry = (this_round if turn > this_turn else this_round + 1, turn)
+        if entry not in self._queued:
+            self._queued.add(entry)
+            heappush(self._queue, entry)
 
 
 def _with_container(desired: Desired, removals: Mapping[Address, Removal]) -> dict[Address, Removal]:
@@ -55,165 +80,192 @@ def _with_container(desired: Desired, removals: Mapping[Address, Removal]) -> di
     return result
 
 
-def _covered(removals: Mapping[Address, Removal], keepers: Collection[tuple[str, str | None]]) -> dict[Address, Removal]:
-    """Mark what is deleted by the delete of its container, so that it sends nothing. `keepers`: objects whose contents outlive them."""
+def _covered(removals: Mapping[Address, Removal], triggers: Collection[tuple[str, str | None]]) -> dict[Address, Removal]:
+    """Mark what is deleted by the delete of its container, so that it sends nothing. `triggers`: see `_Deletions`."""
     result = dict(removals)
     for removal in removals.values():  # no request deletes an object without an id by itself
         container = removals.get(removal.address.container) if removal.kind.one_per and removal.address.container is not None else None
         if container is not None and container.deletes and removal.active and removal.observed is not None:
             result[removal.address] = replace(removal, purpose=Delete(), reason=f"deleted with {container.address}")
-    leaving = {(removal.kind.name, removal.id): removal for removal in result.values() if removal.deletes}
+    deleted = {_key(removal): removal for removal in result.values() if removal.deletes}
     for removal in removals.values():  # nor what is only listed with the object that it names
         key = removal.kind.listed_with(removal.observed.values) if removal.observed is not None else None
-        holder = leaving.get(key) if key is not None else None
-        if holder is not None and removal.active:
-            result[removal.address] = replace(removal, purpose=DeletedWith(holder.address))
-    for removal in leaving.values():
+        lister = deleted.get(key) if key is not None else None
+        if lister is not None and removal.active:
+            result[removal.address] = replace(removal, purpose=DeletedWith(lister.address))
+    for removal in deleted.values():
         around = deleted_with(removal.kind, removal.observed) if removal.observed is not None else ()
-        outer = next((leaving[key] for key in around if key in leaving), None)
-        if outer is not None and outer.replaces is None and (outer.kind.name, outer.id) not in keepers:
+        outer = next((deleted[key] for key in around if key in deleted), None)
+        if outer is not None and outer.replaces is None and (outer.kind.name, outer.id) not in triggers:
             result[removal.address] = replace(removal, purpose=DeletedWith(outer.address))
     return result
 
 
-class _Check:
-    """The removals, and what is known of the rest. `leaving`: (kind, id) of all that is deleted."""
+class _Deletions:
+    """The removals, and what prevents them. `deleted`: what is still to be deleted.
+
+    `resources`: the declared resources that exist. `triggers`: the objects with whose delete the service rearranges a container, and the
+    kinds that it keeps then. `rearrangements`: by address of what is deleted in it. `stopped`: why a container is not rearranged.
+    """
 
     def __init__(self, world: World, decisions: Decisions, removals: dict[Address, Removal]) -> None:
-        self.kinds, self.desired, self.actual, self.removals = world.kinds, world.desired, world.actual, removals
-        self.leaving = {(removal.kind.name, removal.id) for removal in removals.values() if removal.deletes}
-        self.holders = {(draft.kind.name, draft.id): draft for draft in decisions.drafts.values() if draft.id is not None}
-        self.keepers = {(change.kind.name, change.keeper_id): change.names for change in decisions.rearrangements}
-        self.together = {address: change for change in decisions.rearrangements for address in change.leaving}
-        self.stopped: dict[Address, Blocked] = {}
-        self.tracked = {(removal.kind.name, removal.id) for removal in removals.values() if removal.binding is not None}
-        self.contents = Contents(world.kinds, world.actual.objects)
+        self.kinds, self.desired, self.actual, self.contents = world.kinds, world.desired, world.actual, world.contents
+        self.removals = removals
+        self.deleted = {_key(removal) for removal in removals.values() if removal.deletes}
+        self.tracked = {_key(removal) for removal in removals.values() if removal.binding is not None}
+        self.resources = {(draft.kind.name, draft.id): draft for draft in decisions.drafts.values() if draft.id is not None}
+        self.addresses: dict[Key, list[Address]] = defaultdict(list)
         self.covered: dict[Address, list[Address]] = defaultdict(list)
-        self.going = Counter(_beside(removal) for removal in removals.values() if (removal.kind.name, removal.id) in self.leaving)
         for removal in removals.values():
+            self.addresses[_key(removal)].append(removal.address)
             if removal.deleted_with is not None:
                 self.covered[removal.deleted_with].append(removal.address)
-        self.waiting: dict[tuple[str, Any], list[Draft]] = defaultdict(list)
+        self.deleted_siblings = Counter(_siblings(removal) for removal in removals.values() if _key(removal) in self.deleted)
+        self.triggers = {rearrangement.trigger_key: rearrangement.names for rearrangement in decisions.rearrangements}
+        self.rearrangements = {address: rearrangement for rearrangement in decisions.rearrangements for address in rearrangement.leaving}
+        self.stopped: dict[Address, Blocked] = {}
+        self.blocked_in: dict[tuple[str, Any], list[Draft]] = defaultdict(list)
         for draft in decisions.drafts.values():
             if draft.blocked is not None and draft.kind.inside is not None:
-                self.waiting[draft.kind.name, draft.wants.get(draft.kind.inside.name)].append(draft)
+                self.blocked_in[draft.kind.name, draft.wants.get(draft.kind.inside.name)].append(draft)
 
-    def stay(self, address: Address, blocked: Blocked) -> None:
-        """A blocked delete deletes none of its contents: what would have been deleted with it stays too, unless `removed` names it."""
+    # -- blocking --------------------------------------------------------------------------------------------------------------------
+
+    def block(self, address: Address, blocked: Blocked) -> list[Address]:
+        """Block a delete, and what would have been deleted with it, unless `removed` names that. Returns what may now be prevented too."""
         removal = self.removals[address] = replace(self.removals[address], blocked=blocked)
-        if (removal.kind.name, removal.id) in self.leaving:
-            self.leaving.discard((removal.kind.name, removal.id))
-            self.going[_beside(removal)] -= 1
-        self._stay_together(removal, blocked)
+        affected: list[Address] = []
+        if _key(removal) in self.deleted:
+            self.deleted.discard(_key(removal))
+            self.deleted_siblings[_siblings(removal)] -= 1
+            affected += self._containers(removal)
+        affected += self._stop_rearranging(removal, blocked)
         for inner in self.covered[address]:
             covered = self.removals[inner]
             if covered.deleted_with != address or covered.blocked is not None:
                 continue
             self.removals[inner] = covered.alone()
-            if inner not in self.desired.removed:
-                self.stay(inner, waiting(inner, blocked))
+            affected += [inner] if inner in self.desired.removed else self.block(inner, waiting(inner, blocked))
+        return affected
 
-    def _stay_together(self, removal: Removal, blocked: Blocked) -> None:
-        """Where one of them stays, none is the last to leave: those whose contents are declared elsewhere wait."""
-        change = self.together.get(removal.address)
-        if change is not None and change.top:
-            self.stopped.setdefault(change.container, blocked)
-        elif change is not None:
-            self.keepers.pop((change.kind.name, change.keeper_id), None)
+    def _containers(self, removal: Removal) -> Iterator[Address]:
+        """The addresses of what contains an object and is no longer declared."""
+        observed = self.actual.find(*_key(removal))
+        if observed is not None:
+            node = parent(removal.kind, observed)
+            for outer in (*observed.within.items(), *([node] if node is not None else [])):
+                yield from self.addresses.get(outer, ())
 
-    def why(self, removal: Removal) -> Blocked | None:
-        """Why the object must stay, and what to do; None where it may be deleted."""
-        change = self.together.get(removal.address)
-        stopped = self.stopped.get(change.container) if change is not None else None
+    def _stop_rearranging(self, removal: Removal, blocked: Blocked) -> Iterable[Address]:
+        """Where one of them is blocked, none is the last to be deleted: those whose contents are declared elsewhere wait."""
+        rearrangement = self.rearrangements.get(removal.address)
+        if rearrangement is None:
+            return ()
+        if rearrangement.top:
+            self.stopped.setdefault(rearrangement.container, blocked)
+        else:
+            self.triggers.pop(rearrangement.trigger_key, None)
+        return rearrangement.leaving
+
+    # -- what prevents a delete ------------------------------------------------------------------------------------------------------
+
+    def obstacle(self, removal: Removal) -> Blocked | None:
+        """Why the object must not be deleted, and what to do; None where it may be."""
+        rearrangement = self.rearrangements.get(removal.address)
+        stopped = self.stopped.get(rearrangement.container) if rearrangement is not None else None
         if stopped is not None:
             return waiting(removal.address, stopped)
-        comer = self._awaited(removal)
-        if comer is not None:
-            return waiting(removal.address, comer, reason=f"waits for {comer.address}, which replaces it")
-        stays = [inhabitant for inhabitant in self._inhabitants(removal) if not self._leaves(inhabitant)]
-        if stays:
-            return self._holds(removal, stays, "move its contents elsewhere, or declare and remove them too")
-        taken = list(self._cascade_of(removal))
-        kept = [observed for observed in taken if self._is_kept(observed)]
-        if kept:
-            stuck = (self.holders[key].blocked for observed in kept if (key := (observed.kind, observed.id)) in self.holders)
-            way = next((blocked.remedy for blocked in stuck if blocked is not None), "move its contents elsewhere, or remove them too")
-            return self._holds(removal, kept, way)
-        missing = self._unread(removal)
-        if missing is not None:
-            return Blocked(removal.address, f"would be deleted, but {missing} in it could not be read", UNREAD, id="RC-unread")
-        strange = [observed for observed in taken if self._is_strange(removal, observed)]
-        if strange:
+        successor = self._blocked_successor(removal)
+        if successor is not None:
+            return waiting(removal.address, successor, reason=f"waits for {successor.address}, which replaces it")
+        remaining = [observed for observed in self._not_deleted_with(removal) if not self._is_removed(observed)]
+        if remaining:
+            return self._still_contains(removal, remaining, "move its contents elsewhere, or declare and remove them too")
+        lost = list(self._deleted_with(removal))
+        managed = [observed for observed in lost if self._is_managed(observed)]
+        if managed:
+            drafts = (self.resources.get((observed.kind, observed.id)) for observed in managed)
+            blocked = next((draft.blocked for draft in drafts if draft is not None and draft.blocked is not None), None)
+            way = blocked.remedy if blocked is not None else "move its contents elsewhere, or remove them too"
+            return self._still_contains(removal, managed, way)
+        unread = self._unread(removal)
+        if unread is not None:
+            return Blocked(removal.address, f"would be deleted, but {unread} in it could not be read", UNREAD, id="RC-unread")
+        unmanaged = [observed for observed in lost if self._is_unexpected(removal, observed)]
+        if unmanaged:
             line = f"{self.desired.list_of(removal.address)}: {{address: {removal.address}, action: delete-all}}"
             way = f"declare its contents, or delete them too with {line}"
-            return self._holds(removal, strange, way, "unmanaged ")
+            return self._still_contains(removal, unmanaged, way, "unmanaged ")
         return self._in_use(removal)
 
-    def _holds(self, removal: Removal, stays: list[Observed], remedy: str, what: str = "") -> Blocked:
-        names = ", ".join(f"{what}{stay.kind} {title(stay)!r}" for stay in stays[:5]) + (f" and {len(stays) - 5} more" if stays[5:] else "")
+    def _still_contains(self, removal: Removal, some: list[Observed], remedy: str, what: str = "") -> Blocked:
+        names = ", ".join(f"{what}{observed.kind} {title(observed)!r}" for observed in some[:5])
+        names += f" and {len(some) - 5} more" if some[5:] else ""
         return Blocked(removal.address, f"would be deleted, but it still contains {names}", remedy, id="RC-still-contains")
 
-    # -- what it holds -----------------------------------------------------------------------------------------------------------
+    # -- what it contains ------------------------------------------------------------------------------------------------------------
 
-    def _inhabitants(self, removal: Removal) -> Iterable[Observed]:
-        """The objects that it contains and that would not be deleted with it."""
+    def _not_deleted_with(self, removal: Removal) -> Iterable[Observed]:
+        """The objects in it that would not be deleted with it."""
         for kind in self.kinds.values():
             inside = kind.inside
             if inside is not None and inside.role is FieldRole.INSIDE and inside.to == removal.kind.name and not inside.cascade:
                 yield from (
-                    observed for observed in self.contents.in_node(kind.name, removal.kind.name, removal.id) if observed.deleted_at is None
+                    observed for observed in self.contents.inside(kind.name, removal.kind.name, removal.id) if observed.deleted_at is None
                 )
 
-    def _cascade_of(self, removal: Removal) -> Iterable[Observed]:
-        """What the service deletes together with it."""
-        moved = self.keepers.get((removal.kind.name, removal.id), frozenset())
+    def _deleted_with(self, removal: Removal) -> Iterable[Observed]:
+        """The objects in it that the service deletes with it."""
+        kept = self.triggers.get(_key(removal), frozenset())
         for kind in self.kinds.values():
-            if kind.name not in moved:
-                yield from self.contents.cascade(kind.name, removal.kind.name, removal.id)
+            if kind.name not in kept:
+                yield from self.contents.deleted_below(kind.name, removal.kind.name, removal.id)
 
-    def _leaves(self, observed: Observed) -> bool:
-        if (observed.kind, observed.id) in self.leaving:
+    def _is_removed(self, observed: Observed) -> bool:
+        """Whether the object is deleted, or moved elsewhere."""
+        if (observed.kind, observed.id) in self.deleted:
             return True
-        draft = self.holders.get((observed.kind, observed.id))
+        draft = self.resources.get((observed.kind, observed.id))
         return draft is not None and draft.active and any(diff.field.container for diff in draft.sendable)
 
-    def _is_kept(self, observed: Observed) -> bool:
+    def _is_managed(self, observed: Observed) -> bool:
         """Whether it is managed, and is neither deleted nor recreated elsewhere."""
         key = (observed.kind, observed.id)
-        return (key in self.holders or key in self.tracked) and key not in self.leaving
+        return (key in self.resources or key in self.tracked) and key not in self.deleted
 
-    def _is_strange(self, removal: Removal, observed: Observed) -> bool:
+    def _is_unexpected(self, removal: Removal, observed: Observed) -> bool:
         """Whether the object is unmanaged and nothing allows its deletion: neither `delete-all` nor `prune: all` of its kind."""
         removed = self.desired.removed.get(removal.address)
-        agreed = removal.binding is None or (removed is not None and removed.action == "delete-all")
+        allowed = removal.binding is None or (removed is not None and removed.action == "delete-all")
         pruned = self.desired.prune.get(observed.kind) == "all" and observed.kind not in self.desired.protect
-        return not agreed and not pruned and (observed.kind, observed.id) not in self.leaving
+        return not allowed and not pruned and (observed.kind, observed.id) not in self.deleted
 
     def _unread(self, removal: Removal) -> str | None:
         """The objects in it that were not read completely; None where all were."""
         for kind in self.kinds.values():
-            if self._lives_in(kind, removal) and not self._was_read(kind, removal):
+            if self._may_be_in(kind, removal) and not self._was_read(kind, removal):
                 return f"the {kind.name}s"
         return None
 
-    def _lives_in(self, kind: Kind, removal: Removal) -> bool:
+    def _may_be_in(self, kind: Kind, removal: Removal) -> bool:
+        """Whether objects of a kind must have been read before their container is deleted."""
         inside = kind.inside
-        stands = inside is not None and inside.role is FieldRole.INSIDE and inside.to == removal.kind.name and not inside.cascade
-        return stands or (kind.within == removal.kind.name and listed(kind) and removal.binding is not None)
+        in_node = inside is not None and inside.role is FieldRole.INSIDE and inside.to == removal.kind.name and not inside.cascade
+        return in_node or (kind.within == removal.kind.name and listed(kind) and removal.binding is not None)
 
     def _was_read(self, kind: Kind, removal: Removal) -> bool:
         within = removal.observed.within.get(kind.within or "", "") if removal.observed else ""
         return (kind.name, removal.id) in self.actual.complete or (listed(kind) and (kind.name, within) in self.actual.complete)
 
-    def _awaited(self, removal: Removal) -> Blocked | None:
-        """The blocked resource that would have joined the removed object: without both, nothing would be left there."""
+    def _blocked_successor(self, removal: Removal) -> Blocked | None:
+        """The blocked resource that would have come beside the deleted object: without both, nothing would be left there."""
         inside = removal.kind.inside
         if inside is None or not inside.cascade or removal.observed is None or removal.deleted_with is not None:
             return None
-        parent = removal.observed.values.get(inside.name)
-        for draft in self.waiting.get((removal.kind.name, parent), ()):
-            parent_today = draft.observed.values.get(inside.name) if draft.observed is not None else None
-            if parent != parent_today:
+        node = removal.observed.values.get(inside.name)
+        for draft in self.blocked_in.get((removal.kind.name, node), ()):
+            current_node = draft.observed.values.get(inside.name) if draft.observed is not None else None
+            if node != current_node:
                 return draft.blocked
         return None
 
@@ -230,7 +282,7 @@ class _Check:
             value = "true" if needed.value is True else str(needed.value)
             way = f"turn {needed.field} of {container} off in an earlier run"
             return Blocked(removal.address, f"is in use: {needed.field} of {container} is {value}", way, id="RC-in-use")
-        left = len(self.contents.within(kind.name, kind.within, scope)) - self.going[_beside(removal)]
+        left = self.contents.count(kind.name, kind.within, scope) - self.deleted_siblings[_siblings(removal)]
         if left <= 0 and removal.address not in self.desired.removed:
             line = f"{{address: {removal.address}, action: delete}}"
             way = f"if this is intended, add to {self.desired.list_of(removal.address)}: {line}"
@@ -238,6 +290,11 @@ class _Check:
         return None
 
 
-def _beside(removal: Removal) -> tuple[str, str]:
+def _siblings(removal: Removal) -> tuple[str, str]:
     """What an object has in common with its siblings: the kind, and the id of the container."""
     return removal.kind.name, removal.observed.within.get(str(removal.kind.within), "") if removal.observed is not None else ""
+
+
+def _key(removal: Removal) -> Key:
+    """The removed object."""
+    return removal.kind.name, removal.id

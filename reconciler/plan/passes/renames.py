@@ -53,12 +53,13 @@ def probable_renames(world: World, decisions: Decisions) -> Decisions:
 
 def _elsewhere(decisions: Decisions, vanished: dict[Address, Removal], fresh: dict[Address, Draft]) -> Iterator[Draft | Removal]:
     """Block what is no longer declared in one root and looks like something in another one: it would be a transfer."""
-    going = {address: removal for address, removal in vanished.items() if removal.kind.transferable is not None}
-    coming = {address: draft for address, draft in fresh.items() if draft.kind.transferable is not None}
-    ids = {(draft.kind.name, draft.declared.id): draft for draft in decisions.drafts.values() if going and draft.declared.id is not None}
-    pairs = [(at, draft.address) for at, old in going.items() if (draft := ids.get((old.kind.name, old.id))) is not None]
-    going = {at: old for at, old in going.items() if at not in dict(pairs)}
-    pairs += _pairs(going, coming, {}, _signs_anywhere) if going and coming else []
+    transferable = {address: removal for address, removal in vanished.items() if removal.kind.transferable is not None}
+    created = {address: draft for address, draft in fresh.items() if draft.kind.transferable is not None}
+    declared = decisions.drafts.values() if transferable else ()
+    ids = {(draft.kind.name, draft.declared.id): draft for draft in declared if draft.declared.id is not None}
+    pairs = [(at, draft.address) for at, old in transferable.items() if (draft := ids.get((old.kind.name, old.id))) is not None]
+    transferable = {at: old for at, old in transferable.items() if at not in dict(pairs)}
+    pairs += _pairs(transferable, created, {}, _signs_anywhere) if transferable and created else []
     ways = {new: (vanished[old], decisions.drafts[new]) for old, new in pairs}
     for old, draft in ways.values():
         vanished.pop(old.address)
@@ -70,9 +71,9 @@ def _taken_over(decisions: Decisions, vanished: dict[Address, Removal]) -> Itera
     """Block what is deleted out of something that a line transfers, where the object that has its key there would get its name."""
     former = decisions.matches.former
     tracked = former.state.bindings if vanished and former.state.renamed else {}
-    brought = {binding.id: address.root for address, binding in tracked.items() if former.origin(address) is not None}
-    for old in [*vanished.values()] if brought else ():
-        root = brought.get(_was(old, old.kind.inside.name)) if old.kind.inside is not None else None
+    transferred_to = {binding.id: address.root for address, binding in tracked.items() if former.origin(address) is not None}
+    for old in [*vanished.values()] if transferred_to else ():
+        root = transferred_to.get(_was(old, old.kind.inside.name)) if old.kind.inside is not None else None
         draft = decisions.drafts.get(old.address.renamed(old.address.root, root)) if root is not None else None
         if draft is None or draft.observed is None or not any(_takes(draft, old, name) for name in NAMES):
             continue
@@ -80,10 +81,10 @@ def _taken_over(decisions: Decisions, vanished: dict[Address, Removal]) -> Itera
         line = f"moved: [{{from: {old.address}, to: {Address((*draft.address.parts[:-1], 'NEW-KEY'))}}}]"
         way = f"to transfer it, declare it with a key that is free, and {line}; to delete it, add to {delete_line(old.address)}"
         gone = f"is no longer declared, and {draft.address}, which is another object, would get its name"
-        come = f"would get the name of {old.address}, which is another object and no longer declared"
+        new = f"would get the name of {old.address}, which is another object and no longer declared"
         source = draft.declared.source
         yield replace(old, blocked=Blocked(old.address, gone, way, source, id="RC-probable-transfer"))
-        yield replace(draft, blocked=Blocked(draft.address, come, way, source, old.address, id="RC-probable-transfer"))
+        yield replace(draft, blocked=Blocked(draft.address, new, way, source, old.address, id="RC-probable-transfer"))
 
 
 def _takes(draft: Draft, old: Removal, name: str) -> bool:
@@ -107,17 +108,17 @@ def _outermost(ways: Mapping[Address, tuple[Removal, Draft]], old: Removal, draf
     return old, draft
 
 
-def _transfer_blocked(top: Removal, coming: Draft, old: Removal, draft: Draft) -> tuple[Removal, Draft]:
-    """Both, blocked. `top`, `coming`: of what they are in, where its line would be enough."""
-    line = f"moved: [{{from: {top.address}, to: {coming.address}}}]"
+def _transfer_blocked(top: Removal, top_draft: Draft, old: Removal, draft: Draft) -> tuple[Removal, Draft]:
+    """Both, blocked. `top`, `top_draft`: of what they are in, where its line would be enough."""
+    line = f"moved: [{{from: {top.address}, to: {top_draft.address}}}]"
     way = f"to transfer it with its content, write {line}; if they are two, add to {delete_line(old.address)}"
-    cause = coming.address if coming is not draft else None
+    cause = top_draft.address if top_draft is not draft else None
     gone = f"is no longer declared, and {draft.address} looks like it: its line went to {draft.address.root} without one in moved"
-    come = f"would be created, and looks like {old.address}, which is no longer declared: its line came from {old.address.root} without one"
+    new = f"would be created, and looks like {old.address}, which is no longer declared: its line came from {old.address.root} without one"
     source = draft.declared.source
     return (
         replace(old, blocked=Blocked(old.address, gone, way, source, cause, id="RC-probable-transfer")),
-        replace(draft, blocked=Blocked(draft.address, f"{come} in moved", way, source, cause, id="RC-probable-transfer")),
+        replace(draft, blocked=Blocked(draft.address, f"{new} in moved", way, source, cause, id="RC-probable-transfer")),
     )
 
 

@@ -38,16 +38,14 @@ def rearrangements(world: World, decisions: Decisions) -> Decisions:
         names = kind.reshapes
         if not names:
             continue
-        existing = _by_scope(kind, actual.objects.get(kind.name, {}).values())
-        below = {name: _by_scope(world.kinds[name], actual.objects.get(name, {}).values()) for name in names}
         declared, inner = _by_container(world, matches, kind)
         leaving = _leaving(decisions.removals, kind)
         for container in sorted({*declared, *leaving}):
             scope = matches.ids.get(container)
             if scope is None or (kind.name, scope) not in actual.complete:
                 continue
-            present = existing.get(scope, [])
-            moved = [observed for name in names for observed in below[name].get(scope, [])]
+            present = _directly_in(world, kind, scope)
+            moved = any(_directly_in(world, world.kinds[name], scope) for name in names)
             if not present and moved and container in declared:
                 changing.append(_first(kind, container, declared[container], inner.get(container, [])))
             elif present and container not in declared and all(observed.id in leaving[container] for observed in present):
@@ -55,12 +53,9 @@ def rearrangements(world: World, decisions: Decisions) -> Decisions:
     return replace(decisions, rearrangements=tuple(changing))
 
 
-def _by_scope(kind: Kind, objects: Iterable[Observed]) -> dict[str, list[Observed]]:
-    """The objects by the id of their fixed container."""
-    scopes: dict[str, list[Observed]] = defaultdict(list)
-    for observed in objects:
-        scopes[observed.within.get(kind.within or "", "")].append(observed)
-    return scopes
+def _directly_in(world: World, kind: Kind, container: str) -> list[Observed]:
+    """The objects of a kind in the fixed container with this id."""
+    return list(world.contents.inside(kind.name, str(kind.within), container))
 
 
 def _by_container(world: World, matches: Matches, kind: Kind) -> tuple[dict[Address, list[Address]], dict[Address, list[_Inner]]]:
@@ -89,12 +84,12 @@ def _leaving(removals: Mapping[Address, Removal], kind: Kind) -> dict[Address, d
 
 def _first(kind: Kind, container: Address, declared: Sequence[Address], inner: Sequence[_Inner]) -> Rearrangement:
     """The first that is declared is created first; what is declared in it and is at the top already is moved into it by the service."""
-    keeper = declared[0]
-    mine = [resource for resource in inner if resource.declared.parent == keeper]
-    brought = kind.api["create"].brings
-    first = {resource.kind.name: resource.declared.address for resource in reversed(mine) if resource.kind.name in brought}
+    trigger = declared[0]
+    mine = [resource for resource in inner if resource.declared.parent == trigger]
+    created_with = kind.api["create"].brings
+    first = {resource.kind.name: resource.declared.address for resource in reversed(mine) if resource.kind.name in created_with}
     settled = {resource.declared.address for resource in mine if resource.observed is not None} - {*first.values()}
-    return Rearrangement(kind, kind.reshapes, container, keeper, None, settled=frozenset(settled))
+    return Rearrangement(kind, kind.reshapes, container, trigger, None, settled=frozenset(settled))
 
 
 def _last(
@@ -106,11 +101,11 @@ def _last(
         node = where(resource.observed, resource.kind)
         if isinstance(node, str) and resource.declared.parent == container:
             kept[node].append(resource.declared.address)
-    keeper = min(present, key=lambda observed: (-len(kept.get(observed.id, [])), observed.rank or 0, observed.id))
-    settled = frozenset(kept.get(keeper.id, []))
+    trigger = min(present, key=lambda observed: (-len(kept.get(observed.id, [])), observed.rank or 0, observed.id))
+    settled = frozenset(kept.get(trigger.id, []))
     top = any(resource.declared.parent == container for resource in inner)
     addresses = tuple(leaving.values())
-    return Rearrangement(kind, kind.reshapes, container, leaving[keeper.id], keeper.id, addresses, top, settled)
+    return Rearrangement(kind, kind.reshapes, container, leaving[trigger.id], trigger.id, addresses, top, settled)
 
 
 def where(observed: Observed | None, kind: Kind) -> Any:
@@ -122,7 +117,7 @@ def second_run(world: World, decisions: Decisions) -> Decisions:
     """Defer to a second run what the service rearranges in this one, and count what is deleted meanwhile."""
     entries = _Entries(decisions)
     for change in decisions.rearrangements:
-        if change.keeper_id is None:
+        if change.trigger_id is None:
             _after_first(change, entries)
         else:
             _after_last(change, entries)
@@ -173,18 +168,18 @@ def _chosen_later(draft: Draft, field: Field, drafts: Mapping[Address, Draft]) -
 
 def _after_first(change: Rearrangement, entries: _Entries) -> None:
     """The first object of a kind takes in what is at the top of the container."""
-    keeper = entries.drafts[change.keeper]
+    trigger = entries.drafts[change.trigger]
     for removal in entries.removals_in(change.container):
         if removal.kind.name in change.names and where(removal.observed, removal.kind) is None:
-            entries.put(replace(removal, moves_into=keeper.address))
+            entries.put(replace(removal, moves_into=trigger.address))
     for draft in entries.drafts_in(change.container):
-        if draft.kind is change.kind and draft.address != keeper.address:
-            draft = replace(draft, created_after=(keeper.address,))
+        if draft.kind is change.kind and draft.address != trigger.address:
+            draft = replace(draft, created_after=(trigger.address,))
         if draft.kind.name in change.names:
             if where(draft.old or draft.observed, draft.kind) is None:
-                draft = replace(draft, moves_into=keeper.address)
-            if draft.deferred == change.reason and keeper.blocked is not None:
-                draft = replace(draft, deferred=None, blocked=waiting(draft.address, keeper.blocked, draft.declared.source))
+                draft = replace(draft, moves_into=trigger.address)
+            if draft.deferred == change.reason and trigger.blocked is not None:
+                draft = replace(draft, deferred=None, blocked=waiting(draft.address, trigger.blocked, draft.declared.source))
         entries.put(draft)
 
 
@@ -193,12 +188,12 @@ def _after_last(change: Rearrangement, entries: _Entries) -> None:
     them."""
     leaving = [entries.removals[address] for address in change.leaving]
     stopped = next((removal.blocked for removal in leaving if removal.blocked is not None), None)
-    others = {removal.id: removal.address for removal in leaving if removal.address != change.keeper}
+    others = {removal.id: removal.address for removal in leaving if removal.address != change.trigger}
     if stopped is None:
-        entries.put(replace(entries.removals[change.keeper], deleted_after=tuple(others.values())))
+        entries.put(replace(entries.removals[change.trigger], deleted_after=tuple(others.values())))
         for removal in entries.removals_in(change.container) if change.top else ():
-            stays = removal.kind.name in change.names and where(removal.observed, removal.kind) not in others
-            if stays and removal.active and removal.replaces is None:
+            kept = removal.kind.name in change.names and where(removal.observed, removal.kind) not in others
+            if kept and removal.active and removal.replaces is None:
                 entries.put(replace(removal, deferred=change.reason))
     for draft in entries.drafts_in(change.container):
         if draft.kind.name not in change.names or draft.blocked is not None or not (draft.is_new or draft.sendable):
@@ -220,11 +215,10 @@ def _blocked_top(world: World, decisions: Decisions, entries: _Entries) -> Itera
     for kind in world.kinds.values():
         if not kind.reshapes:
             continue
-        existing = _by_scope(kind, world.actual.objects.get(kind.name, {}).values())
         unread = {failed.scope: failed.reason for failed in world.actual.unknown if failed.kind == kind.name and failed.id is None}
         for container in entries.containers():
             scope = decisions.matches.ids.get(container, "")
-            present = existing.get(scope, [])
+            present = _directly_in(world, kind, scope)
             if not (present or scope in unread) or (kind.name, container) in moving:
                 continue
             for draft in entries.drafts_in(container):

@@ -22,11 +22,11 @@ def targets(world: World, decisions: Decisions) -> Decisions:
     chosen = {address for address in drafts if selection.takes(address)}
     required: set[Address] = set()
     refused: dict[Address, set[Address]] = {}  # of transfers that go together, by the last of them: those that the selection refuses
-    brought = {draft.created_with: address for address, draft in drafts.items() if draft.created_with is not None}
+    created_children = {draft.created_with: address for address, draft in drafts.items() if draft.created_with is not None}
     pending = [address for address in chosen if drafts[address].active and not isinstance(drafts[address].decision, Keep)]
     while pending:
         draft = drafts[pending.pop()]
-        sources, child = set(pending_sources(drafts, draft)), brought.get(draft.address)
+        sources, child = set(pending_sources(drafts, draft)), created_children.get(draft.address)
         wanted = needed(draft.declared) | sources | ({child} if child is not None else set())
         for batch in [drafts[address].batch for address in (draft.address, *wanted) if address in drafts]:
             if batch is not None and batch.roots[-1] in refused:
@@ -36,7 +36,7 @@ def targets(world: World, decisions: Decisions) -> Decisions:
                 refused[batch.roots[-1]] = {root for root in batch.roots if selection.refuses(root)}
         for address in sorted(wanted):
             other = drafts.get(address)
-            if other is None or address in chosen or not (_comes(other) or address in sources):
+            if other is None or address in chosen or not (_appears(other) or address in sources):
                 continue
             if not selection.refuses(address):
                 chosen.add(address)
@@ -61,7 +61,7 @@ def targets(world: World, decisions: Decisions) -> Decisions:
     )
 
 
-def _comes(draft: Draft) -> bool:
+def _appears(draft: Draft) -> bool:
     """Whether what refers to the object must wait for a request."""
     return draft.is_new or draft.is_restored or draft.is_transferred
 
@@ -90,9 +90,9 @@ class _Deletes:
             if removal.deleted_with is not None and removal.deletes:
                 self._below[removal.deleted_with].append(removal.address)
         for address in [address for address in removals if address in selected and removals[address].deleted_with not in selected]:
-            self._alone(address)
+            self._settle(address)
 
-    def _alone(self, address: Address) -> None:
+    def _settle(self, address: Address) -> None:
         """Settle a delete that no other one covers."""
         removal = self.removals[address] = self.removals[address].alone()
         if not removal.deletes:
@@ -105,7 +105,7 @@ class _Deletes:
         self.removals[address] = blocked
         for below in self._below.get(address, ()):
             if below in self.selected:
-                self._alone(below)
+                self._settle(below)
 
     def _inside(self, address: Address) -> dict[Address, Removal]:
         """All that the delete of an address deletes too."""

@@ -9,11 +9,9 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.model import Observed, SiblingPlace
 from reconciler.model.choices import Objects
+from reconciler.plan.containment import Key
 from reconciler.plan.siblings.sequence import Siblings
 from reconciler.resource import Kind, Kinds
-
-Key = tuple[str, str]
-"""An object: its kind and its id."""
 
 Row = tuple[str, str, Any]
 """Siblings: their kind, the id of their container, the id of the node that contains them."""

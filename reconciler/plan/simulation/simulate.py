@@ -14,9 +14,9 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.model import Actual, Observed, SiblingPlace, Step
 from reconciler.model.codec import path_ids, substitute
-from reconciler.plan.containment import deleted_with
-from reconciler.plan.simulation.index import ContainerIndex, containers, holds
-from reconciler.plan.simulation.order import Key, Order, is_ranked, row_of, rows
+from reconciler.plan.containment import Contents, Key, content_kinds, deleted_with
+from reconciler.plan.simulation.choices import ChosenChildren
+from reconciler.plan.simulation.order import Order, is_ranked, row_of, rows
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 
 
@@ -44,8 +44,8 @@ class Simulation:
         self.born: set[Key] = set()
         self.removed: set[str] = set()
         self._flags = {name: kinds.flags(name) for name in kinds}
-        self._holds = {name: holds(kinds, kind) for name, kind in kinds.items()}
-        self._index = ContainerIndex(kinds)
+        self._content_kinds = {name: content_kinds(kinds, kind) for name, kind in kinds.items()}
+        self._contents, self._chosen = Contents(kinds, self.objects), ChosenChildren(kinds)
         for some in actual.objects.values():
             for observed in some.values():
                 self._put(observed)
@@ -65,12 +65,11 @@ class Simulation:
 
     def inside(self, kind: str, outer: str, id: str) -> Iterator[Observed]:
         """The objects of a kind directly within, or inside, an object of the kind `outer`."""
-        for inner in self._index.ids(("inside", kind, outer, id)):
-            yield self.objects[kind][inner]
+        return self._contents.inside(kind, outer, id)
 
     def count(self, kind: str, outer: str, id: str) -> int:
         """How many objects `inside` yields."""
-        return self._index.count(("inside", kind, outer, id))
+        return self._contents.count(kind, outer, id)
 
     def contents(self, kind: Kind, id: str) -> Iterator[tuple[Key, Observed]]:
         """What an object contains, at any depth, once; what was deleted and can still be restored does not count."""
@@ -78,7 +77,7 @@ class Simulation:
         ahead = [(kind, id)]
         while ahead:
             outer, at = ahead.pop()
-            for other in self._holds[outer.name]:
+            for other in self._content_kinds[outer.name]:
                 for observed in self.inside(other.name, outer.name, at):
                     key = (observed.kind, observed.id)
                     if observed.deleted_at is None and key not in met:
@@ -89,7 +88,7 @@ class Simulation:
     def chosen(self, kind: str, id: str) -> dict[str, str]:
         """The children that an object chooses, by choice field."""
         choices = (field.name for field in self.kinds[kind].fields.values() if field.role is FieldRole.CHOICE)
-        return {name: child for name in choices if (child := self._index.last(("chosen", kind, id, name))) is not None}
+        return {name: child for name in choices if (child := self._chosen.last((kind, id, name))) is not None}
 
     def actual(self) -> Actual:
         """What the service would show."""
@@ -151,8 +150,8 @@ class Simulation:
 
     def _is_first(self, kind: Kind, flag: str, observed: Observed) -> bool:
         """Whether the service chooses what was just created, because nothing else is chosen."""
-        outer = self._index.chooser(kind, flag, observed)
-        return outer is not None and not self._index.count(outer)
+        choice = self._chosen.choice(kind, flag, observed)
+        return choice is not None and not self._chosen.ids(choice)
 
     # -- what a request did ----------------------------------------------------------------------------------------------------------
 
@@ -164,7 +163,7 @@ class Simulation:
 
     def gather(self, kind: Kind, id: str) -> frozenset[str]:
         """Move into the first object of a kind what it gathers at the top of its container; returns the kinds of that."""
-        names, scope = self.alone(kind, id), self.objects[kind.name][id].within.get(str(kind.within), "")
+        names, scope = self.rearranged_with(kind, id), self.objects[kind.name][id].within.get(str(kind.within), "")
         for name in names:
             field = self.kinds[name].inside
             for inner in [*self.inside(name, str(kind.within), scope)]:
@@ -173,7 +172,7 @@ class Simulation:
                     self.place(self.kinds[name], inner.id)
         return names
 
-    def alone(self, kind: Kind, id: str) -> frozenset[str]:
+    def rearranged_with(self, kind: Kind, id: str) -> frozenset[str]:
         """The kinds that the service rearranges because the object is the only one of its kind in its container."""
         names, observed = kind.reshapes, self.find(kind.name, id)
         if not names or observed is None or kind.within is None:
@@ -219,7 +218,7 @@ class Simulation:
         What the service rearranges when the last of a kind is deleted is not deleted with it.
         """
         removed: dict[Key, Observed] = {}
-        stays = self.alone(kind, id)
+        kept = self.rearranged_with(kind, id)
         ahead = [(kind, id)]
         while ahead:
             outer, at = ahead.pop()
@@ -227,12 +226,12 @@ class Simulation:
             if observed is None or (outer.name, at) in removed:
                 continue
             removed[outer.name, at] = observed
-            for other in self._holds[outer.name]:
+            for other in self._content_kinds[outer.name]:
                 for inner in [*self.inside(other.name, outer.name, at)]:
-                    if (outer.name, at) in deleted_with(other, inner) and not (outer is kind and other.name in stays):
+                    if (outer.name, at) in deleted_with(other, inner) and not (outer is kind and other.name in kept):
                         ahead.append((other, inner.id))
                     elif inner.deleted_at is None:
-                        self.learned(other.name, inner.id, {field.name: None for field in containers(other) if field.to == outer.name})
+                        self.learned(other.name, inner.id, {field.name: None for field in other.location_fields if field.to == outer.name})
                         self.place(other, inner.id)
         for key, observed in removed.items():
             self._drop(key, observed)
@@ -245,11 +244,11 @@ class Simulation:
         """A parent chooses one of its children."""
         assert field.to is not None
         assert field.flag is not None
-        for other in [*self._index.ids(("chosen", kind.name, id, field.name))]:
+        for other in [*self._chosen.ids((kind.name, id, field.name))]:
             if other != child:
                 self._flag(field.to, other, field.flag, False)
         new = self.find(field.to, str(child))
-        if new is not None and self._index.chooser(self.kinds[field.to], field.flag, new) == ("chosen", kind.name, id, field.name):
+        if new is not None and self._chosen.choice(self.kinds[field.to], field.flag, new) == (kind.name, id, field.name):
             self._flag(field.to, new.id, field.flag, True)
 
     def place(self, kind: Kind, id: str, body: Any = None, address: Address | None = None) -> None:
@@ -271,11 +270,14 @@ class Simulation:
 
     def _put(self, observed: Observed) -> None:
         objects = self.objects[observed.kind]
-        self._index.put(objects.get(observed.id), observed)
+        old = objects.get(observed.id)
+        self._contents.put(old, observed)
+        self._chosen.put(old, observed)
         objects[observed.id] = observed
 
     def _drop(self, key: Key, observed: Observed) -> None:
-        self._index.drop(observed)
+        self._contents.drop(observed)
+        self._chosen.drop(observed)
         self.order.remove(*key)
         self.objects[observed.kind].pop(observed.id, None)
 
@@ -287,11 +289,11 @@ class Simulation:
         """Choose the first remaining child where the chosen one was deleted, as the service does."""
         kind = self.kinds[removed.kind]
         for flag in self._flags[kind.name]:
-            chooser = self._index.chooser(kind, flag, removed) if removed.flags.get(flag) else None
-            if chooser is None or self._index.count(chooser) or self.find(*chooser[1:3]) is None:
+            choice = self._chosen.choice(kind, flag, removed) if removed.flags.get(flag) else None
+            if choice is None or self._chosen.ids(choice) or self.find(*choice[:2]) is None:
                 continue
             siblings = iter(self.order.rows[row_of(kind, removed)])
-            others = (other.id for other in self.inside(kind.name, *chooser[1:3]) if self._index.chooser(kind, flag, other) == chooser)
+            others = (other.id for other in self.inside(kind.name, *choice[:2]) if self._chosen.choice(kind, flag, other) == choice)
             heir = next(siblings, None) or next(others, None)
             if heir is not None:
                 self._flag(kind.name, heir, flag, True)

@@ -36,8 +36,8 @@ def batches(
 ) -> tuple[Batch, ...]:
     """One for each group of transfers whose addresses depend on each other.
 
-    `moves`: tracked address to today's. `roots`: in the order of the YAML. `root_of`: see `Carried`. `inner`: roots by a root that they
-    must leave before it is transferred itself.
+    `moves`: tracked address to today's. `roots`: in the order of the YAML. `root_of`: see `TransferredTogether`. `inner`:
+    roots by a root that they must leave before it is transferred itself.
     """
     if not roots:
         return ()

@@ -17,8 +17,8 @@ from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
 from reconciler.plan.siblings.positions import Sibling, current_positions, unmanaged_siblings
 from reconciler.plan.transfers.batches import Batch, batches, each_once
-from reconciler.plan.transfers.carried import carried
-from reconciler.plan.transfers.obstacles import transfer_obstacles
+from reconciler.plan.transfers.obstacles import TransferObstacles, transfer_obstacles
+from reconciler.plan.transfers.together import TransferredTogether, transferred_together
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import Kind, Kinds
 
@@ -27,61 +27,75 @@ Decide = Callable[[World, Matches], Decisions]
 
 def decide_with_transfers(world: World, matches: Matches, decide: Decide) -> tuple[World, Decisions]:
     """The world after the possible transfers, and the decisions in it."""
-    waiting = _waiting(world, matches)
+    unsettled = _unsettled(world, matches)
     if not matches.transfers:
-        return world, replace(decide(world, matches), unsettled=waiting)
-    actual, held = world.actual, dict[Address, Blocked]()
-    while True:
-        allowed = _without(matches, held)
-        coming = carried(world.kinds, actual, allowed)
-        world = replace(world, actual=coming.actual, carried=coming, batches=_batches(world.kinds, actual, allowed))
-        decisions = decide(world, allowed)
-        obstacles = transfer_obstacles(world, decisions, actual)
-        new = {address: blocked for address, blocked in obstacles.held.items() if address not in held}
-        if not new:
-            ready = [_behind(decisions.drafts[root], behind) for root, behind in obstacles.behind.items()]
-            return world, replace(decisions.changed(ready), unsettled=waiting)
-        held |= new
+        return world, replace(decide(world, matches), unsettled=unsettled)
+    world, decisions, obstacles = _possible_transfers(world, matches, decide)
+    ordered = [_ready(decisions.drafts[root], required) for root, required in obstacles.required.items()]
+    return world, replace(decisions.changed(ordered), unsettled=unsettled)
 
 
-def _behind(draft: Draft, behind: tuple[Address, ...]) -> Draft:
+def _ready(draft: Draft, required: tuple[Address, ...]) -> Draft:
     """The draft with what must happen before its transfer; unchanged where it is blocked and is not transferred."""
-    return replace(draft, purpose=replace(draft.purpose, waits_for=behind)) if isinstance(draft.purpose, Transfer) else draft
+    return replace(draft, purpose=replace(draft.purpose, waits_for=required)) if isinstance(draft.purpose, Transfer) else draft
 
 
-def _waiting(world: World, matches: Matches) -> frozenset[Address]:
-    """The tracked addresses that do not change before a transfer has succeeded: also where it is not known yet whether one is needed."""
-    former = matches.former
-    stuck = [new for new in former.today.values() if (new in matches.blocked or new in matches.unknown) and former.origin(new) is not None]
-    stuck_batches = [*each_once(_batches(world.kinds, world.actual, matches)), *batches(former.today, stuck, {}, {})]
-    return frozenset(old for batch in stuck_batches for old in batch.moves)
+def _possible_transfers(before: World, matches: Matches, decide: Decide) -> tuple[World, Decisions, TransferObstacles]:
+    """Decide as if everything were transferred, then without what cannot be, until nothing prevents the rest.
+
+    What one round leaves out can block an object that another transfer needs out of its way, so the next round may leave out more; each
+    round leaves out at least one more address and none is added again, so the rounds end.
+    """
+    prevented: dict[Address, Blocked] = {}
+    while True:
+        possible = _without(matches, prevented)
+        world = _after_transfers(before, possible)
+        decisions = decide(world, possible)
+        obstacles = transfer_obstacles(world, decisions, before.actual)
+        new = {address: blocked for address, blocked in obstacles.prevented.items() if address not in prevented}
+        if not new:
+            return world, decisions, obstacles
+        prevented |= new
 
 
-def _without(matches: Matches, held: Mapping[Address, Blocked]) -> Matches:
+def _after_transfers(before: World, matches: Matches) -> World:
+    """The world in which everything has been transferred that these matches transfer."""
+    together = transferred_together(before.actual, before.contents, matches)
+    return replace(before, actual=together.actual, transferred=together, batches=_batches(before.kinds, matches, together))
+
+
+def _without(matches: Matches, prevented: Mapping[Address, Blocked]) -> Matches:
     """The matches without what is not transferred now, as if its object were unknown."""
-    if not held:
+    if not prevented:
         return matches
-    ids = {address: id for address, id in matches.ids.items() if address not in held}
-    transfers = {address: at for address, at in matches.transfers.items() if address not in held}
-    blocked = {address: replace(reason, address=address) for address, reason in held.items()}
+    ids = {address: id for address, id in matches.ids.items() if address not in prevented}
+    transfers = {address: at for address, at in matches.transfers.items() if address not in prevented}
+    blocked = {address: replace(reason, address=address) for address, reason in prevented.items()}
     return replace(matches, ids=ids, transfers=transfers, blocked={**matches.blocked, **blocked})
 
 
-def _batches(kinds: Kinds, actual: Actual, matches: Matches) -> dict[Address, Batch]:
+def _unsettled(world: World, matches: Matches) -> frozenset[Address]:
+    """The tracked addresses that do not change before a transfer has succeeded: also where it is not known yet whether one is needed."""
+    former = matches.former
+    stuck = [new for new in former.today.values() if (new in matches.blocked or new in matches.unknown) and former.origin(new) is not None]
+    stuck_batches = [*each_once(_after_transfers(world, matches).batches), *batches(former.today, stuck, {}, {})]
+    return frozenset(old for batch in stuck_batches for old in batch.moves)
+
+
+def _batches(kinds: Kinds, matches: Matches, together: TransferredTogether) -> dict[Address, Batch]:
     """By today's address: the addresses that the state changes together with it."""
-    coming = carried(kinds, actual, matches)
-    roots = {(kinds.of(root).name, matches.ids[root]): root for root in coming.roots}
-    inner = {root: {roots[key] for key in inside if key in roots} for root, inside in coming.roots.items()}
-    result = batches(matches.former.today, list(coming.roots), coming.root_of, inner)
+    roots = {(kinds.of(root).name, matches.ids[root]): root for root in together.roots}
+    inner = {root: {roots[key] for key in inside if key in roots} for root, inside in together.roots.items()}
+    result = batches(matches.former.today, list(together.roots), together.root_of, inner)
     return {address: batch for batch in result for address in batch.moves.values()}
 
 
 def shown_where(world: World, drafts: Mapping[Address, Draft], before: Actual) -> frozenset[tuple[str, str]]:
     """The objects for which a reading must find out what shows them, because they are to be transferred away from it."""
     sought = {reading.by for kind in world.kinds.values() for reading in kind.lookups}
-    roots = {root: inside for root, inside in world.carried.roots.items() if root in drafts}
-    going = {key for inside in roots.values() for key in inside} | {(drafts[root].kind.name, str(drafts[root].id)) for root in roots}
-    return frozenset(key for key in going if key[0] in sought and before.find(*key) is not None)
+    roots = {root: inside for root, inside in world.transferred.roots.items() if root in drafts}
+    transferred = {key for inside in roots.values() for key in inside} | {(drafts[root].kind.name, str(drafts[root].id)) for root in roots}
+    return frozenset(key for key in transferred if key[0] in sought and before.find(*key) is not None)
 
 
 @dataclass(frozen=True)
@@ -103,8 +117,8 @@ def positions_before_transfer(world: World, decisions: Decisions, before: Actual
         draft.address: _Former(_address(world, draft), draft.kind, draft.binding, before.find(draft.kind.name, str(draft.id)))
         for draft in drafts
     }
-    staying = [draft for draft in decisions.drafts.values() if draft.address not in former]
-    everyone: list[Sibling] = [*staying, *decisions.removals.values(), *former.values()]
+    others = [draft for draft in decisions.drafts.values() if draft.address not in former]
+    everyone: list[Sibling] = [*others, *decisions.removals.values(), *former.values()]
     places = current_positions(everyone, unmanaged_siblings(world.kinds, before, names), names)
     return {address: places[sibling.address] for address, sibling in former.items() if sibling.address in places}
 

@@ -16,10 +16,10 @@ from reconciler.address import Address, bare
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Blocked, Observed, waiting
 from reconciler.model.codec import ids_in, title
+from reconciler.plan.containment import Key, parent
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.match import moved_line
 from reconciler.plan.transfers.batches import each_once
-from reconciler.plan.transfers.carried import Key, parent
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET, Kind
 
@@ -28,22 +28,22 @@ AGAIN = "run again when the service answers"
 
 @dataclass
 class TransferObstacles:
-    """`held`: what is not transferred, and why. `behind`: by root, the addresses that are deleted, moved out or transferred before it."""
+    """`prevented`: what is not transferred, and why. `required`: by root, what is deleted, moved out or transferred before it."""
 
-    held: dict[Address, Blocked] = field(default_factory=dict)
-    behind: dict[Address, tuple[Address, ...]] = field(default_factory=dict)
+    prevented: dict[Address, Blocked] = field(default_factory=dict)
+    required: dict[Address, tuple[Address, ...]] = field(default_factory=dict)
 
 
 def transfer_obstacles(world: World, decisions: Decisions, actual: Actual) -> TransferObstacles:
     """What prevents each transfer of this run, and what comes before it. `actual`: as it is now."""
-    return _Obstacles(world, decisions, actual).of_each_root() if world.carried.roots else TransferObstacles()
+    return _Obstacles(world, decisions, actual).of_each_root() if world.transferred.roots else TransferObstacles()
 
 
 def unmanaged_in_transfers(world: World, decisions: Decisions) -> Iterator[str]:
     """One sentence for each transfer that includes unmanaged objects."""
     drafts, _ = decisions.of_this_run()
     tracked = {(binding.kind, binding.id) for binding in world.state.bindings.values()}
-    for root, inside in world.carried.roots.items():
+    for root, inside in world.transferred.roots.items():
         if root not in drafts or not drafts[root].active:
             continue
         some = [world.actual.find(*key) for key in inside if key not in tracked]
@@ -56,50 +56,50 @@ def unmanaged_in_transfers(world: World, decisions: Decisions) -> Iterator[str]:
 class _Obstacles:
     def __init__(self, world: World, decisions: Decisions, actual: Actual) -> None:
         self.world, self.kinds, self.decisions, self.actual = world, world.kinds, decisions, actual
-        self.matches, self.carried = decisions.matches, world.carried
+        self.matches, self.together = decisions.matches, world.transferred
         run_drafts, run_removals = decisions.of_this_run()
         self.run_drafts, self.run_removals = run_drafts, run_removals
         self.drafts: dict[Key, Draft] = {(draft.kind.name, draft.id): draft for draft in decisions.drafts.values() if draft.id is not None}
         self.removals: dict[Key, list[Removal]] = defaultdict(list)
         for removal in decisions.removals.values():
             self.removals[removal.kind.name, removal.id].append(removal)
-        self.brought = {(self.kinds.of(at).name, self.matches.ids[at]): root for at, root in self.carried.root_of.items()}
-        self.alone = {(self.kinds.of(root).name, self.matches.ids[root]): root for root in self.carried.roots}
-        self.going = {id for inside in self.carried.roots.values() for _, id in inside} | {id for _, id in self.alone}
+        self.included = {(self.kinds.of(at).name, self.matches.ids[at]): root for at, root in self.together.root_of.items()}
+        self.roots = {(self.kinds.of(root).name, self.matches.ids[root]): root for root in self.together.roots}
+        self.transferred_ids = {id for inside in self.together.roots.values() for _, id in inside} | {id for _, id in self.roots}
         self.referring = self._referring()
 
     def of_each_root(self) -> TransferObstacles:
         obstacles = TransferObstacles()
-        for root, inside in self.carried.roots.items():
-            behind: set[Address] = set()
-            blocked = self._why(root, inside, behind)
+        for root, inside in self.together.roots.items():
+            required: set[Address] = set()
+            blocked = self._why(root, inside, required)
             if blocked is not None:
-                obstacles.held[root] = blocked
-            obstacles.behind[root] = tuple(sorted(behind))
-        self._together(obstacles)
+                obstacles.prevented[root] = blocked
+            obstacles.required[root] = tuple(sorted(required))
+        self._prevent_dependents(obstacles)
         return obstacles
 
-    def _together(self, obstacles: TransferObstacles) -> None:
-        """Hold back what is transferred with a held object, and what waits for an address of one."""
+    def _prevent_dependents(self, obstacles: TransferObstacles) -> None:
+        """Prevent what is transferred together with something prevented, and what requires that first, until nothing is added."""
         while True:
-            before = len(obstacles.held)
+            before = len(obstacles.prevented)
             for batch in each_once(self.world.batches):
-                cause = next((obstacles.held[root] for root in batch.roots if root in obstacles.held), None)
+                cause = next((obstacles.prevented[root] for root in batch.roots if root in obstacles.prevented), None)
                 if cause is None:
                     continue
-                for address in (address for address in batch.moves.values() if address not in obstacles.held):
+                for address in (address for address in batch.moves.values() if address not in obstacles.prevented):
                     declared = self.world.desired.resources.get(address)
-                    obstacles.held[address] = waiting(address, cause, declared.source if declared is not None else None)
-            for root, behind in obstacles.behind.items():
-                cause = next((obstacles.held[other] for other in behind if other in obstacles.held), None)
-                if cause is not None and root not in obstacles.held:
-                    obstacles.held[root] = waiting(root, cause, self.world.desired.resources[root].source)
-            if len(obstacles.held) == before:
+                    obstacles.prevented[address] = waiting(address, cause, declared.source if declared is not None else None)
+            for root, required in obstacles.required.items():
+                cause = next((obstacles.prevented[other] for other in required if other in obstacles.prevented), None)
+                if cause is not None and root not in obstacles.prevented:
+                    obstacles.prevented[root] = waiting(root, cause, self.world.desired.resources[root].source)
+            if len(obstacles.prevented) == before:
                 return
 
     # -- one transfer ----------------------------------------------------------------------------------------------------------------
 
-    def _why(self, root: Address, inside: Sequence[Key], behind: set[Address]) -> Blocked | None:
+    def _why(self, root: Address, inside: Sequence[Key], required: set[Address]) -> Blocked | None:
         draft = self.decisions.drafts[root]
         if self.world.selection.refuses(root):
             return self._blocked(root, "its transfer is not part of this run", f"include {root}", id="RC-outside-selection")
@@ -111,8 +111,8 @@ class _Obstacles:
         return (
             self._deleted(root, key)
             or next((blocked for inner in (key, *inside) if (blocked := self._unread(root, inner)) is not None), None)
-            or next((blocked for inner in inside if (blocked := self._inside(root, key, inner, behind)) is not None), None)
-            or self._shown(root, {key, *(inner for inner in inside if inner in self.alone or self._leaving(key, inner) is None)}, behind)
+            or next((blocked for inner in inside if (blocked := self._inside(root, key, inner, required)) is not None), None)
+            or self._shown(root, {key, *(inner for inner in inside if inner in self.roots or self._leaving(key, inner) is None)}, required)
         )
 
     def _blocked(self, root: Address, reason: str, remedy: str, *, id: str) -> Blocked:
@@ -138,18 +138,18 @@ class _Obstacles:
                 return self._blocked(root, f"cannot be transferred: {what}", AGAIN, id="RC-unread")
         return None
 
-    def _inside(self, root: Address, key: Key, inner: Key, behind: set[Address]) -> Blocked | None:
-        """Why an object's contents must not be transferred with it; None where they may. Adds to `behind` what removes them first."""
+    def _inside(self, root: Address, key: Key, inner: Key, required: set[Address]) -> Blocked | None:
+        """Why an object's contents must not be transferred with it; None where they may. Adds to `required` what removes them first."""
         observed = self.actual.find(*inner)
         assert observed is not None
-        if inner in self.alone:
-            behind.add(self.alone[inner])
+        if inner in self.roots:
+            required.add(self.roots[inner])
             return None
-        if inner in self.brought:
+        if inner in self.included:
             return self._deleted(root, inner)
         leaving = self._leaving(key, inner)
         if leaving is not None:
-            behind.add(leaving)
+            required.add(leaving)
             return None
         draft, removals = self.drafts.get(inner), self.removals.get(inner, [])
         if draft is not None and draft.blocked is not None:
@@ -162,14 +162,15 @@ class _Obstacles:
                 way,
                 id="RC-transfer-with-others",
             )
-        held = next((removal for removal in removals if not removal.forgets), None)
-        if held is not None and held.blocked is not None and held.blocked.id == "RC-probable-transfer":
-            return waiting(root, held.blocked, self.world.desired.resources[root].source)
-        if held is not None:
-            way = f"declare it {self._there(held.address, root)}, or settle it first: {held.blocked.remedy if held.blocked else AGAIN}"
+        undecided = next((removal for removal in removals if not removal.forgets), None)
+        if undecided is not None and undecided.blocked is not None and undecided.blocked.id == "RC-probable-transfer":
+            return waiting(root, undecided.blocked, self.world.desired.resources[root].source)
+        if undecided is not None:
+            settle = undecided.blocked.remedy if undecided.blocked else AGAIN
+            way = f"declare it {self._there(undecided.address, root)}, or settle it first: {settle}"
             return self._blocked(
                 root,
-                f"cannot be transferred: {held.address}, which is tracked and not declared, is in it",
+                f"cannot be transferred: {undecided.address}, which is tracked and not declared, is in it",
                 way,
                 id="RC-transfer-with-others",
             )
@@ -197,7 +198,7 @@ class _Obstacles:
                     return removal.address
             draft = self.drafts.get(at)
             moving = draft is not None and draft.active and draft.address in self.run_drafts
-            if draft is not None and moving and at not in self.brought and any(difference.field.container for difference in draft.sendable):
+            if draft is not None and moving and at not in self.included and any(diff.field.container for diff in draft.sendable):
                 return draft.address
             observed = self.actual.find(*at)
             at = parent(self.kinds[at[0]], observed) if observed is not None else None
@@ -214,29 +215,29 @@ class _Obstacles:
                 for name in names:
                     value = observed.values.get(name, UNSET)
                     for id in ids_in(value) if value is not UNSET else ():
-                        if id in self.going:
+                        if id in self.transferred_ids:
                             referring[id].append(observed)
         return referring
 
-    def _shown(self, root: Address, going: set[Key], behind: set[Address]) -> Blocked | None:
-        """Why something must stop showing an object first; None where nothing must. Adds to `behind` what stops it."""
-        showing = {kind for name in {name for name, _ in going} for kind in self._showing(name)}
+    def _shown(self, root: Address, transferred: set[Key], required: set[Address]) -> Blocked | None:
+        """Why something must stop showing an object first; None where nothing must. Adds to `required` what stops it."""
+        showing = {kind for name in {name for name, _ in transferred} for kind in self._showing(name)}
         for unknown in self.actual.unknown:
             if unknown.kind in showing:
                 return self._blocked(root, f"cannot be transferred: it is unknown what shows it, {unknown.reason}", AGAIN, id="RC-unread")
-        for _, id in sorted(going):
+        for _, id in sorted(transferred):
             for observed in self.referring.get(id, ()):
                 key = (observed.kind, observed.id)
-                if key in going:
+                if key in transferred:
                     continue
                 removals = self.removals.get(key, [])
                 removal = next((removal for removal in removals if removal.deletes and removal.address in self.run_removals), None)
                 if removal is not None:
-                    behind.add(removal.address)
+                    required.add(removal.address)
                     continue
                 draft = self.drafts.get(key)
                 if draft is not None and draft.active and draft.address in self.run_drafts and self._shows_another(draft, id):
-                    behind.add(draft.address)
+                    required.add(draft.address)
                     continue
                 name = draft.address if draft is not None else removals[0].address if removals else self._called(observed)
                 reason = f"cannot be transferred: {name} shows it, and nothing is shown outside its {self.kinds[root.kind or ''].within}"
@@ -251,7 +252,7 @@ class _Obstacles:
         """Whether an object that shows one with this id will show another one, which can be shown before anything is transferred."""
         changes = {difference.field.name: difference for difference in draft.sendable if not difference.field.container}
         showing = [name for name, field in draft.kind.stored_fields if not field.container and id in ids_in(_value(draft.observed, name))]
-        return bool(showing) and all(name in changes and not self.going.intersection(ids_in(changes[name].after)) for name in showing)
+        return bool(showing) and all(name in changes and self.transferred_ids.isdisjoint(ids_in(changes[name].after)) for name in showing)
 
     def _showing(self, name: str) -> Iterator[str]:
         """The kinds of what shows objects of a kind, and of what contains that."""

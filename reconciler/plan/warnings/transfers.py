@@ -30,15 +30,15 @@ def by_transfers(world: World, opening: Opening) -> bool:
 def transfer_exposures(world: World, drafts: Mapping[Address, Draft], disclosed: Disclosure) -> Iterator[Exposure]:
     """One exposure for each transfer request, with everything that is transferred by it."""
     openings = {opening.at: opening for opening in disclosed.openings if by_transfers(world, opening)}
-    brought: dict[Key, list[Key]] = {}
+    contents: dict[Key, list[Key]] = {}
     for key, outer in disclosed.worlds.transferred.items() if disclosed.worlds is not None else ():
-        brought.setdefault(outer, []).append(key)
-    for root in world.carried.roots:
+        contents.setdefault(outer, []).append(key)
+    for root in world.transferred.roots:
         draft = drafts.get(root)
         if draft is not None and draft.active and isinstance(draft.purpose, Transfer):
             key = (draft.kind.name, str(draft.id))
-            included = tuple(sorted(address for address, by in world.carried.root_of.items() if by == root))
-            yield replace(_line(disclosed, draft, draft.purpose.source, brought.get(key, [key]), openings.get(key)), reaches=included)
+            included = tuple(sorted(address for address, by in world.transferred.root_of.items() if by == root))
+            yield replace(_line(disclosed, draft, draft.purpose.source, contents.get(key, [key]), openings.get(key)), reaches=included)
 
 
 def _line(disclosed: Disclosure, draft: Draft, was: Address, keys: list[Key], opening: Opening | None) -> Exposure:

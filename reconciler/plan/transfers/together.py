@@ -1,4 +1,4 @@
-"""What is transferred with what, and what the service shows once everything is transferred. Pure.
+"""What is transferred together, and what the service shows once everything is transferred. Pure.
 
 In: the objects that were read, and which of them are in a container that the YAML has them leave. Out: those that need a request of their
 own, those that such a request includes, and the same reading as if all that had been done: the rest of a plan is based on it.
@@ -6,22 +6,19 @@ own, those that such a request includes, and the same reading as if all that had
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Observed
+from reconciler.plan.containment import Contents, Key, parent
 from reconciler.plan.matching.matches import Matches
-from reconciler.resource import Kind, Kinds
-
-Key = tuple[str, str]
-"""An object: its kind and its id."""
+from reconciler.resource import Kinds
 
 
 @dataclass(frozen=True)
-class Carried:
+class TransferredTogether:
     """`roots`: the addresses that need a request of their own, with the keys of everything in them, at any depth.
 
     `root_of`: the addresses that such a request includes, each with its root. `actual`: the reading as if all were transferred.
@@ -32,17 +29,11 @@ class Carried:
     root_of: Mapping[Address, Address] = field(default_factory=dict)
 
 
-def carried(kinds: Kinds, actual: Actual, matches: Matches) -> Carried:
-    """What is transferred by what."""
+def transferred_together(actual: Actual, contents: Contents, matches: Matches) -> TransferredTogether:
+    """What is transferred by what. `contents`: of `actual`."""
     if not matches.transfers:
-        return Carried(actual)
-    return _Carrying(kinds, actual, matches).carried()
-
-
-def parent(kind: Kind, observed: Observed) -> Key | None:
-    """The node that an object is in; None at the top of its container."""
-    held = observed.values.get(kind.inside.name) if kind.inside is not None else None
-    return (str(kind.inside.to), held) if kind.inside is not None and isinstance(held, str) else None
+        return TransferredTogether(actual)
+    return _Transfers(actual, contents, matches).together()
 
 
 def in_container(kinds: Kinds, observed: Observed, container: str, *, top: bool) -> Observed:
@@ -53,30 +44,28 @@ def in_container(kinds: Kinds, observed: Observed, container: str, *, top: bool)
     return replace(observed, within=within, values=values, rank=None if top else observed.rank)
 
 
-class _Carrying:
-    def __init__(self, kinds: Kinds, actual: Actual, matches: Matches) -> None:
-        self.kinds, self.actual, self.matches = kinds, actual, matches
+class _Transfers:
+    """`target`: the new container of each object that the YAML has leave its own; `address`: its address. `remaining`: other matches."""
+
+    def __init__(self, actual: Actual, contents: Contents, matches: Matches) -> None:
+        self.kinds = kinds = contents.kinds
+        self.actual, self.contents, self.matches = actual, contents, matches
+        self.transferable = [kind.name for kind in kinds.values() if kind.transferable is not None]
         self.target: dict[Key, str] = {}
         self.address: dict[Key, Address] = {}
         for address in matches.transfers:
             key = (kinds.of(address).name, matches.ids[address])
             self.address[key] = address
             self.target[key] = matches.ids[address.root]
-        self.staying = {(kinds.of(address).name, id) for address, id in (*matches.ids.items(), *matches.leaving.items())} - {*self.target}
-        self.inner: dict[Key, list[Key]] = defaultdict(list)
-        for kind in kinds.values():
-            for observed in actual.objects.get(kind.name, {}).values() if kind.transferable is not None else ():
-                outer = parent(kind, observed)
-                if outer is not None:
-                    self.inner[outer].append((kind.name, observed.id))
-        self._goes: dict[Key, str | None] = {}
+        self.remaining = {(kinds.of(address).name, id) for address, id in (*matches.ids.items(), *matches.leaving.items())} - {*self.target}
+        self._destinations: dict[Key, str | None] = {}
 
-    def carried(self) -> Carried:
+    def together(self) -> TransferredTogether:
         roots: dict[Address, tuple[Key, ...]] = {}
         root_of: dict[Address, Address] = {}
         objects = {name: dict(some) for name, some in self.actual.objects.items()}
         for key, address in self.address.items():
-            if self._brought(key):
+            if self._is_included(key):
                 continue
             inside = tuple(self._inside(key))
             roots[address] = inside
@@ -85,31 +74,34 @@ class _Carrying:
                 if observed is None or self._destination(inner) != self.target[key]:
                     continue
                 objects[inner[0]][inner[1]] = in_container(self.kinds, observed, self.target[key], top=inner == key)
-                if inner != key and inner in self.address and self._brought(inner):
+                if inner != key and inner in self.address and self._is_included(inner):
                     root_of[self.address[inner]] = address
-        return Carried(replace(self.actual, objects=objects), roots, root_of)
+        return TransferredTogether(replace(self.actual, objects=objects), roots, root_of)
 
     def _inside(self, key: Key) -> Iterator[Key]:
         """Everything in an object, at any depth."""
         seen, ahead = {key}, [key]
         while ahead:
-            for inner in self.inner.get(ahead.pop(), ()):
-                if inner not in seen:
-                    seen.add(inner)
-                    ahead.append(inner)
-                    yield inner
+            outer = ahead.pop()
+            for name in self.transferable:
+                for observed in self.contents.inside(name, *outer):
+                    inner = (name, observed.id)
+                    if inner not in seen:
+                        seen.add(inner)
+                        ahead.append(inner)
+                        yield inner
 
-    def _brought(self, key: Key) -> bool:
-        """Whether the transfer of what contains an object brings it to where it belongs."""
+    def _is_included(self, key: Key) -> bool:
+        """Whether the transfer of what contains an object includes it, and leads to where it belongs."""
         observed = self.actual.find(*key)
         outer = parent(self.kinds[key[0]], observed) if observed is not None else None
         return outer is not None and self._destination(outer) == self.target[key]
 
     def _destination(self, key: Key) -> str | None:
         """The container that an object is in after the transfers; None where it stays in its own."""
-        if key not in self._goes:
-            self._goes[key] = None  # an object inside itself stays
+        if key not in self._destinations:
+            self._destinations[key] = None  # an object inside itself stays
             observed = self.actual.find(*key)
-            outer = parent(self.kinds[key[0]], observed) if observed is not None and key not in self.staying else None
-            self._goes[key] = self.target.get(key) or (self._destination(outer) if outer is not None else None)
-        return self._goes[key]
+            outer = parent(self.kinds[key[0]], observed) if observed is not None and key not in self.remaining else None
+            self._destinations[key] = self.target.get(key) or (self._destination(outer) if outer is not None else None)
+        return self._destinations[key]
