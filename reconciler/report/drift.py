@@ -90,7 +90,7 @@ def _write(page: ReportPage, resource: Drifted, within: Sequence[Address], full:
         for number, (name, value) in enumerate(values(delta)):
             page.field(style, symbol, name, value, remark(delta) if number == 0 else "", column=column, mark=Style.DRIFT)
     if resource.place is not None:
-        page.field(Style.MOVE, ">", "place", f"{where(resource.place[0])} -> {where(resource.place[1])}", column=column)
+        page.field(Style.MOVE, ">", "position", f"{where(resource.place[0])} -> {where(resource.place[1])}", column=column)
 
 
 def deleted(resource: Drifted, zone: tzinfo | None = UTC) -> str:

@@ -245,7 +245,7 @@ def _drifted(resource: Mapping[str, Any]) -> ReportEntry:
     if resource["place"] is not None:
         then, now = (resource["place"][side]["previous"] for side in ("lastApplied", "now"))
         text = f"{f'after {then}' if then else 'first'} -> {f'after {now}' if now else 'first'}"
-        entry.lines.append(ReportLine(Style.MOVE, ">", "place", text))
+        entry.lines.append(ReportLine(Style.MOVE, ">", "position", text))
     return entry
 
 
