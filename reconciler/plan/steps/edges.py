@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum, auto
+from typing import NamedTuple
 
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
@@ -26,11 +27,11 @@ class Wait(Enum):
     """It has ended in any way, including skipped."""
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(NamedTuple):
     """One step waits for another. Numbers are places in `Sketches.all`; an edge from a step to itself means nothing.
 
-    `otherwise`: what the step waits for instead where a preferred edge would make a circle.
+    `otherwise`: what the step waits for instead where a preferred edge would make a circle. A tuple, because a large plan has a hundred
+    thousand of them.
     """
 
     step: int

@@ -6,7 +6,6 @@ In: the sketches of a plan. Out: for each of them, the steps that it waits for. 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 from reconciler.address import Address
@@ -59,7 +58,7 @@ def connect(sketches: Sketches, derived: Mapping[Address, Derivation]) -> dict[i
                 continue
             for on in edge.otherwise:
                 if acyclic.add(edge.step, on):
-                    facts.waits.add(replace(edge, on=on))
+                    facts.waits.add(edge._replace(on=on))
     return {index: facts.waits.of(index) for index in range(len(sketches.all))}
 
 
