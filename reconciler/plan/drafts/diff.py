@@ -96,7 +96,7 @@ def correction_of(difference: FieldDifference) -> Correction:
     return Correction.REPLACE if field.on_change == "replace" else Correction.REFUSE
 
 
-def explained(kind: Kind, difference: FieldDifference) -> FieldDifference:
+def with_note(kind: Kind, difference: FieldDifference) -> FieldDifference:
     """The difference, with a note where no request corrects it."""
     match correction_of(difference):
         case Correction.IRREVERSIBLE:

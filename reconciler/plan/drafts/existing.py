@@ -11,7 +11,7 @@ from reconciler.dataclass import dataclass
 from reconciler.model import Blocked
 from reconciler.model.codec import unresolved_addresses
 from reconciler.plan.decisions import Adopt, Draft, Keep, Restore, Transfer
-from reconciler.plan.drafts.diff import Correction, FieldDifference, correction_of, differences, explained
+from reconciler.plan.drafts.diff import Correction, FieldDifference, correction_of, differences, with_note
 from reconciler.plan.drafts.new import draft_create, draft_replacement, without
 from reconciler.plan.drafts.undeclared import pruned_later
 from reconciler.plan.matching.identity import is_other, other
@@ -129,7 +129,7 @@ def _corrected(facts: DraftFacts, draft: Draft) -> Draft:
             draft = _without_field(draft, difference, reason, "run again when the service answers", id="RC-unread")
     if not differing:
         return draft
-    deviations = tuple(explained(kind, difference) for difference in differing if correction_of(difference) is not Correction.NOTHING)
+    deviations = tuple(with_note(kind, difference) for difference in differing if correction_of(difference) is not Correction.NOTHING)
     draft, kept = replace(draft, deviations=deviations), list[FieldDifference]()
     for difference in differing:
         if is_other(difference):

@@ -68,6 +68,7 @@ def containers_move_first(facts: StepFacts) -> Iterator[Edge]:
 def one_way_last(facts: StepFacts) -> Iterator[Edge]:
     """What cannot be undone is sent after everything else for the object and what is in it."""
     sketches = facts.sketches
+    temporary = frozenset(sketches.temporary.values())
     last: dict[Address, list[int]] = defaultdict(list)
     for index, sketch in enumerate(sketches.all):
         if isinstance(sketch.draft, Draft) and any(sketch.draft.kind.fields[name].one_way for name in sketch.writes):
@@ -75,7 +76,7 @@ def one_way_last(facts: StepFacts) -> Iterator[Edge]:
     for address, steps in sketches.of.items() if last else ():
         for outer in (address, *address.containers) if address in sketches.drafts else ():
             for index in last.get(outer, ()):
-                yield from after(index, steps)
+                yield from after(index, (step for step in steps if step not in temporary))  # the final value comes after these
 
 
 def chosen_first(facts: StepFacts) -> Iterator[Edge]:

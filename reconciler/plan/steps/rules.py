@@ -31,7 +31,11 @@ REQUIRED: Final[tuple[Rule, ...]] = (
     transfers.ready_to_transfer,  # nothing shows what is transferred, and the address is free
     transfers.leave_first,  # what stays leaves what is transferred
 )
-"""Without them the plan would be wrong: a circle of their edges refuses it."""
+"""Without them the plan would be wrong: a circle of their edges refuses it.
+
+The order matters for two of them: `creates_before_one_delete` reads what `deletes_last` has yielded; `leave_first` reads all edges and may
+add a step, so it is the last.
+"""
 
 PREFERRED: Final[tuple[Rule, ...]] = (
     deletes.other_deletes_after_it,  # new siblings exist before the old ones are deleted
