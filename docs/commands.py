@@ -108,7 +108,9 @@ def _table(options: list[click.Option], context: click.Context) -> str:
 
 def _cell(text: str) -> str:
     """A help text in a cell: ranges in words, and nothing that Markdown would take for its own."""
+    text = re.sub(r"\[default: ([^\]]+); ([^\]]*x[^\]]*)\]", r"[default: \1] [\2]", text)
     text = re.sub(r"\[x>=?0\]", "", text)
+    text = re.sub(r"\[x>=(\d+)\]", r"At least \1.", text)
     text = re.sub(r"\[(\d+)<=x<=(\d+)\]", r"From \1 to \2.", text)
     text = re.sub(r"\[default: (.+?)\]", r"Default: `\1`.", text).replace("[required]", "Required.")
     return re.sub(r" +", " ", text.replace("<", "&lt;").replace("|", "\\|")).strip()

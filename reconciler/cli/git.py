@@ -79,7 +79,7 @@ class WorkingRepository:
                 hint="A shallow clone lacks older commits: git fetch --unshallow (in a pipeline: fetch the whole history).",
             )
         id = done.stdout.decode().split()[0]
-        return one if id == one.id else NamedCommit(f"the commit where the branch left {one.name}", id)
+        return one if id == one.id else NamedCommit(f"the commit where the branch diverged from {one.name}", id)
 
     def differs(self, commit: NamedCommit, names: Iterable[str]) -> bool:
         """Whether a file below the folder differs from the commit, or one of `names`, which are relative to the folder, is not in it.

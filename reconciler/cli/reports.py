@@ -51,7 +51,7 @@ def _pairs(formats: Sequence[str], ctx: click.Context, param: click.Parameter, v
 
 
 def folder(project: Project) -> str:
-    """The project's directory, from here; "" where it is here."""
+    """The directory of the project, relative to the current one; "" if it is that one."""
     from reconciler.cli.options import path_from_here
 
     found = path_from_here(project.settings.root).as_posix()
@@ -59,7 +59,7 @@ def folder(project: Project) -> str:
 
 
 def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet], *, created_at: datetime, folder: str = "") -> str:
-    """A result in one of `FORMATS`. `folder`: where the project is, from here."""
+    """A result in one of `FORMATS`. `folder`: the directory of the project, relative to the current one."""
     from reconciler.report.annotations.github import github
     from reconciler.report.annotations.of_sheet import of_sheet
     from reconciler.report.html import html
@@ -82,7 +82,7 @@ def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet],
 
 
 def checked(name: str, findings: Sequence[Finding], *, title: str, summary: str, folder: str) -> str:
-    """Findings in one of `CHECKS`. `title` and `summary`: of the report they come from."""
+    """Findings in one of `CHECKS`. `title` and `summary`: those of the report that contains them."""
     from reconciler.cli.help import release_files
     from reconciler.report.annotations.code_quality import code_quality
     from reconciler.report.annotations.junit import junit
@@ -106,7 +106,7 @@ def show(
     created_at: datetime,
     folder: str = "",
 ) -> None:
-    """Print a result in the format of that name; `text`: as a screen shows it."""
+    """Print a result in the format `name`. `text`: the result for a screen."""
     if name == "json":
         screen.document(document)
     elif name in FORMATS:
@@ -124,13 +124,13 @@ def write(
     created_at: datetime,
     folder: str = "",
 ) -> None:
-    """Write the files that were asked for. Raises `ReconcilerError` where one cannot be written."""
+    """Write the files of `--report`. Raises `ReconcilerError` if one cannot be written."""
     for name, file in asked:
         write_report(file, screen.masked(rendered(name, screen.masked_data(document), sheet, created_at=created_at, folder=folder)))
 
 
 def write_report(file: Path, text: str) -> None:
-    """Write one report. Raises `ReconcilerError` where it cannot be written."""
+    """Write one report. Raises `ReconcilerError` if it cannot be written."""
     try:
         file.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:

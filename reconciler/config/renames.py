@@ -128,8 +128,8 @@ def read_removed(
         elif address in items:
             here = at.file.startswith(f"{ENVIRONMENTS}/")
             patch = f"a patch must remove it here: {{match: {address}, remove: true}}"
-            way = f"; {patch if here else ONLY_THERE}" if chosen else ""
-            wrong = f"removed.address is {address}, which is still declared at {items[address].at}{way}"
+            way = (patch if here else ONLY_THERE) if chosen else "remove its lines there, or this line"
+            wrong = f"removed.address is {address}, which is still declared at {items[address].at}; {way}"
             problems.add(at, wrong, id="RC-former-still-declared")
         elif address in renamed:
             way = "keep one of the two lines"

@@ -100,7 +100,7 @@ class _Printer:
         origin = None if later else self.expressions.get((node.at.file, node.at.line, node.at.column))
         parts = [" ".join(origin.split())] if origin is not None else []
         if node.at.file != self.file:
-            parts.append(f"from {node.at.file}:{node.at.line}")
+            parts.append(f"from {node.at.file_and_line}")
         remark = f"  # {', '.join(parts)}" if parts else ""
         inner = replace(self, file=node.at.file, expressions={} if remark else self.expressions)
         match node:

@@ -87,7 +87,7 @@ def _named(drift: Drift, word: str) -> tuple[Drifted, str | None]:
 
 
 def _at(source: Source | None) -> str:
-    return f" at {source.file}:{source.line}" if source is not None else ""
+    return f" at {source.file_and_line}" if source is not None else ""
 
 
 class Acceptance:

@@ -16,7 +16,7 @@ from reconciler.importer.matched import MatchedProject, removed_by
 from reconciler.model import Binding, Observed
 from reconciler.model.codec import title
 from reconciler.plan.siblings.moves import moves
-from reconciler.plan.siblings.positions import standing
+from reconciler.plan.siblings.positions import current_order
 from reconciler.resource import Kind
 from reconciler.yamltext.cursor import MarkedText
 from reconciler.yamltext.move import Host, Moving
@@ -99,7 +99,7 @@ class Moves:
         section = place.section_in(self.desired.resources[one.host].kind)
         if not section:
             wrong = f"{address} is now in {one.host}, which has no list for it"
-            raise Refused(wrong, id="RC-no-list-for-it", hint=f"It is declared at {at.file}:{at.line}.")
+            raise Refused(wrong, id="RC-no-list-for-it", hint=f"It is declared at {at.file_and_line}.")
         return one.host, section
 
     def _depth(self, host: Address) -> int:
@@ -130,13 +130,13 @@ class Moves:
 
     def _order(self, host: Address, there: Sequence[LocatedResource], arrived: Sequence[LocatedResource]) -> list[LocatedResource]:
         """Everything in a list in its current order, as far as it is known; arrivals are placed next to siblings of their kind."""
-        standings = standing(there, str(host))
+        standings = current_order(there, str(host))
         for one in sorted(arrived, key=lambda one: (one.rank is None, one.rank or 0)):
             ranked = [(at, other.rank) for at, other in enumerate(standings) if other.kind is one.kind and other.rank is not None]
             before = [at for at, rank in ranked if one.rank is not None and rank < one.rank]
             behind = [at for at, rank in ranked if one.rank is not None and rank > one.rank]
             standings.insert(before[-1] + 1 if before else behind[0] if behind else len(standings), one)
-        return standing(standings, str(host))
+        return current_order(standings, str(host))
 
     def _move(self, address: Address, row: Row, behind: Address | None) -> None:
         host = row[0]

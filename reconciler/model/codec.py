@@ -161,11 +161,14 @@ def ids_in(value: Any) -> Iterable[str]:
                 yield from ids_in(part)
 
 
+NAMES: Final = ("title", "name", "label", "slug", "email")
+"""Fields by which people know an object, the first one that it has."""
+
+
 def title(observed: Observed) -> str:
     """The title by which people know the object."""
-    for name in ("title", "name", "label", "slug"):
+    for name in NAMES:
         value = observed.raw.get(name, observed.values.get(name))  # a simulated object has no raw form
         if isinstance(value, str):
             return value
-    user = observed.raw.get("user")
-    return str(user.get("email", bare(observed.id))) if isinstance(user, Mapping) else bare(observed.id)
+    return bare(observed.id)

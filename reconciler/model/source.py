@@ -15,6 +15,11 @@ class Source(NamedTuple):
     line: int
     column: int = 1
 
+    @property
+    def file_and_line(self) -> str:
+        """The position without its column."""
+        return f"{self.file}:{self.line}"
+
     def __str__(self) -> str:
         """The position as messages show it."""
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file

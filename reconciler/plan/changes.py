@@ -171,8 +171,8 @@ def removal_changes(removals: Mapping[Address, Removal]) -> list[Change]:
         if not removal.active or removal.replaces is not None:
             continue
         reason = removal.reason
-        if removal.covered_by is not None:
-            reason = f"deleted with {removal.covered_by}"
+        if removal.deleted_with is not None:
+            reason = f"deleted with {removal.deleted_with}"
         result.append(
             Change(
                 address=removal.address,
@@ -188,7 +188,7 @@ def removal_changes(removals: Mapping[Address, Removal]) -> list[Change]:
 
 def blockages(drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]) -> tuple[Blocked, ...]:
     blocked_resources = [draft.blocked for draft in drafts.values() if draft.blocked is not None]
-    blocked_resources += [blocked for draft in drafts.values() if draft.blocked is None for _, blocked in draft.partly]
+    blocked_resources += [blocked for draft in drafts.values() if draft.blocked is None for _, blocked in draft.blocked_fields]
     blocked_resources += [removal.blocked for removal in removals.values() if removal.blocked is not None]
     return tuple(blocked_resources)
 

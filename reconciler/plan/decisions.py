@@ -11,6 +11,7 @@ from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import Action, Binding, Blocked, Declared, Observed
 from reconciler.plan.drafts.diff import FieldDifference
+from reconciler.plan.transferred import Batch
 from reconciler.resource import Kind
 
 # -- what happens to an address -----------------------------------------------------------------------------------------------------
@@ -49,14 +50,14 @@ class Adopt:
 class Transfer:
     """The object is in another container, which transfers it to this one with everything it contains.
 
-    `source`: the container's address, `source_id` its id. `left`: the id of the node that it is in there; None at the top level. `renames`:
-    the addresses, former one to new, that the state changes with its outcome.
+    `source`: the container's address, `source_id` its id. `left`: the id of the node that it is in there; None at the top level.
+    `waits_for`: what must leave the object, or stop showing it, before.
     """
 
     source: Address
     source_id: str
     left: str | None = None
-    renames: Mapping[Address, Address] = field(default_factory=dict)
+    waits_for: tuple[Address, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,13 @@ class Delete:
 
 
 @dataclass(frozen=True)
+class DeletedWith:
+    """The object is deleted by the delete of another one, and sends nothing itself."""
+
+    address: Address
+
+
+@dataclass(frozen=True)
 class Forget:
     """The state stops tracking the object, which is left unchanged."""
 
@@ -89,9 +97,12 @@ class Deferred:
 DraftPurpose = Keep | Create | Replace | Restore | Adopt | Transfer
 """What a draft is for, before its differences and its obstacles."""
 
+RemovalPurpose = Delete | DeletedWith | Forget
+"""What a removal is for, before its obstacles."""
+
 _NEW: Final = frozenset({Create, Replace})
 
-Decision = Keep | Create | Replace | Restore | Adopt | Transfer | Update | Move | Delete | Forget | Blocked | Deferred
+Decision = Keep | Create | Replace | Restore | Adopt | Transfer | Update | Move | Delete | DeletedWith | Forget | Blocked | Deferred
 """What happens to an address: exactly one of these."""
 
 
@@ -101,11 +112,10 @@ class Draft:
 
     `wants`: every declared field in the request form. `differences`: what differs, and what a created object gets. `id`: of its existing
     object, None where it is to be created. `deviations`: all differences, with a note where no request can correct one. `created_with`: the
-    address whose create creates it too. `blocked`: why nothing can be done for it; `partly`: the fields that cannot be set, and why.
-    `deferred`: why it waits for a second run. `behind`: what must be created before it; before a transfer, what must leave it, or stop
-    showing it. `moves_into`: where the service moves it in this run. `until`: when the deleted object in the reason can no longer be
-    restored. `with_transfers`: the addresses that are transferred before anything is done here, in their order; the state gets this address
-    with the last of them. `after_transfer`: for one of these addresses, the address before it.
+    address whose create creates it too. `blocked`: why nothing can be done for it; `blocked_fields`: the fields that cannot be set, and
+    why. `deferred`: why it waits for a second run. `created_after`: what must be created before it. `moves_into`: where the service moves
+    it in this run. `until`: when the deleted object in the reason can no longer be restored. `batch`: the transfers before which nothing
+    is done here; the state gets this address with the last of them.
     """
 
     address: Address
@@ -122,12 +132,11 @@ class Draft:
     reason: str = ""
     until: datetime | None = None
     blocked: Blocked | None = None
-    partly: tuple[tuple[str, Blocked], ...] = ()
+    blocked_fields: tuple[tuple[str, Blocked], ...] = ()
     deferred: str | None = None
-    behind: tuple[Address, ...] = ()
+    created_after: tuple[Address, ...] = ()
     moves_into: Address | None = None
-    with_transfers: tuple[Address, ...] = ()
-    after_transfer: Address | None = None
+    batch: Batch | None = None
 
     @property
     def decision(self) -> Decision:
@@ -160,6 +169,16 @@ class Draft:
         return isinstance(self.purpose, Transfer)
 
     @property
+    def last_transfer(self) -> Address | None:
+        """The last of the transfers before which nothing is done here."""
+        return self.batch.roots[-1] if self.batch is not None else None
+
+    @property
+    def after_transfer(self) -> Address | None:
+        """The address of its batch that is transferred before this one."""
+        return self.batch.before.get(self.address) if self.batch is not None else None
+
+    @property
     def old(self) -> Observed | None:
         """The object that is replaced."""
         return self.purpose.old if isinstance(self.purpose, Replace) else None
@@ -177,30 +196,28 @@ class Draft:
     def without(self, difference: FieldDifference, blocked: Blocked) -> Draft:
         """The same draft without one of its differences. `blocked`: why it is not sent."""
         left = tuple(other for other in self.differences if other is not difference)
-        return replace(self, differences=left, partly=(*self.partly, (difference.field.name, blocked)))
+        return replace(self, differences=left, blocked_fields=(*self.blocked_fields, (difference.field.name, blocked)))
 
 
 @dataclass(frozen=True)
 class Removal:
     """One object that is no longer declared.
 
-    `delete`: it is deleted, else the state only stops tracking it. `covered_by`: the address whose delete deletes it as well; it sends
-    nothing. `replaces`: the address whose old object it is. `reason`: one sentence. `behind`: what must be deleted before it. `moves_into`:
+    `replaces`: the address whose old object it is. `reason`: one sentence. `deleted_after`: what must be deleted before it. `moves_into`:
     where the service moves it in this run. `pruned`: it is unmanaged, and `prune: all` deletes it.
     """
 
     address: Address
     kind: Kind
     id: str
-    delete: bool
+    purpose: RemovalPurpose
     reason: str
     observed: Observed | None = None
     binding: Binding | None = None
     replaces: Address | None = None
-    covered_by: Address | None = None
     blocked: Blocked | None = None
     deferred: str | None = None
-    behind: tuple[Address, ...] = ()
+    deleted_after: tuple[Address, ...] = ()
     moves_into: Address | None = None
     pruned: bool = False
 
@@ -211,7 +228,7 @@ class Removal:
             return self.blocked
         if self.deferred is not None:
             return Deferred(self.deferred)
-        return Delete() if self.delete else Forget()
+        return self.purpose
 
     @property
     def active(self) -> bool:
@@ -219,8 +236,22 @@ class Removal:
 
     @property
     def deletes(self) -> bool:
-        """Whether the object is deleted in this run."""
-        return self.delete and self.active
+        """Whether the object is deleted in this run, by a request of its own or by that of another object."""
+        return self.active and not isinstance(self.purpose, Forget)
+
+    @property
+    def forgets(self) -> bool:
+        """Whether the state only stops tracking the object in this run."""
+        return self.active and isinstance(self.purpose, Forget)
+
+    @property
+    def deleted_with(self) -> Address | None:
+        """The address whose delete deletes the object as well."""
+        return self.purpose.address if isinstance(self.purpose, DeletedWith) else None
+
+    def alone(self) -> Removal:
+        """The same removal, by a request of its own if it deletes the object."""
+        return replace(self, purpose=Delete()) if isinstance(self.purpose, DeletedWith) else self
 
     def block(self, reason: str, remedy: str, *, id: str) -> Removal:
         """The same removal, blocked. `id`: of the cause."""
@@ -251,7 +282,7 @@ def actions(entry: Draft | Removal) -> frozenset[Action]:
             return frozenset({Action.ADOPT, *corrected})
         case Transfer():
             return frozenset({Action.TRANSFER, *corrected})
-        case Delete():
+        case Delete() | DeletedWith():
             return frozenset({Action.DELETE})
         case Forget():
             return frozenset({Action.FORGET})

@@ -234,7 +234,7 @@ class _Everyone:
                 row.taken[value] = str(draft.address) if draft is not None else f"{now.kind} {title(now)!r}"
         remain = bool(row.taken)
         for value, removal in leaving:
-            if remain and removal.covered_by is None and removal.replaces is None and bare(removal.id) not in self.mentioned:
+            if remain and removal.deleted_with is None and removal.replaces is None and bare(removal.id) not in self.mentioned:
                 row.freed[value].append(removal.address)
             else:
                 row.taken.setdefault(value, str(removal.address))

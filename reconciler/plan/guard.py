@@ -60,7 +60,7 @@ def _below(lines: Sequence[str]) -> str:
 
 def _violated(violation: Violation) -> tuple[str, str]:
     """The rule with its location, and what is wrong."""
-    where = f" ({violation.source.file}:{violation.source.line})" if violation.source is not None else ""
+    where = f" ({violation.source.file_and_line})" if violation.source is not None else ""
     by = f" by {' -> '.join(violation.path)}" if len(violation.path) > 1 else ""
     return f"{violation.name}{where}", f"{violation.message}{by}"
 

@@ -30,7 +30,7 @@ from reconciler.plan.passes.renames import probable_renames, repeated_renames
 from reconciler.plan.passes.second_run import rearrangements, second_run
 from reconciler.plan.passes.targets import targets, waits
 from reconciler.plan.selection import Selection
-from reconciler.plan.siblings.positions import current_positions, strangers
+from reconciler.plan.siblings.positions import current_positions, unmanaged_siblings
 from reconciler.plan.siblings.rows import SiblingRow, arrange
 from reconciler.plan.state_updates import state_update
 from reconciler.plan.steps.schedule import requests
@@ -137,7 +137,9 @@ def _request_changes(world: World, decisions: Decisions, before: Actual) -> Requ
     rows = arrange(decisions.drafts, drafts)
     names = Names((id, address) for address, id in (*matches.replaced.items(), *matches.ids.items()))
     names |= {binding.id: address for address, binding in world.state.bindings.items() if address not in desired.resources}
-    places = current_positions([*decisions.drafts.values(), *decisions.removals.values()], strangers(kinds, world.actual, names), names)
+    places = current_positions(
+        [*decisions.drafts.values(), *decisions.removals.values()], unmanaged_siblings(kinds, world.actual, names), names
+    )
     places |= positions_before_transfer(world, decisions, before, names)
     derived = derivations(kinds, world.actual, matches.ids, decisions.drafts, drafts, removals)
     steps = requests(kinds, drafts, rows, removals, matches.ids, places, derived)

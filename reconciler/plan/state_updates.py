@@ -46,7 +46,7 @@ def state_update(
         if removal.replaces is not None and removal.blocked is None and removal.binding is not None:
             forget.add(removal.replaces)
             bind[removal.address] = replace(removal.binding, address=removal.address, protected=False, place=None)
-        elif removal.active and not removal.delete:
+        elif removal.forgets:
             forget.add(removal.address)
     rename = matches.former.moves if is_complete else _touched(desired, matches.former, drafts, removals)
     rename = {old: new for old, new in rename.items() if old not in waiting} if waiting else rename
@@ -118,7 +118,7 @@ def _updated_binding(desired: Desired, draft: Draft, origin: Origin) -> Binding:
     kept = {*draft.declared.values, *draft.declared.aside}
     sent = {name: value for name, value in (old.sent if old else {}).items() if name in kept}
     seen = {name: value for name, value in (old.seen if old else {}).items() if name in kept}
-    differing = {difference.field.name for difference in draft.differences} | {name for name, _ in draft.partly}
+    differing = {difference.field.name for difference in draft.differences} | {name for name, _ in draft.blocked_fields}
     for name, want in draft.wants.items():
         field = draft.kind.fields[name]
         if field.role is FieldRole.LOCAL and want is not UNSET:

@@ -48,7 +48,7 @@ def as_far_as_files_say(kinds: Kinds, desired: Desired, actual: Actual, plan: Pl
 def by_configuration(kinds: Kinds, desired: Desired, *, today: date) -> tuple[tuple[Violation, ...], str]:
     """The violations of the configuration, and lines on the exceptions and on the policies that only a plan can decide."""
     judgement = judge(desired.policies, of_configuration(kinds, desired), environment=desired.environment, today=today)
-    names = ", ".join(f"{policy.id} ({policy.source.file}:{policy.source.line})" for policy in judgement.undecided)
+    names = ", ".join(f"{policy.id} ({policy.source.file_and_line})" for policy in judgement.undecided)
     lines = [f"{note}\n" for note in judgement.notes]
     lines += [f"Not evaluated, because they ask about the service or the plan: {names}\n"] if names else []
     return judgement.violations, "".join(lines)

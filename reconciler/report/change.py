@@ -16,7 +16,7 @@ from reconciler.text.times import minute
 ALONE = (Action.RESTORE, Action.TRANSFER, Action.REPLACE, Action.DELETE, Action.FORGET, Action.ADOPT, Action.CREATE)
 """Actions with a line of their own; updates and moves are shown by their fields and locations."""
 
-MARKS = {Cause.YOURS: None, Cause.DRIFT: "drift", Cause.BOTH: "changed here and there"}
+MARKS = {Cause.YOURS: None, Cause.DRIFT: "drift", Cause.BOTH: "your change and drift"}
 
 
 def write(page: ReportPage, change: Change) -> None:
@@ -42,7 +42,7 @@ def _right(change: Change) -> tuple[str, Style]:
         return "drift: deleted outside Reconciler", Style.DRIFT
     if change.source is None or not change.source.line:
         return "", Style.DIM
-    return f"{change.source.file}:{change.source.line}", Style.DIM
+    return change.source.file_and_line, Style.DIM
 
 
 def _reason(change: Change, zone: tzinfo | None) -> str:

@@ -75,7 +75,7 @@ def gathered(resources: Sequence[Drifted]) -> Iterator[tuple[Drifted, list[Addre
 
 
 def _write(page: ReportPage, resource: Drifted, within: Sequence[Address], full: bool, zone: tzinfo | None) -> None:
-    page.head(str(resource.address), f"{resource.source.file}:{resource.source.line}" if resource.source is not None else "")
+    page.head(str(resource.address), resource.source.file_and_line if resource.source is not None else "")
     column = max([VALUE, *(len(delta.name) + 6 for delta in resource.fields)])
     style, symbol = STYLES[resource.status], SYMBOLS[resource.status]
     if resource.status is DriftWord.DELETED:
@@ -90,7 +90,7 @@ def _write(page: ReportPage, resource: Drifted, within: Sequence[Address], full:
         for number, (name, value) in enumerate(values(delta)):
             page.field(style, symbol, name, value, remark(delta) if number == 0 else "", column=column, mark=Style.DRIFT)
     if resource.place is not None:
-        page.field(Style.MOVE, ">", "place", f"{where(resource.place[0])} -> {where(resource.place[1])}", column=column)
+        page.field(Style.MOVE, ">", "position", f"{where(resource.place[0])} -> {where(resource.place[1])}", column=column)
 
 
 def deleted(resource: Drifted, zone: tzinfo | None = UTC) -> str:

@@ -188,7 +188,7 @@ def _alike(pairs: Iterable[tuple[Address, T]], full: bool) -> list[tuple[list[Ad
 
 def _named(page: ReportPage, addresses: Sequence[Address], source: Source | None = None) -> None:
     if len(addresses) == 1:
-        page.head(str(addresses[0]), f"{source.file}:{source.line}" if source is not None else "")
+        page.head(str(addresses[0]), source.file_and_line if source is not None else "")
     else:
         page.head(f"{len(addresses):,} resources")
         page.field(Style.PLAIN, " ", "", f"{listed([str(address) for address in addresses], NAMED)}; --full shows each")

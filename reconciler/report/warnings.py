@@ -68,7 +68,7 @@ def violations(page: ReportPage, violated: Iterable[Violation], *, full: bool, r
         else:
             page.head(WHOLE)
         style, word = VIOLATES[first.level]
-        where = f" ({first.source.file}:{first.source.line})" if first.source is not None else ""
+        where = f" ({first.source.file_and_line})" if first.source is not None else ""
         page.field(style, "!", word, f"{first.name}: {first.message}{where}")
         page.cause(first.id)
         if len(group) == 1 and len(first.path) > 1:
@@ -112,7 +112,7 @@ def _alike(warnings: Iterable[T], likeness: Callable[[T], object], full: bool) -
 
 def _named(page: ReportPage, addresses: list[Address], source: Source | None) -> None:
     if len(addresses) == 1:
-        page.head(str(addresses[0]), f"{source.file}:{source.line}" if source is not None else "")
+        page.head(str(addresses[0]), source.file_and_line if source is not None else "")
     else:
         page.head(f"{len(addresses):,} resources")
         page.field(Style.PLAIN, " ", "", f"{listed([str(address) for address in addresses], NAMED)}; --full shows each")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from reconciler.resource.contradictions import RESERVED, references
 from reconciler.resource.kind import Kind
 from reconciler.resource.verbs import placeholders
-from reconciler.resource.words import Listing, One
 from reconciler.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -73,12 +72,12 @@ def _paths(kinds: Kinds, kind: Kind) -> Iterator[str]:
         for hole in verb.placeholders:
             if hole not in known:
                 yield _unfilled(hole, f"{verb.method} {verb.path}", kinds, kind)
-    for reading in kind.reads:
-        if isinstance(reading, Listing | One):
-            more = {"lister", reading.each} if isinstance(reading, Listing) else set()
-            for hole in placeholders(reading.path):
-                if hole not in known | more:
-                    yield _unfilled(hole, f"GET {reading.path}", kinds, kind)
+    readings = [(listing.path, {"lister", listing.each}) for listing in kind.listings]
+    readings += [(kind.by_id.path, set())] if kind.by_id is not None else []
+    for path, more in readings:
+        for hole in placeholders(path):
+            if hole not in known | more:
+                yield _unfilled(hole, f"GET {path}", kinds, kind)
 
 
 def _unfilled(hole: str, request: str, kinds: Kinds, kind: Kind) -> str:

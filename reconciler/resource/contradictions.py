@@ -11,7 +11,7 @@ from reconciler.address import KIND_PATTERN, Address
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.values import UNSET, To
 from reconciler.resource.verbs import placeholders
-from reconciler.resource.words import FieldRole, Listing, One
+from reconciler.resource.words import FieldRole
 
 RESERVED = ("id", "key", "previously", "protect", "adopt", "expect", "forEach")
 """Keys that every resource accepts; no field may have one of these names."""
@@ -163,9 +163,9 @@ def _transfer(kind: Kind) -> Iterator[str]:
 
 def _readings(kind: Kind) -> Iterator[str]:
     keys = {name for name, field in kind.fields.items() if field.key or field.role is FieldRole.SEED}
-    for reading in kind.reads:
-        if isinstance(reading, Listing | One) and not reading.path.startswith("/"):
-            yield f"the path {reading.path} of a reading must begin with /"
+    for path in (*(listing.path for listing in kind.listings), *((kind.by_id.path,) if kind.by_id is not None else ())):
+        if not path.startswith("/"):
+            yield f"the path {path} of a reading must begin with /"
     if kind.by_id is not None and not {"id", *keys} & set(placeholders(kind.by_id.path)):
         yield f"One({kind.by_id.path!r}) reads one object, but its path names none; add {{id}}"
     for listing in kind.listings:

@@ -128,7 +128,7 @@ def _take(connection: Connection, state: int, holder: Holder, seconds: float | N
     held = seconds is not None and row.run is not None and row.expires > connection.execute(select(NOW)).scalar_one()
     if held and row.run != instead_of:
         raise locked(
-            Holder(row.run, row.who, row.command, row.since), f"if that run died, its lease expires after {LEASE_SECONDS:g} s. {UNLOCK}"
+            Holder(row.run, row.who, row.command, row.since), f"If that run died, its lease expires after {LEASE_SECONDS:g} s. {UNLOCK}"
         )
     expires = None if seconds is None else NOW + seconds
     taken = {"epoch": row.epoch + 1, "run": holder.run, "who": holder.who, "command": holder.command, "since": holder.since}
@@ -139,12 +139,12 @@ def _take(connection: Connection, state: int, holder: Holder, seconds: float | N
 
 def locked(holder: Holder | None, freed: str) -> Locked:
     """The error for a lease that another run has; `holder` is None where it is unknown."""
-    hint = f"Wait for it to end, then run again; {freed}"
+    hint = f"Wait for it to end, then run again. {freed}"
     if holder is None:
         return Locked("another run holds the state", id="RC-locked", hint=hint)
     process = f" (process {holder.pid})" if holder.pid is not None else ""
     return Locked(
-        f"another run holds the state: {holder.who} runs `{holder.command}`{process} since {clock_time_of(holder.since, HERE)}",
+        f"another run holds the state: {holder.who} has been running `{holder.command}`{process} since {clock_time_of(holder.since, HERE)}",
         id="RC-locked",
         hint=hint,
     )
@@ -164,7 +164,7 @@ def lock_file(database: Path, holder: Holder) -> Iterator[None]:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise locked(read_holder(handle), "the lock ends with its process; there is nothing to unlock.") from None
+                raise locked(read_holder(handle), "The lock ends with its process, so there is nothing to unlock.") from None
             os.ftruncate(handle, 0)
             os.pwrite(handle, json.dumps(asdict(holder)).encode(), 0)
         try:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from reconciler.address import Address
 from reconciler.model import Actual, SiblingPosition
-from reconciler.plan.siblings.positions import lists, parent_of, rows_with_strangers, strangers
+from reconciler.plan.siblings import positions
+from reconciler.plan.siblings.positions import by_parent, parent_of, with_unmanaged
 from reconciler.plan.siblings.sequence import Siblings
 from reconciler.resource import Kinds
 from reconciler.undo.objects import ObservedObject
@@ -15,7 +16,7 @@ from reconciler.undo.objects import ObservedObject
 def sibling_rows(known: Mapping[Address, ObservedObject], among: Mapping[Address, ObservedObject] = {}) -> dict[Address, list[Address]]:
     """The siblings below each parent, in order. `among`: unmanaged objects, in the order in which they are shown."""
     names = {tracked.id: address for address, tracked in known.items()}
-    rows = rows_with_strangers(lists(known.values(), names), list(among.values()), names)
+    rows = with_unmanaged(by_parent(known.values(), names), list(among.values()), names)
     return {parent: [tracked.address for tracked in row] for parent, row in rows.items()}
 
 
@@ -26,7 +27,7 @@ def unmanaged_siblings(
     names = {tracked.id: address for address, tracked in known.items()}
     return {
         tracked.address: ObservedObject(tracked.address, tracked.kind, tracked.observed.id, None, tracked.observed)
-        for tracked in strangers(kinds, actual, names)
+        for tracked in positions.unmanaged_siblings(kinds, actual, names)
         if parent_of(tracked, names) in parents
     }
 

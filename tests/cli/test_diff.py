@@ -73,7 +73,7 @@ def test_what_others_did_since_the_branch_was_left_is_not_its_work(repository: C
     git(repository.root, "commit", "-q", "-am", "theirs")
     done = repository("diff", "docs", "--from", "main", "--to", "change")
     assert "Plan: 1 to update. 1 request." in done.stdout
-    assert "from the commit where the branch left main (" in done.stdout
+    assert "from the commit where the branch diverged from main (" in done.stdout
 
 
 def test_a_project_that_is_new_is_created(repository: Cli) -> None:
@@ -82,7 +82,7 @@ def test_a_project_that_is_new_is_created(repository: Cli) -> None:
     assert done.exit_code == 0
     assert "to create" in done.stdout
     assert "), which does not have this project, to the files as they are" in done.stdout
-    assert "= adopt       must exist on the service\n" in done.stdout
+    assert '"ada@acme.example" must exist on the service\n' in done.stdout
     assert "unmanaged" not in done.stdout
 
 

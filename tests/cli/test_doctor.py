@@ -242,7 +242,7 @@ def test_a_state_that_another_run_holds(cli: Cli, served: Embedded) -> None:
         held.flush()
         code, found = checks(cli)
     assert (code, bad(found)) == (0, [("state", "warning")])
-    assert "ada@host runs `apply`" in text(found, "state")
+    assert "ada@host has been running `apply`" in text(found, "state")
     assert bad(checks(cli)[1]) == []
 
 

@@ -237,7 +237,7 @@ def test_a_state_that_is_held_is_exit_code_6(applied: Cli) -> None:
         result = applied("apply", "p", "--yes")
         process.communicate("")
     assert result.exit_code == 6
-    assert "someone runs `apply`" in result.stderr
+    assert "someone has been running `apply`" in result.stderr
     assert applied("apply", "p", "--yes").exit_code == 0
 
 

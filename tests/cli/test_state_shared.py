@@ -207,7 +207,7 @@ def test_an_apply_that_takes_longer_than_the_lease_holds_it_to_its_end(applied: 
         assert time.monotonic() - began > 4, second.stdout
         assert os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT).si_status == 0
     since = clock_time_of(run["started"], HERE)
-    assert refused == {f"error: another run holds the state: {run['who']} runs `{run['command']}` since {since} [RC-locked]"}
+    assert refused == {f"error: another run holds the state: {run['who']} has been running `{run['command']}` since {since} [RC-locked]"}
     assert second.stdout == "No changes. 12 objects managed, 0 unmanaged.\n"
     assert next(one["did"] for one in applied.json("history", "p")["runs"] if one["did"]) == {"update": 2}
 
@@ -217,8 +217,8 @@ def test_a_second_apply_reports_who_holds_the_state_and_the_remedy(applied: Cli)
     with holding(applied):
         result = applied("apply", "p", "--yes")
         assert result.exit_code == 6
-        assert "another run holds the state: grace@server runs `apply` since 20" in result.stderr
-        assert f"if that run died, its lease expires after {LEASE_SECONDS:g} s. `reconciler state unlock` takes it" in result.stderr
+        assert "another run holds the state: grace@server has been running `apply` since 20" in result.stderr
+        assert f"If that run died, its lease expires after {LEASE_SECONDS:g} s. `reconciler state unlock` takes it" in result.stderr
         assert applied("plan", "p").exit_code == 0  # reading needs no lease
         assert "another run holds the state: grace@server" in applied("doctor", "p").stdout
         assert applied("state", "push", str(pulled(applied)), "p").exit_code == 6

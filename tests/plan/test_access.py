@@ -182,7 +182,7 @@ def test_a_plan_that_mends_a_violation_is_not_refused_and_says_so(shown: Org) ->
     plan = planned(shown, changed, must_not("anyone", "acme/space/guide"))
     assert plan.violations == ()
     assert [note for note in plan.notes if "access" in note] == [
-        "access: already so today, and this plan ends it: anyone can read acme/space/guide"
+        "access: violated already, and this plan ends it: anyone can read acme/space/guide"
     ]
 
 
@@ -301,7 +301,7 @@ def test_what_contains_an_object_is_read_too(tmp_path: Path) -> None:
     plan = planned(org, tree(), must_not({"role": "read"}, "acme/space/salaries"), must_not({"role": "guest"}, "acme/space/salaries"))
     assert plan.violations == ()
     assert [note for note in plan.notes if "access" in note] == [
-        "access: already so today, and this plan ends it: a member with the role read can read acme/space/salaries"
+        "access: violated already, and this plan ends it: a member with the role read can read acme/space/salaries"
     ]
 
 

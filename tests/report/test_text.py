@@ -85,7 +85,7 @@ acme/agent-instructions
         """\
 acme/space/x
   ~ title       A -> B                                (drift)
-  ~ emoji       a -> b                                (changed here and there)""",
+  ~ emoji       a -> b                                (your change and drift)""",
         "a difference has its cause",
     ),
     (

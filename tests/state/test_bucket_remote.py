@@ -52,7 +52,7 @@ def whole_life(url: str) -> None:
     """A run, another one that is locked out, a reader, and a run that goes on with what the first left."""
     with opened(url) as mine, mine.lease(**WHO) as journal:
         (sent,) = journal.intend([intent()])
-        with opened(url) as other, pytest.raises(Locked, match="ada@desk runs"), other.lease(**WHO):
+        with opened(url) as other, pytest.raises(Locked, match="ada@desk has been running"), other.lease(**WHO):
             pytest.fail("two leases at once")
         with opened(url, create=False) as reader:
             assert [found.id for found in reader.read().intents] == [sent.id]

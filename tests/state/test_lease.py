@@ -39,11 +39,12 @@ def test_a_second_process_is_locked_out_and_told_who_holds_it(store: Store, url:
         pytest.fail("two leases at once")
     process = f" (process {holder.pid})" if url.startswith("sqlite") else ""
     since = clock_time_of("2026-11-18T10:30:00+00:00", HERE)
-    assert str(caught.value) == (f"another run holds the state: grace@server runs `reconciler apply --env live`{process} since {since}")
+    other = "another run holds the state: grace@server"
+    assert str(caught.value) == (f"{other} has been running `reconciler apply --env live`{process} since {since}")
     assert caught.value.exit_code == 6
-    died = f"if that run died, its lease expires after {LEASE_SECONDS:g} s. `reconciler state unlock` takes it from one that hangs."
-    freed = "the lock ends with its process; there is nothing to unlock." if process else died
-    assert caught.value.hint == f"Wait for it to end, then run again; {freed}"
+    died = f"If that run died, its lease expires after {LEASE_SECONDS:g} s. `reconciler state unlock` takes it from one that hangs."
+    freed = "The lock ends with its process, so there is nothing to unlock." if process else died
+    assert caught.value.hint == f"Wait for it to end, then run again. {freed}"
 
 
 def test_a_second_lease_in_the_same_process_is_locked_out(store: Store, open_store: OpenStore) -> None:

@@ -132,7 +132,7 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
         findings.append(Check("state", Level.PROBLEM, f"{condition.where} cannot be written", remedy, id="RC-state-not-opened"))
     if condition.held:
         holder = condition.holder
-        who = f": {holder.who} runs `{holder.command}` since {clock_time_of(holder.since, HERE)}" if holder is not None else ""
+        who = f": {holder.who} has been running `{holder.command}` since {clock_time_of(holder.since, HERE)}" if holder is not None else ""
         findings.append(
             Check("state", Level.WARNING, f"another run holds the state{who}", "Wait for it to end; its lock ends with it.", id="RC-locked")
         )

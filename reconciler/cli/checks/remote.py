@@ -115,7 +115,7 @@ async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, r
 def _root(kinds: Kinds, one: Declared, state: State, actual: Actual, found: Matches, reachable: Mapping[str, str]) -> Check:
     """Whether a root can be read, and is the tracked one."""
     bound = state.bindings.get(one.address)
-    where = f"{one.source.file}:{one.source.line}"
+    where = one.source.file_and_line
     if bound is not None and one.id is not None and bound.id != one.id:
         text = f"{one.address} tracks {bound.id}, but the YAML says {one.id} ({where})"
         return Check(

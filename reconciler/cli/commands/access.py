@@ -28,7 +28,7 @@ FORMS: Final = "anyone, agent, link=KEY, role=ROLE or claims=NAME=VALUE[,NAME=VA
 @click.pass_obj
 def command(screen: Screen, /, readers: tuple[str, ...], **words: Any) -> None:
     """Show who can read every site, section, space, collection and OpenAPI document, managed or not, now and after the plan. The table
-    for an access review; --format html is one page, json has the way by which each reader comes to each object.
+    for an access review; --format html is one page, json shows the path by which each reader gets access.
 
     Reads every list, and sends only GET requests. Writes nothing.
 

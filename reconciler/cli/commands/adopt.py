@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -> None:
     """Track the object with this id at a declared address. Sends no writes; resolves a create in doubt at that address.
 
-    What a container has only one of needs no ID.
+    Omit ID if the address has no key, because its container has only one such object.
 
     \b
     Example:

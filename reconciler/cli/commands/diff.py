@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from reconciler.resource import Kinds
 
 FILES: Final = "the files as they are"
-COVERS: Final = "Nothing was read from the service: what follows for readers and URLs is said as far as files declare it."
+COVERS: Final = "Nothing was read from the service, so exposures and broken URLs are shown only as far as the files declare them."
 
 
 @click.command("diff", short_help="Show what a change of the files means, without the service.")
 @shared.project()
-@click.option("--from", "before", metavar="REF", default="HEAD", help="Compare with the commit where REF was left. Default: HEAD.")
+@click.option(
+    "--from", "before", metavar="REF", default="HEAD", help="Compare with the commit where --to diverged from REF. Default: HEAD."
+)
 @click.option("--to", "after", metavar="REF", help="The commit that is compared. Default: the files as they are.")
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if anything would change.")
 @click.option("--full", is_flag=True, help="Show every change on lines of its own.")

@@ -46,8 +46,8 @@ PAUSE_DEFAULT: Final = "1d"
 def approve_command(
     screen: Screen, /, name: str, digest: str | None, classes: tuple[str, ...], database: str | None, **words: Any
 ) -> int:  # fmt: skip
-    """Show the plan of a project and what it needs, and approve it. An approval is for what this plan would send: if the plan changes, it
-    is needed again. A plan that lacks no approval is applied by the next run, at once.
+    """Show the plan of a project and what it needs, and approve it. An approval covers exactly this plan: a
+    changed plan needs a new one. The next run applies a plan that has all its approvals.
 
     \b
     Example:

@@ -41,7 +41,7 @@ CONCURRENCY = click.option(
     default=30,
     show_default=True,
     metavar="SECONDS",
-    help="After how many seconds of silence this worker is taken for dead, and its projects are run by others.",
+    help="How long this worker may be silent before other workers take over its projects.",
 )
 @click.option(
     "--metrics", type=click.IntRange(1, 65_535), metavar="PORT", help="Serve metrics of this process to programs on this machine."

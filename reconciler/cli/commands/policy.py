@@ -69,13 +69,13 @@ def _own(policies: Policies, screen: Screen) -> str:
         return "The project has no policies.\n\n"
     rows = [("policy", "level", "on", "when", "where")]
     for policy in policies.rules:
-        where = f"{policy.source.file}:{policy.source.line}"
+        where = policy.source.file_and_line
         rows.append((policy.id, policy.level.value, ", ".join(policy.on), ", ".join(policy.when) or "-", where))
     text = table(rows, width=screen.width) + "\n"
     if policies.exemptions:
         rows = [("exception to", "address", "until", "where", "reason")]
         for exemption in policies.exemptions:
-            where = f"{exemption.source.file}:{exemption.source.line}"
+            where = exemption.source.file_and_line
             rows.append((exemption.policy, exemption.address or "-", exemption.until.isoformat(), where, exemption.reason))
         text += table(rows, width=screen.width) + "\n"
     return text

@@ -39,6 +39,7 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
     from reconciler.cli.wiring.trust import write_private
     from reconciler.cli.wiring.unseen import warn_unseen
     from reconciler.kinds import load as load_kinds
+    from reconciler.report.words import count
     from reconciler.text.escape import as_json
 
     options = Options.of(screen, words)
@@ -66,7 +67,7 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
         write_private(out, text)
     except OSError as error:
         raise UsageError(f"the state cannot be written to {out}: {os_reason(error)}", id="RC-file-not-written") from error
-    screen.say(f"Wrote the state to {out}: {len(found['bindings'])} tracked, {len(found['runs'])} runs, serial {found['serial']}.")
+    screen.say(f"Wrote the state to {out}: {len(found['bindings'])} tracked, {count(len(found['runs']), 'run')}, serial {found['serial']}.")
 
 
 @click.command("push", short_help="Import an exported state.")
@@ -92,6 +93,7 @@ def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> No
     from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end
     from reconciler.cli.wiring.unseen import unseen
     from reconciler.kinds import load as load_kinds
+    from reconciler.report.words import count
     from reconciler.state.transfer.push import PUSH
 
     options = Options.of(screen, words)
@@ -114,7 +116,7 @@ def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> No
         journal.replace(document, force=force)
         journal.finish(exit_code=exits.DONE, summary={})
         now = journal.state()
-    screen.out(f"The state was imported: {len(now.bindings)} tracked, {len(document['runs'])} runs, serial {now.serial}.\n")
+    screen.out(f"The state was imported: {len(now.bindings)} tracked, {count(len(document['runs']), 'run')}, serial {now.serial}.\n")
 
 
 def without_secrets(document: StateDocument, kinds: Kinds) -> StateDocument:

@@ -173,7 +173,7 @@ def _tell_what_turns(screen: Screen, turns: Collection[StateChange]) -> None:
 
 def _tell_what_wants_it_again(screen: Screen, lines: Collection[YamlLine]) -> None:
     if lines:
-        said = (f"{f'{line.source.file}:{line.source.line}  ' if line.source else ''}{line.address}: {line.what}" for line in lines)
+        said = (f"{f'{line.source.file_and_line}  ' if line.source else ''}{line.address}: {line.what}" for line in lines)
         screen.note(
             "Change these lines before the next apply, which would otherwise repeat the run:\n" + "\n".join(f"  {one}" for one in said)
         )

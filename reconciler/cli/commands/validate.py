@@ -42,10 +42,10 @@ def command(
 ) -> int:
     """Check a project and report every problem at once, with its location. Sends no requests.
 
-    Of secrets it checks the names, which are readable in the encrypted files: it requires no key.
+    It checks the names of secrets, which are readable in the encrypted files, so it requires no key.
 
     With --lint it also reports what is probably a mistake, such as an unused variable or a space on no site. It reads the state,
-    if there is one, which tells whether a rename was applied.
+    if there is one, to find renames that were already applied.
 
     \b
     Example:
@@ -121,7 +121,7 @@ def _line(violation: Violation) -> str:
     place = violation.declared or violation.source
     where = f"{place}  " if place is not None else ""
     about = f"{violation.address}: " if violation.address is not None else ""
-    rule = f" ({violation.source.file}:{violation.source.line})" if violation.source is not None else ""
+    rule = f" ({violation.source.file_and_line})" if violation.source is not None else ""
     return f"{where}{violation.level}: {about}{violation.name}: {violation.message}{rule}"
 
 

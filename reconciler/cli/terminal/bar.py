@@ -1,6 +1,6 @@
-"""The live line of a terminal: drawn again and again, and erased while anything else is written. Imported only where there is a terminal.
+"""The progress line of a terminal: redrawn at each change, and erased while other lines are written. Imported only for a terminal.
 
-In: functions that return how far a phase is. Forbidden: counting, reading a clock.
+In: functions that return the progress of a phase. Forbidden: counting, reading a clock.
 
 Own code, because a library for it would be most of what a run imports before its first request.
 """
@@ -22,7 +22,7 @@ GREEN: Final = "\x1b[32m{}\x1b[0m"
 
 
 class Bar:
-    """A line at the end of `stream`. `text`: what the phase is and how far; `part`: how much of how many, 0 where that is not known.
+    """A line at the end of `stream`. `text`: the phase and its progress; `part`: how much of how many is done, 0 if unknown.
     `width`: columns of the terminal, which may change.
     """
 
@@ -40,20 +40,20 @@ class Bar:
             self._signs = DONE_ASCII, OPEN_ASCII, TURNS_ASCII
 
     def draw(self) -> None:
-        """Show how far the phase is now."""
+        """Show the present progress of the phase."""
         with self._lock:
             self._write(ERASE + self._line())
             self._drawn = True
 
     def erase(self) -> None:
-        """Leave nothing of the line, until it is drawn again."""
+        """Erase the line; it is drawn again later."""
         with self._lock:
             if self._drawn:
                 self._write(ERASE)
             self._drawn = False
 
     def above(self, text: str) -> None:
-        """Write whole lines that stay, above it."""
+        """Write whole lines above it, which stay."""
         with self._lock:
             drawn = self._drawn
             self.erase()
@@ -80,7 +80,7 @@ class Bar:
 
 
 def _cut(text: str, room: int) -> str:
-    """The text, ended where the line ends."""
+    """The text, cut at the end of the line."""
     if cells(text) <= room:
         return text
     used, kept = 1, ""

@@ -1,4 +1,4 @@
-"""What is said and done during a run as events: the form of a line, and the file that keeps all of them.
+"""The events of a run: the form of a line, and the log file that contains all of them.
 
 An event has a time, a level, a name and a message; what else it has depends on its name (docs/how-to/log-and-trace.md). Names and fields
 are stable. Forbidden: masking, which the screen has done.
@@ -19,7 +19,7 @@ OWN: Final = ("time", "level", "event", "message")
 
 
 def event(level: str, name: str, message: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """An event that happens now, without the facts that are not known."""
+    """An event of the present time, without unknown facts."""
     time = datetime.now(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
     known = {fact: value for fact, value in facts.items() if value is not None}
     return {"time": time, "level": level, "event": name, "message": message, **known}
@@ -35,7 +35,7 @@ def line(event: Mapping[str, Any], form: str) -> str:
 
 
 class LogFile:
-    """A file that only its owner can read, to which lines are appended. `lost`: why it cannot be written any more."""
+    """A file that only its owner can read, to which lines are appended. `lost`: why writing failed."""
 
     def __init__(self, path: str) -> None:
         """Raises OSError."""
@@ -46,7 +46,7 @@ class LogFile:
             os.fchmod(self._handle, MODE)
 
     def write(self, text: str) -> None:
-        """Append a line, whole also where several processes write. What cannot be written does not end a run."""
+        """Append a whole line, even if several processes write. A failure does not end the run."""
         if self.lost:
             return
         try:

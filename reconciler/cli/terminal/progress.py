@@ -36,7 +36,7 @@ _REQUEST: Final[ContextVar[int]] = ContextVar("request", default=0)
 
 
 class Narration:
-    """Tells how far a run is. `every`: seconds between lines where there is no terminal."""
+    """Reports the progress of a run. `every`: seconds between lines if there is no terminal."""
 
     def __init__(self, screen: Screen, *, every: float | None = None) -> None:
         self.screen = screen
@@ -47,7 +47,7 @@ class Narration:
         self._begin("")
 
     def _begin(self, what: str, steps: Sequence[Step] = (), *, where: str = "") -> None:
-        """Count from nothing; `what` is not named yet."""
+        """Begin to count a phase, whose name `what` is not shown yet."""
         self._what, self._where = what, f" from {where}" if where else ""
         self._tally = Tally(time.monotonic(), (step.address for step in steps))
         self._tally.steps = len(steps)
@@ -56,7 +56,7 @@ class Narration:
         self._named = False
 
     def _name(self) -> None:
-        """Say what the phase is; a live line says it by itself."""
+        """Show the name of the phase, unless a live line shows it."""
         self._named, self._said = True, time.monotonic()
         self._tell("info", "phase", f"{self._what}{self._where} …", shown=not self._live)
 
@@ -66,7 +66,7 @@ class Narration:
 
     @contextmanager
     def phase(self, what: str, steps: Sequence[Step] = (), *, where: str = "") -> Iterator[None]:
-        """A part of the run, named in the present: `Reading acme-docs`. `steps`: what it carries out. `where`: what it reads from."""
+        """A part of the run, named in the present: `Reading acme-docs`. `steps`: those it applies. `where`: what it reads from."""
         self._begin(what, steps, where=where)
         _ = self.screen.traces  # begin before the first request
         self._name()
@@ -75,18 +75,18 @@ class Narration:
 
     @contextmanager
     def lasting(self, what: str) -> Iterator[None]:
-        """A part of the run that sends no requests: it is named only where it lasts."""
+        """A part of the run that sends no requests: it is named only if it takes long."""
         self._begin(what)
         with self._narrated():
             yield
 
     def stage(self, what: str) -> None:
-        """What the phase is at now: a live line shows it at once, and a line of its own says it where it lasts."""
+        """The present stage of the phase: a live line shows it at once, and a line of its own if it takes long."""
         self._begin(what)
 
     @contextmanager
     def _narrated(self) -> Iterator[None]:
-        """Say in a thread how far it is, again and again."""
+        """Report the progress regularly, in a thread."""
         over = threading.Event()
         self._visible = self._named
         if self._live:
@@ -106,7 +106,7 @@ class Narration:
                 self.screen.bar = None
 
     def _narrate(self, over: threading.Event) -> None:
-        """Name what lasts, once; after that say how far it is: at every change of the live line, or at every heartbeat."""
+        """Name a phase that takes long, once; then report its progress: at every change of the live line, or at every heartbeat."""
         pause = DRAWN if self.screen.bar is not None else min(LOOKED, self._every)
         while True:
             now = time.monotonic()
@@ -124,12 +124,12 @@ class Narration:
                 return
 
     def _part(self) -> tuple[int, int]:
-        """How much of how many is done; 0 of 0 where that is not known."""
+        """How much of how many is done; 0 of 0 if unknown."""
         tally = self._tally
         return (tally.done, tally.steps) if tally.steps else (tally.answered, tally.queued)
 
     def _so_far(self) -> str:
-        """How far it is, what is under way and how long the rest takes, in one line."""
+        """The progress, the steps under way and the time left, in one line."""
         running = self._under_way()
         now = f"now {self._path}" if self._path and not self._tally.steps else ""
         return self._tally.facts(time.monotonic(), between=f"under way: {running}" if running else now)
@@ -139,7 +139,7 @@ class Narration:
         return self.screen.masked(f"{self._what}: {self._tally.short(time.monotonic(), last=self._under_way())}")
 
     def _under_way(self) -> str:
-        """`acme/space/guides and 3 more`; nothing where no step is."""
+        """`acme/space/guides and 3 more`; "" without a step under way."""
         with self._lock:
             running = list(self._running.values())
         return _first(running) if running else ""
@@ -176,7 +176,7 @@ class Narration:
             self.screen.traces.request_ended(_REQUEST.get(), status)
 
     def _facts(self, method: str, path: str) -> dict[str, Any]:
-        """What is known of the request that this task sends."""
+        """The facts about the request that this task sends."""
         step = _STEP.get()
         of = {"address": str(step.address), "verb": step.verb, "step": step.id} if step is not None else {}
         return {"request": _REQUEST.get(), "method": method, "path": f"/v1{path}", **of}

@@ -1,6 +1,6 @@
-"""What is written where: results on stdout, narration on stderr; colours, masks, and streams that break.
+"""The output of a command: results on stdout, narration on stderr; colours, masks, and broken streams.
 
-Values that must not be seen (the token, variables from the environment) are masked in everything that leaves through here.
+Secrets (the token, variables from the environment) are masked in all output.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ COLOURS: Final[Mapping[str, Mapping[str, Any]]] = {
 class Screen:
     """The two streams of one run. `lost`: why results could not be written; `acted`: something was applied.
 
-    `log_format`: how narration is written, and lines of the log file. `command`: what runs, without its options.
-    `directories`: those of `-C`. `began`: when it was started, in nanoseconds since 1970.
-    `about` and `service`: what traces say of the run and of requests.
+    `log_format`: the format of narration and of the log file. `command`: the command without its options.
+    `directories`: those of `-C`. `began`: the time of the start, in nanoseconds since 1970.
+    `about` and `service`: the attributes of the run and of requests in traces.
     """
 
     def __init__(self) -> None:
@@ -76,22 +76,22 @@ class Screen:
 
     @property
     def live(self) -> bool:
-        """Whether somebody watches stderr."""
+        """Whether stderr is a terminal that can show a live line."""
         return sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and self.log_format == "text"
 
     @property
     def can_ask(self) -> bool:
-        """Whether somebody can be asked: there is a terminal to ask on and to answer from."""
+        """Whether the user can be asked: stdin and stderr are terminals."""
         return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
     @property
     def width(self) -> int:
-        """Columns of what results are written to."""
+        """The columns for results."""
         return _columns(sys.stdout)
 
     @property
     def narration_width(self) -> int:
-        """Columns of what narration is written to."""
+        """The columns for narration."""
         return _columns(sys.stderr)
 
     def colored(self, stream: IO[str]) -> bool:
@@ -106,7 +106,7 @@ class Screen:
     # -- secrets -----------------------------------------------------------------------------------------------------------------------
 
     def hide(self, values: Iterable[str]) -> None:
-        """Mask these values, in whatever form they are written, from now on."""
+        """Mask these values from now on, in any form in which they are written."""
         new = {value for value in values if value} - self._hidden
         if new:
             self._hidden |= new
@@ -114,7 +114,7 @@ class Screen:
 
     @property
     def hidden(self) -> frozenset[str]:
-        """What is masked."""
+        """The masked values."""
         return frozenset(self._hidden)
 
     def _masking(self) -> Mask | None:
@@ -124,12 +124,12 @@ class Screen:
         return self._mask
 
     def masked(self, text: str) -> str:
-        """The text without what is hidden."""
+        """The text with secrets masked."""
         mask = self._masking() if self._hidden else None
         return text if mask is None else mask.text(text)
 
     def masked_data(self, value: T) -> T:
-        """The same data, or value of ours, its texts masked; done before it is laid out, so that no line break hides a secret from it."""
+        """The same data with its texts masked; done before layout, because a line break inside a secret would prevent the masking."""
         mask = self._masking() if self._hidden else None
         made: T = value if mask is None else mask.data(value)
         return made
@@ -137,21 +137,21 @@ class Screen:
     # -- writing -----------------------------------------------------------------------------------------------------------------------
 
     def out(self, text: str) -> None:
-        """A result, as text for people."""
+        """Print a result, as text for people."""
         from reconciler.text.escape import log
 
         self._write(log(self.masked(text)))
 
     def raw(self, text: str) -> None:
-        """A result in a format of its own, as it is."""
+        """Print a result in a format of its own, without escaping it."""
         self._write(self.masked(text))
 
     def spans(self, spans: Iterable[tuple[str, str]]) -> None:
-        """A report, in colours where they are wanted."""
+        """Print a report, in colours if the stream has them."""
         self.out(self._painted(spans, sys.stdout))
 
     def narrate_spans(self, spans: Iterable[tuple[str, str]]) -> None:
-        """A report that is not the result."""
+        """Print a report that is not the result, on stderr."""
         spans = tuple(spans)
         if self.event("info", "report", "".join(text for _, text in spans)):
             self._tell(self._painted(spans, sys.stderr))
@@ -162,13 +162,13 @@ class Screen:
         return "".join(click.style(text, **COLOURS[style]) if style in COLOURS else text for style, text in spans)
 
     def document(self, document: Any) -> None:
-        """A result as JSON."""
+        """Print a result as JSON."""
         from reconciler.text.escape import as_json
 
         self._write(as_json(self.masked_data(document)) + "\n")
 
     def say(self, text: str, *, event: str = "message", **facts: Any) -> None:
-        """Narration; silent where that was asked for. `event` and `facts`: what it is in a log."""
+        """Narrate, unless `--quiet` is set. `event` and `facts`: its name and its data in a log."""
         if self.event("info", event, text, **facts) and not self.quiet:
             self.line(text)
 
@@ -178,14 +178,14 @@ class Screen:
             self.line(text)
 
     def warn(self, text: str, *, id: str) -> None:
-        """What a reader must know whatever the result is, with the id of its cause; also where they asked for no narration."""
+        """Print a warning with the id of its cause, also with `--quiet`."""
         if not self.event("warning", "warning", text, id=id):
             return
         head = click.style("warning:", fg="yellow", bold=True) if self.colored(sys.stderr) else "warning:"
         self._tell(head + " " + "\n         ".join(self._lines(_with_id(text, id))) + "\n")
 
     def error(self, message: str, *, id: str = "", hint: str | None = None) -> None:
-        """What went wrong, in one sentence, with the id of its cause, and the way past it."""
+        """Print an error in one sentence, with the id of its cause and what to do."""
         if not self.event("error", "error", message, id=id or None, hint=hint):
             return
         head = click.style("error:", fg="red", bold=True) if self.colored(sys.stderr) else "error:"
@@ -194,7 +194,7 @@ class Screen:
             self._tell("       " + "\n       ".join(self._lines(hint)) + "\n")
 
     def usage(self, error: click.ClickException) -> None:
-        """What click says of a command line."""
+        """Print an error of click about the command line."""
         context = getattr(error, "ctx", None)
         if context is not None and self.log_format == "text":
             self._tell(context.get_usage() + "\n")
@@ -203,7 +203,7 @@ class Screen:
         )
 
     def problems(self, error: ConfigError) -> None:
-        """Every problem of a project, one a line."""
+        """Print every problem of a project, one a line."""
         for problem in error.problems:
             place = {"file": problem.file, "line": problem.line or None, "column": problem.column or None}
             if self.event("error", "problem", problem.message, id=problem.id, **place):
@@ -213,7 +213,7 @@ class Screen:
         self.error(f"{number:,} problem{'s' if number != 1 else ''} in the project{rest}; nothing was sent")
 
     def defect(self, error: Exception) -> None:
-        """Something nobody foresaw; its traceback only on request, and masked: also what the environment gives to variables."""
+        """Print an unexpected exception; its traceback only with `-v`, with all variables from the environment masked."""
         self.hide(value for name, value in os.environ.items() if name.startswith(VARIABLES))
         hint = None if self.verbose else "-v shows where."
         self.error(f"this is a defect of Reconciler: {type(error).__name__}: {error}", id="RC-defect", hint=hint)
@@ -227,7 +227,7 @@ class Screen:
     # -- the log -----------------------------------------------------------------------------------------------------------------------
 
     def log_to(self, path: str) -> None:
-        """Keep every event in this file from now on. Raises `UsageError`."""
+        """Write every event to this file from now on. Raises `UsageError`."""
         from reconciler.cli.terminal.log import LogFile
         from reconciler.errors import UsageError, os_reason
 
@@ -248,14 +248,14 @@ class Screen:
         self.event("debug", "start", f"{self.command}, version {__version__}", command=self.command, version=__version__)
 
     def ended(self, code: int) -> None:
-        """Log how the program ends, and end its traces."""
+        """Log the end of the program, and end its traces."""
         if self._traces is not None and (lost := self._traces.end(code, self.about)) is not None:
             self.say(f"Not all traces were delivered: {lost}.", event="traces")
         self.event("debug", "end", f"{self.command} ends with exit code {code}", command=self.command, exitCode=code)
 
     @property
     def traces(self) -> Traces | None:
-        """Where spans are recorded; None where nobody asked for traces. A program that asks for them has some from now on."""
+        """The traces of this program, begun at the first use; None if no collector is configured."""
         if not self._traced:
             self._traced = True
             if any(os.environ.get(name) for name in ENDPOINTS):
@@ -266,11 +266,11 @@ class Screen:
 
     @property
     def logs(self) -> bool:
-        """Whether events are kept in a file, or written to stderr as JSON."""
+        """Whether events are written to a file, or to stderr as JSON."""
         return self._log is not None or self.log_format == "json"
 
     def event(self, level: str, name: str, message: str, **facts: Any) -> bool:
-        """Log an event: to the log file, and to stderr where that is JSON. Returns whether stderr still lacks it, because it is text."""
+        """Log an event: to the log file, and to stderr if that is JSON. Returns whether it must still be printed on stderr."""
         if not self.logs:
             return True
         from reconciler.cli.terminal import log
@@ -289,7 +289,7 @@ class Screen:
         return [terminal(line) for line in self.masked(text).splitlines()] or [""]
 
     def line(self, text: str) -> None:
-        """A line on stderr, and nowhere else."""
+        """Print a line on stderr, without logging it."""
         self._tell("\n".join(self._lines(text)) + "\n")
 
     def _tell(self, text: str) -> None:
@@ -323,7 +323,7 @@ class Screen:
             self.error(f"the result cannot be written: {self.lost.lower()}", id="RC-output-lost")
 
     def broken(self) -> None:
-        """Nobody reads stdout any more; what is still written there goes nowhere, and the interpreter's end stays quiet."""
+        """Redirect stdout to the null device, because its reader has gone; so the interpreter ends without an error."""
         try:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, sys.stdout.fileno())
@@ -332,7 +332,7 @@ class Screen:
             return
 
     def close(self) -> None:
-        """Write what click left in the buffer, and end the log."""
+        """Flush stdout, and end the log."""
         try:
             sys.stdout.flush()
         except OSError:
@@ -351,7 +351,7 @@ def _with_id(text: str, id: str) -> str:
 
 
 def _usage_id(error: click.ClickException) -> str:
-    """The cause of what click refuses."""
+    """The id of the cause of an error of click."""
     match error:
         case click.NoSuchOption():
             return "RC-unknown-option"
@@ -368,7 +368,7 @@ def _usage_id(error: click.ClickException) -> str:
 
 
 def _columns(stream: IO[str]) -> int:
-    """Columns of a stream: those of the variable COLUMNS, else of the terminal. Nothing wraps where there is no terminal."""
+    """The columns of a stream: those of the variable COLUMNS, else of the terminal. Without a terminal, nothing wraps."""
     from reconciler.text.escape import UNLIMITED
 
     given = os.environ.get("COLUMNS", "")

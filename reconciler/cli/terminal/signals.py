@@ -1,8 +1,7 @@
-"""SIGINT and SIGTERM: the first one stops an apply calmly and ends everything else; the second one ends the process at once.
+"""SIGINT and SIGTERM: the first one stops an apply after the requests under way and ends anything else; the second ends the process.
 
-One flag, `StopSignals.number`, says whether one came. It is not enough: nothing would look at it while a database or a prompt is waited
-for. So the first one raises; and Python loses what is raised in a destructor or a callback of a weak reference, which is why that is raised
-again.
+The flag `StopSignals.number` records the first signal. A flag alone is not enough, because nothing reads it while a database or a prompt is
+awaited; so the first signal raises. Python loses exceptions in destructors and in callbacks of weak references, so those are raised again.
 """
 
 from __future__ import annotations
@@ -24,25 +23,25 @@ AGAIN: Final = 0.002  # seconds
 
 
 class Terminated(SystemExit):
-    """SIGTERM came while nothing was being applied. An exit, which click lets pass."""
+    """SIGTERM while nothing is applied; an exit, which click does not catch."""
 
 
 def of_signal(error: BaseException | None) -> bool:
-    """Whether a signal raised that, or what it was made of: Python 3.11 makes a RuntimeError of what interrupts the making of a class."""
+    """Whether a signal raised an exception or its cause: Python 3.11 turns an interruption while it creates a class into a RuntimeError."""
     while error is not None and not isinstance(error, KeyboardInterrupt | Terminated):
         error = error.__cause__
     return error is not None
 
 
 class StopSignals:
-    """Hears SIGINT and SIGTERM. `number`: the first one that came, None while none did. `stop`: what is done then instead of leaving."""
+    """Handles SIGINT and SIGTERM. `number`: the first signal, None before it. `stop`: called at the first signal instead of raising."""
 
     def __init__(self) -> None:
         self.number: int | None = None
         self.stop: Callable[[], object] | None = None
 
     def run(self, work: Callable[[], Any]) -> Any:
-        """What `work` returns; raises KeyboardInterrupt or `Terminated` where a signal ended it, in an event loop too."""
+        """What `work` returns. Raises KeyboardInterrupt or `Terminated` if a signal ended it."""
         try:
             return work()
         except BaseException as error:
@@ -53,7 +52,7 @@ class StopSignals:
             raise
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """The first time what is under way is stopped or left; the second time the process ends: what was sent is in the journal."""
+        """Stop or raise at the first signal; end the process at the second: the journal contains what was sent."""
         if self.number is not None:
             os._exit(128 + number)
         self.number = number
@@ -63,7 +62,7 @@ class StopSignals:
         self.hear(number, frame)
 
     def hear(self, _: int, frame: FrameType | None) -> None:
-        """Leave now, at the end of what must not be broken off, or a moment later where what is raised would be lost."""
+        """Raise now, at the end of code that must not be interrupted, or a moment later if an exception would be lost."""
         put_off = getattr(sys.modules.get("reconciler.state.uninterrupted"), "put_off", None)  # only who holds a lease has imported it
         if _within(frame, StopSignals.unraisable.__code__):
             self._again()
@@ -80,7 +79,7 @@ class StopSignals:
         return KeyboardInterrupt() if self.number == signal.SIGINT else Terminated(exits.TERMINATED)
 
     def unraisable(self, found: sys.UnraisableHookArgs) -> None:
-        """What was raised amid the collection of garbage went nowhere: it is raised again. What else breaks there was left half-made."""
+        """Raise a signal again that was lost during garbage collection. Other exceptions there come from interrupted constructors."""
         if self.number is None:
             sys.__unraisablehook__(found)
         elif isinstance(found.exc_value, KeyboardInterrupt | Terminated):
@@ -95,14 +94,17 @@ _HEARING: Final[list[StopSignals]] = []
 
 
 def _within(frame: FrameType | None, code: CodeType) -> bool:
-    """Whether that is what was interrupted, or something it called."""
+    """Whether the signal interrupted this code, or something that it called."""
     while frame is not None and frame.f_code is not code:
         frame = frame.f_back
     return frame is not None
 
 
 def _cancelled() -> bool:
-    """Whether a loop was at its tasks: they are cancelled. What is raised amid its own work is lost, or taken for a broken connection."""
+    """Cancel the tasks of a running event loop, and return whether there are any.
+
+    An exception inside the loop itself would be lost, or taken for a broken connection.
+    """
     asyncio = sys.modules.get("asyncio")
     if asyncio is None:
         return False
@@ -119,7 +121,7 @@ def _cancelled() -> bool:
 
 @contextmanager
 def ending() -> Iterator[StopSignals]:
-    """In this block both signals are heard, but for one that whoever started the program had it ignore."""
+    """Handle both signals in this block, except for one that the parent process made this program ignore."""
     heard = StopSignals()
     if threading.current_thread() is not threading.main_thread():
         yield heard
@@ -148,7 +150,7 @@ def ending() -> Iterator[StopSignals]:
 
 @contextmanager
 def stopping(stop: Callable[[], None]) -> Iterator[StopSignals]:
-    """In this block of an event loop the first signal calls `stop` there instead of leaving; another thread than the main one gets none."""
+    """In this block of an event loop the first signal calls `stop` instead of raising. Only the main thread gets signals."""
     import asyncio
 
     heard = _HEARING[-1] if _HEARING and threading.current_thread() is threading.main_thread() else StopSignals()

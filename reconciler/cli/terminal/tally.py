@@ -1,6 +1,6 @@
-"""What a phase of a run has done, how fast it is, and how long the rest takes: counters, and one line of text about them.
+"""The progress of a phase of a run, its rate and the time left: counters, and one line of text about them.
 
-In: what happened, and the seconds of a clock. Forbidden: reading a clock, writing.
+In: events, and the seconds of a clock. Forbidden: reading a clock, writing.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ SAMPLE: Final = 0.5  # seconds between two samples
 
 
 class Tally:
-    """Counts one phase. `began`: when it began. `targets`: what each step of the phase changes.
+    """Counts one phase. `began`: when it began. `targets`: the objects that each step of the phase changes.
 
-    `queued`: requests that are known, retries included; `answered`: those of them that have ended. `objects`: those that were read.
+    `queued`: the known requests, retries included; `answered`: those of them that have ended. `objects`: the objects that were read.
     """
 
     def __init__(self, began: float, targets: Iterable[Hashable] = ()) -> None:
@@ -35,25 +35,25 @@ class Tally:
         self.ready += self._open[target] == 0
 
     def sample(self, now: float) -> None:
-        """Remember how far it was; to be called at every event."""
+        """Record the progress; called at every event."""
         if now - self._samples[-1][0] >= SAMPLE:
             self._samples.append((now, self.answered, self.done))
             while len(self._samples) > 2 and now - self._samples[1][0] >= WINDOW:
                 self._samples.popleft()
 
     def _rates(self, now: float) -> tuple[float, float]:
-        """Requests and steps a second, lately."""
+        """The recent rates of requests and steps a second."""
         since, answered, done = self._samples[0]
         seconds = max(now - since, 0.001)
         return (self.answered - answered) / seconds, (self.done - done) / seconds
 
     def counts(self) -> dict[str, int]:
-        """How far it is, for a log."""
+        """The progress, for a log."""
         made = {"answered": self.answered, "requests": self.queued, "objects": self.objects}
         return {**made, "done": self.done, "failed": self.failed, "steps": self.steps} if self.steps else made
 
     def facts(self, now: float, *, between: str = "") -> str:
-        """`412 of 1,206 requests, 105 a second; 4,310 objects; about 8 s left`. `between`: said before the time."""
+        """`412 of 1,206 requests, 105 a second; 4,310 objects; about 8 s left`. `between`: a text before the time."""
         rate = self._rate(now)
         speed = f", {_number(rate)}{' requests' if self.steps else ''} a second" if rate else ""
         return "; ".join(part for part in (self._count() + speed, self._objects(), between, self._time(now)) if part)
@@ -65,7 +65,7 @@ class Tally:
         return "; ".join(part for part in (self._count(), self._time(now), speed, self._objects(), last) if part)
 
     def _rate(self, now: float) -> float:
-        """Requests a second; 0 while that means nothing."""
+        """Requests a second; 0 while there are too few to count."""
         return self._rates(now)[0] if self.queued and now - self.began >= STEADY else 0.0
 
     def _time(self, now: float) -> str:
@@ -91,7 +91,7 @@ class Tally:
 
 
 def _left(rest: int, rate: float) -> float | None:
-    """Seconds for the rest at that rate; None where nothing is left that is known, or nothing moves."""
+    """The seconds left at a rate; None if nothing is left that is known, or the rate is 0."""
     return rest / rate if rest > 0 and rate > 0 else None
 
 

@@ -1,6 +1,6 @@
 """Traces of OpenTelemetry: a span for the run, for each step and for each request; imported only where an endpoint is set.
 
-In: what the narration hears. Out: spans, sent by a thread of their own. A collector that is slow, away or broken changes nothing of a run:
+In: the events of the narration. Out: spans, sent by a thread of their own. A slow or missing collector does not affect a run:
 its spans are dropped, and the program ends at most `FLUSH` seconds later. Spans contain addresses, paths and status codes, never a value.
 """
 
@@ -41,7 +41,7 @@ Attributes = Mapping[str, Any]
 
 
 class Traces:
-    """The spans of one program. `hide`: masks a text. `began`: when it was started, in nanoseconds since 1970."""
+    """The spans of one program. `hide`: masks a text. `began`: the time of the start, in nanoseconds since 1970."""
 
     def __init__(self, command: str, began: int, hide: Callable[[Any], Any]) -> None:
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL + 1)  # what it has to say is said once, at the end
@@ -61,7 +61,7 @@ class Traces:
         self._requests: dict[int, Span] = {}
 
     def _noted(self, send: Callable[..., Any]) -> Callable[..., Any]:
-        """Sends to the collector, and notes whether that failed: nobody waits then."""
+        """Sends to the collector, and records whether that failed, so that the end of the program does not wait."""
 
         def noted(*words: Any, **more: Any) -> Any:
             try:
@@ -75,7 +75,7 @@ class Traces:
         return noted
 
     def step_began(self, step: Step) -> None:
-        """A step begins, in the task that sends its requests."""
+        """Begin the span of a step, in the task that sends its requests."""
         about = {"address": str(step.address), "verb": step.verb, "kind": step.kind, "step": step.id}
         span = self._tracer.start_span(
             f"{step.verb} {step.kind}",
@@ -86,7 +86,7 @@ class Traces:
         _STEP.set(span)
 
     def step_ended(self, result: StepResult) -> None:
-        """A step has ended; one that never began has no span."""
+        """End the span of a step; a step that never began has none."""
         span = self._steps.pop(result.step.id, None)
         if span is not None:
             span.set_attribute("reconciler.status", result.status.value)
@@ -95,7 +95,7 @@ class Traces:
             span.end()
 
     def request_began(self, number: int, method: str, path: str, attempt: int, about: Attributes) -> None:
-        """A request is sent. `about`: the service, and the step that the request is of."""
+        """Begin the span of a request. `about`: the service, and the step of the request."""
         step = _STEP.get()
         inside = trace.set_span_in_context(step) if step is not None else self._inside
         again = {"http.request.resend_count": attempt - 1} if attempt > 1 else {}
@@ -104,7 +104,7 @@ class Traces:
         self._requests[number] = self._tracer.start_span(method, inside, SpanKind.CLIENT, attributes=self._hide(attributes))
 
     def request_ended(self, number: int, status: int | None) -> None:
-        """It was answered; `status` is None where it was not."""
+        """End the span of a request. `status`: None without an answer."""
         span = self._requests.pop(number, None)
         if span is None:
             return
@@ -116,7 +116,7 @@ class Traces:
         span.end()
 
     def end(self, code: int, about: Attributes) -> str | None:
-        """End every span and send what is left. Returns why not everything could be sent, or None."""
+        """End every span and send the rest. Returns why not everything could be sent, or None."""
         for span in (*self._requests.values(), *self._steps.values()):
             span.set_status(Status(StatusCode.ERROR))
             span.end()

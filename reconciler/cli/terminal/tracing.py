@@ -1,4 +1,4 @@
-"""How a run is traced: the variables of OpenTelemetry say so. Imported where one of `ENDPOINTS` is set."""
+"""The configuration of traces, from the variables of OpenTelemetry. Imported if one of `ENDPOINTS` is set."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ PROTOCOL: Final = "http/protobuf"
 
 
 def is_wanted() -> bool:
-    """Whether nothing switches traces off."""
+    """Whether no variable switches traces off."""
     return os.environ.get("OTEL_SDK_DISABLED", "").lower() != "true" and os.environ.get("OTEL_TRACES_EXPORTER") != "none"
 
 
 def begin(screen: Screen) -> Traces | None:
-    """The traces of this program; None, with a warning, where they are wanted and cannot be sent."""
+    """The traces of this program; None, with a warning, if they cannot be sent."""
     from reconciler.text.redact import of_urls
 
     screen.hide([*_header_values(), *of_urls([os.environ[name] for name in ENDPOINTS if os.environ.get(name)])])

@@ -1,1 +1,1 @@
-"""A run from the command line: where it goes, with which state, and what is approved."""
+"""A run from the command line: its service, its state, and what is approved."""

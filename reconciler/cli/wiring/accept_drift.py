@@ -1,4 +1,4 @@
-"""`drift --accept`: living values go into the project's files, and the plan proves that nothing of them is left to change."""
+"""`drift --accept`: write current values into the files of the project, and prove with a plan that none of them is left to change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BOM = "\ufeff"
 
 
 def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, words: Sequence[str]) -> None:
-    """Write what the words name. Raises `Refused` or `UsageError` before anything is written; files are as before where it fails."""
+    """Write the named values. Raises `Refused` or `UsageError` before anything is written; if it fails, the files are as before."""
     from reconciler.config.texts import texts as read
     from reconciler.importer.accept import Acceptance, chosen
     from reconciler.importer.matched import MatchedProject, excluded_objects
@@ -57,7 +57,7 @@ def _as_it_was(text: str, before: str) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """Replace a file at once; a link stays one, and its permissions do not change."""
+    """Replace a file atomically; a link stays a link, and its permissions do not change."""
     path = path.resolve()
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -71,7 +71,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, picked: Sequence[AcceptedField]) -> None:
-    """Raise `ReconcilerError` where the files are no project any more, still want one of these changed, or want more than before."""
+    """Raise `ReconcilerError` if the files are no longer a valid project, still change one of these values, or change more than before."""
     from reconciler.cli.wiring.connect import load
     from reconciler.model import Action
     from reconciler.plan import plan

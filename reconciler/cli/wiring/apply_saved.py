@@ -1,4 +1,4 @@
-"""`apply --plan FILE`: what must be so before a saved plan is carried out, and what is said where part of it does not hold."""
+"""`apply --plan FILE`: the conditions for applying a saved plan, and the messages about its parts that are no longer valid."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ AGAIN: Final = "Create a new one: reconciler plan --out FILE."
 
 @dataclass
 class Use:
-    """One use of a saved plan. `options`: of the command line, with what the file says the run is about.
+    """One use of a saved plan. `options`: those of the command line, with the scope of the run from the file.
 
-    `same`: whether the evaluated configuration is that of the file; None where it does not say.
+    `same`: whether the evaluated configuration is that of the file; None if the file does not contain its digest.
     """
 
     screen: Screen
@@ -49,12 +49,12 @@ class Use:
     same: bool | None = field(default=None, init=False)
 
     def check_project(self, project: str) -> None:
-        """Raise `StalePlan` where the file was made for another project or environment. Before a connection, which creates a sandbox."""
+        """Raise `StalePlan` if the file was created for another project or environment. Called before a connection creates a sandbox."""
         self._same("project", self.saved.document["project"], project)
         self._same("environment", self.saved.document["environment"], self.options.env or None)
 
     def check_service(self, service: ConnectedService) -> None:
-        """Raise `StalePlan` where the file was made for another service."""
+        """Raise `StalePlan` if the file was created for another service."""
         self._same("service", self.saved.document["service"], service.identity)
 
     def _same(self, what: str, asked: str | None, now: str | None) -> None:
@@ -63,14 +63,14 @@ class Use:
             raise StalePlan(wrong, id="RC-saved-plan-elsewhere", hint=AGAIN)
 
     def check_new(self, new: Unseen) -> None:
-        """Raise `StalePlan` where the file was made from a state and this one has never seen the project."""
+        """Raise `StalePlan` if the file was created from a state, and this one has never seen the project."""
         if self.saved.document["digests"]["lineage"] != "":
             reason = f"{self.saved.path} was created from a different state"
             wrong = f"{reason}: {new.fact[0].lower()}{new.fact[1:].rstrip('.')}"
             raise StalePlan(wrong, id="RC-saved-plan-other-state", hint=f"Correct {new.named}. {AGAIN}")
 
     def approved_part(self, session: ApplySession, store: Store, *, full: bool, new: Unseen | None = None) -> Planned | None:
-        """The part of a fresh plan that the file allows, noted in the journal; None where somebody declined it.
+        """The part of a fresh plan that the file allows, recorded in the journal; None if it was declined.
 
         `new`: the state that this creates, where that takes consent: the file did not ask for it.
 
@@ -154,7 +154,7 @@ class Use:
                 )
 
     def _compare(self, project: Project, store: Store) -> None:
-        """Say whether the files still mean what they meant, whatever their commit: a merge or a squash of it means the same."""
+        """Report whether the evaluated configuration is unchanged. The commit may differ: a merge or a squash has the same one."""
         from reconciler.cli.wiring.plan_file import digests_of
 
         then = self.saved.document["digests"]["configuration"]
@@ -239,7 +239,7 @@ class Use:
 
 
 def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: bool, commit: str | None = None) -> Use:
-    """The use of a file; what the run is about comes from there. `commit`: the beginning of the id that it must have been created from.
+    """The use of a file, which contains the scope of the run. `commit`: the first digits of the commit it must be of.
 
     Raises `UsageError`, `Refused` where it is not signed as it should be, `StalePlan` where it is of another commit.
     """
@@ -269,7 +269,7 @@ def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: 
 
 
 def _check_commit(path: Path, origin: OriginData | None, commit: str) -> None:
-    """Raise `StalePlan` where the file was created from something else than the commit."""
+    """Raise `StalePlan` if the file was created from another commit."""
     recorded = origin["commit"] if origin is not None else None
     if recorded is None:
         hint = "Create it in a clone of the repository, or with plan --out FILE --commit SHA."

@@ -1,4 +1,4 @@
-"""What of a saved plan still holds: the fresh plan narrowed to what the file shows. Pure.
+"""The part of a saved plan that is still valid: the fresh plan, limited to what the file shows. Pure.
 
 In: the document of the file and a fresh plan. Out: a plan all of whose requests, changes and exposures are in the file, unchanged,
 and a sentence for everything that does not. The file is only ever compared with: nothing of it is sent.
@@ -30,7 +30,7 @@ OTHER_EXPOSURE = "it would now expose something else"
 
 @dataclass
 class ApprovedChange:
-    """What a plan says of one address, in a form that can be compared."""
+    """The changes of one address in a plan, in a form that can be compared."""
 
     change: str | None = None
     seen: str | None = None
@@ -41,7 +41,7 @@ class ApprovedChange:
 
 @dataclass(frozen=True)
 class ApprovedPlan:
-    """A plan that may be carried out, and what is left out of it.
+    """A plan that may be applied, and what it leaves out.
 
     `planned`: nothing in it goes beyond the file. `only`: the addresses it is about, None where it is the fresh plan as it is. `refused`:
     what the file asks for and does not get, with the reason. `new`: addresses that would change although the file does not say so.
@@ -91,7 +91,7 @@ def sent_digest(document: Mapping[str, Any]) -> str:
 
 
 def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, narrow: Narrow) -> ApprovedPlan:
-    """Narrow a fresh plan to what the file shows. `describe`: a plan as its document; `narrow`: the same reading, planned for fewer."""
+    """Limit a fresh plan to what the file shows. `describe`: a plan as its document; `narrow`: the same reading, planned for fewer."""
     asked, now = grants(document), grants(describe(fresh))
     whole = fresh.plan
     refused = {at: _why(at, grant, now.get(at), whole) for at, grant in asked.items() if now.get(at) != grant}
@@ -115,7 +115,7 @@ def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, 
 
 
 def _why(at: str, asked: ApprovedChange, now: ApprovedChange | None, plan: Plan) -> str:
-    """Why what the file says of an address does not hold."""
+    """Why the changes of an address in the file are no longer valid."""
     for blocked in plan.blocked:
         if str(blocked.address) == at:
             return f"it is blocked: {blocked.reason}"

@@ -1,6 +1,6 @@
-"""What was found out about a project, as long as every byte that it depends on is the same.
+"""Results about a project that are reused as long as every byte that they depend on is the same.
 
-In: the command line, the environment, the files. Out: what a command remembered. What is compared: the names of all files of the project,
+In: the command line, the environment, the files. Out: what a command stored. What is compared: the names of all files of the project,
 the text of each file that was read (also by `file()`), where files outside it are, variables, environment, this program and its kinds.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CommandInputs:
-    """What a command was given: the folder of the project, the text of the project file, the digest of all that is said of it elsewhere."""
+    """The inputs of a command: the folder of the project, the text of the project file, and a digest of all others."""
 
     root: Path
     text: bytes
@@ -34,7 +34,7 @@ class CommandInputs:
 
     @classmethod
     def of(cls, options: Options, *more: object) -> CommandInputs | None:
-        """None where there is no project file, or nothing can be remembered of the project. `more`: what else a command depends on."""
+        """None without a project file, or if nothing can be stored for the project. `more`: other inputs of the command."""
         file = project_file(options.project)
         try:
             root = file.parent.resolve()
@@ -54,7 +54,7 @@ class CommandInputs:
 
 
 class CheckedProject:
-    """A project that may have been looked at before. `warnings`: those of the project that was recalled."""
+    """A project with possibly stored results. `warnings`: those of the project whose results were read."""
 
     def __init__(self, given: CommandInputs, names: str) -> None:
         self.root, self.text, self.seal, self.given, self.names = given.root, given.text, given.seal, given.digest, names
@@ -62,13 +62,13 @@ class CheckedProject:
 
     @classmethod
     def of(cls, options: Options, *more: object) -> CheckedProject | None:
-        """None where nothing can be remembered of the project. `more`: what else a command depends on."""
+        """None if nothing can be stored for the project. `more`: other inputs of the command."""
         given = CommandInputs.of(options, *more)
         names = listing(given.root) if given is not None else None
         return None if given is None or names is None else cls(given, names)
 
     def recall(self, name: str) -> Any:
-        """What was remembered under that name; None where nothing was, or something changed."""
+        """The result that was stored under a name; None if there is none, or something changed."""
         known = self.seal.read(name)
         if not isinstance(known, dict) or known.get("given") != self.given or known.get("names") != self.names:
             return None
@@ -79,7 +79,7 @@ class CheckedProject:
         return known["found"]
 
     def remember(self, name: str, project: Project, found: Any) -> None:
-        """Remember something of the project and its warnings; not where a file changed meanwhile."""
+        """Store a result and the warnings of the project, unless a file has changed meanwhile."""
         if listing(self.root) == self.names:
             files = dict(project.texts)
             known = {"given": self.given, "names": self.names, "files": files, "outside": places_outside(self.root, files)}

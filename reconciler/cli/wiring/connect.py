@@ -1,4 +1,4 @@
-"""Where a run goes: the embedded service, or one that this user named or confirmed; and which state belongs to it."""
+"""The service of a run: the embedded one, or one that this user named or confirmed; and the state that belongs to it."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ BASE_URL, TOKEN, STATE = "RECONCILER_BASE_URL", "RECONCILER_TOKEN", "RECONCILER_
 
 @dataclass(frozen=True)
 class ConnectedService:
-    """A service that can be talked to. `identity`: what its ids belong to; `embedded`: it ends with this process.
+    """A service for requests. `identity`: the namespace of its ids; `embedded`: it ends with this process.
 
-    `answers`: where the digests of what it answers are kept, None where nobody asks for them.
+    `answers`: the digests of its answers, None if they are not needed.
     """
 
     identity: str
@@ -46,7 +46,7 @@ class ConnectedService:
     answers: KnownAnswers | None = None
 
     def effect_seconds(self, project: Project) -> float | None:
-        """Seconds for which a request may still take effect; None where it dies with its run, and lists never lag."""
+        """Seconds for which a request may still take effect; None if it cannot outlive the run, and lists are never late."""
         return project.settings.settle if project.settings.settle_written or not self.embedded else None
 
 
@@ -62,8 +62,8 @@ def load(
 ) -> Project:
     """The project; its secrets are masked from now on. Raises `ConfigError`.
 
-    `decrypt`: False where only their names are checked. `stand_ins`: an unknown value is accepted. `warn`: print its warnings.
-    `phase`: what it is called where it lasts.
+    `decrypt`: False if only the names of secrets are checked. `stand_ins`: accept unknown values. `warn`: print its warnings.
+    `phase`: its name in the narration if it takes long.
     """
     from reconciler.config import load as read
 
@@ -78,7 +78,7 @@ def load(
 
 
 def load_settings(screen: Screen, options: Options, kinds: Kinds) -> Project:
-    """The project with its settings; what it declares is not read. Its secrets are masked from now on. Raises `ConfigError`."""
+    """The project with its settings only; its resources are not read. Its secrets are masked from now on. Raises `ConfigError`."""
     from reconciler.config import load_settings as read
 
     return _read(screen, options, partial(read, options.project, kinds, **load_options(options, decrypt=False)))
@@ -95,7 +95,7 @@ def load_options(options: Options, *, decrypt: bool = True, stand_ins: bool = Fa
 
 
 def _read(screen: Screen, options: Options, read: Callable[[], Project], phase: str = LOADING) -> Project:
-    """What `read` makes of the command line and the environment; secrets of it are masked from now on. Raises `ConfigError`."""
+    """The project that `read` returns; its secrets are masked from now on. Raises `ConfigError`."""
     from reconciler.cli.terminal.progress import Narration
 
     try:
@@ -110,20 +110,20 @@ def _read(screen: Screen, options: Options, read: Callable[[], Project], phase: 
 
 
 def note_project(screen: Screen, options: Options, project: Project) -> None:
-    """Say in traces which project and environment the run is of."""
+    """Add the project and the environment of the run to its traces."""
     screen.about["reconciler.project"] = project.settings.project
     if options.env:
         screen.about["reconciler.environment"] = options.env
 
 
 def variables_not_public(public: tuple[str, ...]) -> Iterator[str]:
-    """What the environment gives to variables that are not said to be public."""
+    """The values that the environment gives to variables which are not public."""
     names = {name.removeprefix(VARIABLES).lower() for name in public}
     yield from (value for name, value in os.environ.items() if name.startswith(VARIABLES) and name[len(VARIABLES) :].lower() not in names)
 
 
 def _secrets(project: Project, kinds: Kinds) -> Iterator[str]:
-    """Every text in a field that is declared sensitive, whatever it came from: the YAML, a file, a variable."""
+    """Every text in a sensitive field, from any source: the YAML, a file, a variable."""
     from reconciler.config.language.variables import texts
 
     sensitive = {kind.name: names for kind in kinds.values() if (names := [name for name, field in kind.fields.items() if field.sensitive])}
@@ -137,7 +137,7 @@ def _secrets(project: Project, kinds: Kinds) -> Iterator[str]:
 def connect(
     screen: Screen, options: Options, project: Project | None, kinds: Kinds | None, *, create: bool = True
 ) -> Iterator[ConnectedService]:
-    """The service this command line and project mean. `create`: whether a sandbox that does not exist is created, or else refused."""
+    """The service that the command line and the project name. `create`: create a sandbox that does not exist; otherwise refuse it."""
     file = _sandbox_file(screen, options, project)
     if file is not None:
         from reconciler.cli.sandboxes import embedded
@@ -234,14 +234,14 @@ def open_store(screen: Screen, options: Options, project: Project, service: Conn
 
 
 def state_scope(options: Options, project: Project, service: ConnectedService) -> StateScope:
-    """Whose state it is."""
+    """The project, environment and service of the state."""
     from reconciler.model.state import StateScope
 
     return StateScope(project.settings.project, options.env or None, service.identity)
 
 
 def state_url(screen: Screen, options: Options, project: Project) -> str:
-    """The address of the state, whose secrets are masked from now on. Raises `Refused` for a server that nobody confirmed."""
+    """The URL of the state, whose secrets are masked from now on. Raises `Refused` for a server that the user has not confirmed."""
     from reconciler.text.redact import of_urls
 
     given = options.state or os.environ.get(STATE)
@@ -253,14 +253,14 @@ def state_url(screen: Screen, options: Options, project: Project) -> str:
 
 
 def state_file(options: Options, project: Project) -> Path | None:
-    """The file of the state; None where it is on a server."""
+    """The file of the state; None if it is on a server."""
     url = options.state or os.environ.get(STATE) or project.settings.state
     path = url.removeprefix("sqlite:///")
     return Path(path) if path != url and path and not set(path) & set("?%") else None
 
 
 def known_service(screen: Screen, options: Options, project: Project) -> ConnectedService | None:
-    """The service as far as its state needs it, without talking to it; None for a sandbox that does not exist yet."""
+    """The identity of the service, as its state needs it, without a request; None for a sandbox that does not exist yet."""
     file = _sandbox_file(screen, options, project)
     if file is None:
         settings = _settings(screen, options, project, _base_url(screen, options, project), "none")
@@ -280,7 +280,7 @@ def known_service(screen: Screen, options: Options, project: Project) -> Connect
 
 @contextmanager
 def recording_end(journal: Journal) -> Iterator[None]:
-    """A run that ends in this block with an error has an end in the journal too; one without an end was killed."""
+    """Record the end of a run in the journal if an error ends this block: a run without an end counts as killed."""
     try:
         yield
     except BaseException as error:
@@ -292,7 +292,7 @@ def recording_end(journal: Journal) -> Iterator[None]:
 
 
 def current_user() -> str:
-    """Who runs this, for whoever finds the state locked."""
+    """The user of this run, for the message about a locked state."""
     import getpass
     import socket
 

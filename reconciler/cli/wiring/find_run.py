@@ -1,4 +1,4 @@
-"""Finding a run of the past by what a user types: its id, the beginning of it, or `last`."""
+"""Find a past run by its id, the beginning of its id, or `last`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans as files: written by `plan --out`, read again by `apply --plan`, whoever wrote them since."""
+"""Plans as files: written by `plan --out`, and read by `apply --plan`, which does not trust them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HINT: Final = "Create a new one: reconciler plan --out FILE."
 
 @dataclass(frozen=True)
 class Saved:
-    """A plan file as it was read: the document, and the digest under which its use is remembered."""
+    """A plan file: the document, and the digest under which its use is recorded."""
 
     path: Path
     document: SavedPlanDocument
@@ -37,7 +37,7 @@ class Saved:
 
 
 def write(screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, made: PlanInputs, digests: Digests, created_at: datetime) -> None:
-    """Save a plan where only its owner can read it; signed where the environment has a key."""
+    """Save a plan in a file that only its owner can read; signed if the environment has a key."""
     from reconciler.cli.saved import signature
     from reconciler.report.saved import saved_plan
     from reconciler.text.escape import as_json
@@ -59,7 +59,7 @@ def write(screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, made: P
 
 
 def plan_inputs(options: Options, project: Project, state: State, service: str, origin: OriginData | None = None) -> PlanInputs:
-    """What a plan of now is made from and with. `service`: its identity. `origin`: who creates it from which commit, if it is saved."""
+    """The inputs of a plan that is created now. `service`: its identity. `origin`: who creates it from which commit, if it is saved."""
     from reconciler import __version__
     from reconciler.report.saved import PlanInputs
 
@@ -74,14 +74,14 @@ def plan_inputs(options: Options, project: Project, state: State, service: str, 
 
 
 def digests_of(screen: Screen, lineage: str, key: bytes) -> Digests:
-    """The digests of a file: keyed where it was made from a state."""
+    """The digests of a file: with a key if it was created from a state."""
     from reconciler.report.saved import Digests
 
     return Digests(key if lineage else None, screen.masked_data)
 
 
 def read(path: Path) -> Saved:
-    """A plan file. Raises `UsageError` for whatever is not one; nothing of it is believed but its form."""
+    """Read a plan file. Raises `UsageError` for any other file; only its form is checked here."""
     from reconciler.report.documents import PLAN_FORMAT
     from reconciler.report.saved import digest_of
     from reconciler.report.schemas.check import problem

@@ -1,4 +1,4 @@
-"""The wiring of a run: read, plan, prove; recover, apply. Every command that looks at the service goes through here."""
+"""The steps of a run: read, plan, prove; recover, apply. Every command that reads the service uses them."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ LOOK_AGAIN: Final = 0.002  # seconds
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan and what it was made from.
+    """A plan and its inputs.
 
-    `matches`: which object is which resource. `read_at`: when reading began, by a clock that only goes forward, in seconds.
+    `matches`: which object is which resource. `read_at`: when reading began, in seconds of a monotonic clock.
     """
 
     plan: Plan
@@ -52,7 +52,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class EarlierReading:
-    """What a reading of this run was answered, and when it began (monotonic seconds)."""
+    """The answers to a reading of this run, and when it began (monotonic seconds)."""
 
     answers: Mapping[str, Answer]
     began: float
@@ -60,7 +60,7 @@ class EarlierReading:
 
 @dataclass(frozen=True)
 class PlanScope:
-    """What a plan is about: `allow_replace`: patterns of what may be recreated. `everything`: read all that exists."""
+    """The scope of a plan. `allow_replace`: patterns of what may be recreated. `everything`: read all that exists."""
 
     selection: Selection
     allow_replace: Collection[str] = ()
@@ -87,9 +87,9 @@ async def make_plan(
     stage: Callable[[str], None] = lambda what: None,
     earlier: EarlierReading | None = None,
 ) -> Planned:
-    """Observe, plan, prove. `stage`: called with what begins after the reading. `earlier`: what need not be asked for again.
+    """Observe, plan, prove. `stage`: called with the name of each stage after the reading. `earlier`: a reading whose answers are reused.
 
-    Raises `ServiceError` where the service cannot be read at all.
+    Raises `ServiceError` if the service cannot be read at all.
     """
     from reconciler.observe import observe
 
@@ -130,7 +130,7 @@ async def make_plan(
 
 
 async def _import_meanwhile(reader: Reader, before: int) -> None:
-    """Import what comes after the readings, once the first request is on its way: both take about as long."""
+    """Import the code for after the readings while the first request is under way: both take about as long."""
     while reader.requests == before:  # noqa: ASYNC110  the client counts, and tells nobody
         await asyncio.sleep(LOOK_AGAIN)
     await asyncio.get_running_loop().run_in_executor(None, _import_planner)
@@ -143,7 +143,7 @@ def _import_planner() -> None:
 
 
 def _check_selection(selection: Selection, desired: Desired, state: State, made: Plan) -> None:
-    """Raise `UsageError` at a pattern that matches nothing: a typing error must neither pass for "no changes" nor exclude nothing."""
+    """Raise `UsageError` for a pattern that matches nothing: a typing error must neither look like "no changes" nor exclude nothing."""
     addresses = [
         *desired.resources,
         *state.bindings,
@@ -167,7 +167,7 @@ def read_only(
     *,
     everything: bool = False,
 ) -> Planned:
-    """A plan made by a client that cannot write."""
+    """A plan, read with a client that cannot write."""
 
     async def run() -> Planned:
         from reconciler.client import Reader
@@ -181,7 +181,7 @@ def read_only(
 
 
 def _believed(planned: Planned, desired: Desired, options: Options) -> Planned:
-    """The plan as it came. Raises `Refused` where too many objects are missing to be believed."""
+    """The plan, unchanged. Raises `Refused` if implausibly many objects are missing."""
     from reconciler.plan.matching.absence import believable
 
     believable(planned.matches, desired, accept=options.accept_gone)
@@ -189,7 +189,7 @@ def _believed(planned: Planned, desired: Desired, options: Options) -> Planned:
 
 
 def selected(options: Options) -> Selection:
-    """What the run is about."""
+    """The selection of the run."""
     from reconciler.plan import Selection
 
     return Selection(options.target, options.exclude)
@@ -200,7 +200,7 @@ def replaceable(options: Options) -> tuple[str, ...]:
 
 
 class ApplySession:
-    """One apply: a writer over several phases of one event loop, under the lease.
+    """One apply: a writer for several phases in one event loop, under the lease.
 
     `desired` and `selection`: what is planned and applied; the project as it is, unless somebody sets something else. `alone`: it neither
     continues the last run nor is continued by the next, so that each asks what it opens.
@@ -240,7 +240,7 @@ class ApplySession:
         return self._writer
 
     def recover(self) -> tuple[str, ...]:
-        """Settle what earlier runs left open; a sentence for each."""
+        """Resolve what earlier runs left in doubt; returns a sentence for each."""
         from reconciler.apply.recover import recover
 
         if not self.journal.open_intents() and not self.journal.unsaved_endings():
@@ -277,7 +277,7 @@ class ApplySession:
         return replace(state, consents=frozenset()) if self.alone else state
 
     def plan(self) -> Planned:
-        """A plan of what there is now."""
+        """A plan of the present state of the service."""
         earlier, extent, stage = self._fresh_reading(), PlanScope(self.selection, replaceable(self.options)), self.narration.stage
         reading = self.narration.phase(f"Reading {self.desired.project}", where=self.service.where)
         with reading if earlier is None else self.narration.lasting("Reading what the plan needs"):
@@ -300,7 +300,7 @@ class ApplySession:
     def apply(
         self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written"
     ) -> Outcome:  # fmt: skip
-        """Carry out a plan; the first signal stops it calmly, and `signal` keeps its number."""
+        """Apply a plan. The first signal stops it after the requests under way, and `signal` is its number."""
         steps = planned.plan.steps
         with self.narration.phase(f"Applying {len(steps):,} request{'s' if len(steps) != 1 else ''}", steps) if steps else nullcontext():
             return self._runner.run(self._apply(planned, on_error, verify))

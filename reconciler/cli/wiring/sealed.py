@@ -1,4 +1,4 @@
-"""Files in the folder `.reconciler` of a project that say nothing which could not be found out again: safe to delete.
+"""Files in the folder `.reconciler` of a project that can be computed again, and are safe to delete.
 
 Where a project has no such folder they are beside the state that the user named, and are named after it. Each is JSON under the digest of
 its text, made with a secret of the user: what anybody else wrote, what came with the project or from another machine, what was cut off or
@@ -39,7 +39,7 @@ _WRITTEN: Final = re.compile(rb"""^state:[ \t]+["']?sqlite:///([^\s"'#?]+)["']?[
 
 @dataclass(frozen=True)
 class Seal:
-    """The key of the sealed files of a project, the folder that they are in, and how their names begin there."""
+    """The key of the sealed files of a project, their folder, and the beginning of their names."""
 
     key: bytes
     folder: Path
@@ -64,11 +64,11 @@ class Seal:
         return cls(hmac.digest(secret, b"reconciler: sealed files", "sha256"), folder, prefix)
 
     def path(self, name: str) -> Path:
-        """Where the file of that name is."""
+        """The path of the file with a name."""
         return self.folder / f"{self.prefix}{name}"
 
     def read(self, name: str) -> Any:
-        """What the file of that name says; None where it does not exist or cannot be believed."""
+        """The data of the file with a name; None if it does not exist or its seal is wrong."""
         try:
             with open_regular(self.path(name)) as file:
                 text = file.read(SIZE_MAX)
@@ -80,13 +80,13 @@ class Seal:
             return None
 
     def write(self, name: str, value: Any) -> None:
-        """Put a value there, for its owner alone. Where that is not possible nothing is lost, and nothing is said."""
+        """Write a file that only its owner can read. A failure is ignored: the value can be computed again."""
         body = json.dumps(value, separators=(",", ":")).encode()
         with suppress(OSError):
             write_whole(self.path(name), f"{self._digest(name, body).decode()}\n{body.decode()}")
 
     def digest(self, value: Any) -> str:
-        """Of data that may be secret."""
+        """The digest of data that may be secret."""
         return hmac.digest(self.key, json.dumps(value, sort_keys=True).encode(), "sha256").hex()
 
     def _digest(self, name: str, body: bytes) -> bytes:
@@ -95,9 +95,9 @@ class Seal:
 
 
 def user_secret(root: Path) -> bytes:
-    """What only this user's programs know, created at its first use. `root`: of a project, which must not contain it.
+    """A secret of this user's programs, created at its first use. `root`: the project, which must not contain it.
 
-    Raises OSError or ValueError where it can be neither read nor created, or where anybody else could have written or read it.
+    Raises OSError or ValueError if it can be neither read nor created, or if another user could have written or read it.
     """
     file = trust.path().with_name(KEY_FILE)
     if not file.is_absolute() or file.resolve().is_relative_to(root):
@@ -114,7 +114,7 @@ def user_secret(root: Path) -> bytes:
 
 
 def written_state(root: Path, text: bytes, given: str | None) -> Path | None:
-    """The file of the state, as far as it is known without reading YAML."""
+    """The file of the state, if it is known without reading YAML."""
     if given:
         path = given.removeprefix(_SQLITE)
         return Path(path) if path != given and path and "?" not in path else None
@@ -125,7 +125,7 @@ def written_state(root: Path, text: bytes, given: str | None) -> Path | None:
 
 
 def program() -> str:
-    """The digest of everything that gives a project its meaning: this program, its libraries and the kinds, by version, size and time."""
+    """The digest of the code that evaluates a project: this program, its libraries and the kinds, by version, size and time."""
     global _program
     if _program is None:
         package = Path(__file__).parents[2]
@@ -157,9 +157,9 @@ def _stamp(name: str, status: os.stat_result) -> str:
 
 
 def listing(root: Path, most: int = 20_000) -> str | None:
-    """The digest of the names of all files below a folder, links with where they lead; hidden ones are not part of a project.
+    """The digest of the names of all files below a folder, and of the targets of links; hidden files are not part of a project.
 
-    None where there are more than `most`.
+    None if there are more than `most`.
     """
     digest, count, folders = hashlib.sha256(), 0, [""]
     try:
@@ -185,7 +185,7 @@ def listing(root: Path, most: int = 20_000) -> str | None:
 
 
 def digests(root: Path, names: Iterable[str]) -> dict[str, str] | None:
-    """The digests of files as they are now; None where one of them cannot be read."""
+    """The present digests of files; None if one of them cannot be read."""
     current = {}
     try:
         for name in names:
@@ -197,5 +197,5 @@ def digests(root: Path, names: Iterable[str]) -> dict[str, str] | None:
 
 
 def places_outside(root: Path, names: Iterable[str]) -> dict[str, str]:
-    """Where the files are that are not below the project, every link followed."""
+    """The locations of files outside the project, with every link followed."""
     return {name: os.path.realpath(root / name) for name in names if name.startswith("/") or ".." in name.split("/")}

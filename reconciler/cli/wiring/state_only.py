@@ -1,6 +1,6 @@
-"""Commands that need the state and nothing of the YAML but its settings; those that change it hold the lease, and their journal ends well.
+"""Commands that need the state, and of the YAML only its settings. Those that change it hold the lease and record the end of their run.
 
-Settings of a project file without expressions are remembered, so that its YAML is read only once.
+Settings of a project file without expressions are stored, so that its YAML is read only once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PATHS: Final = ("root", "sandbox")
 
 
 def settings_of(screen: Screen, options: Options) -> Project:
-    """The project with its settings, which declares nothing. Secrets are masked from now on. Raises `ConfigError`."""
+    """The project with its settings, without resources. Secrets are masked from now on. Raises `ConfigError`."""
     folder = options.project if options.project.is_dir() else options.project.parent
     plain = options.env is None and not (folder / ENVIRONMENTS).is_dir()  # an environment may change settings, or must be named
     given = CommandInputs.of(options) if plain else None
@@ -49,7 +49,7 @@ def settings_of(screen: Screen, options: Options) -> Project:
 
 
 def _remember(given: CommandInputs, project: Project) -> None:
-    """Not where they depend on an expression, or a variable of the project has to be masked."""
+    """Store the settings, unless they depend on an expression or a variable of the project must be masked."""
     if b"${{" in given.text or b"\\" in given.text or project.sensitive:
         return
     settings: dict[str, Any] = {field.name: getattr(project.settings, field.name) for field in fields(project.settings)}
@@ -74,7 +74,7 @@ def _digest(text: bytes) -> str:
 
 @contextmanager
 def journal_for(screen: Screen, options: Options, address: Address, *, command: str) -> Iterator[Journal]:
-    """The journal of `command`, which is about an address. Raises `UsageError` where nothing can be bound yet."""
+    """The journal of `command`, which changes an address. Raises `UsageError` if nothing can be tracked yet."""
     from reconciler.cli import exits
     from reconciler.cli.wiring.connect import current_user, known_service, open_store, recording_end
     from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen

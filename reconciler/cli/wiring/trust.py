@@ -1,6 +1,6 @@
-"""Where the token may go: hosts that this user confirmed, kept in the user's own configuration directory, never in the project.
+"""The hosts to which the token may be sent: confirmed by this user, and stored in the user's configuration directory, never in the project.
 
-A pull request can change the YAML; so the YAML alone must not steer the token.
+A pull request can change the YAML, so the YAML alone must not decide where the token is sent.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FILE = "trusted.json"
 
 
 def require(screen: Screen, root: Path, url: str, *, what: str, instead: str) -> None:
-    """Ask whether the project at `root` may use a host that only its YAML names. `instead`: what to pass where nobody can be asked."""
+    """Ask whether the project at `root` may use a host that only its YAML names. `instead`: the option to pass if nobody can be asked."""
     host = _host(url)
     if confirmed(root, url):
         return
@@ -35,7 +35,7 @@ def require(screen: Screen, root: Path, url: str, *, what: str, instead: str) ->
 
 
 def confirmed(root: Path, url: str) -> bool:
-    """Whether this user said that the project at `root` may use the host of a URL."""
+    """Whether this user confirmed that the project at `root` may use the host of a URL."""
     return _host(url) in _known(root)
 
 
@@ -53,7 +53,7 @@ def _known(root: Path) -> list[str]:
 
 
 def _read() -> dict[str, list[Any]]:
-    """The confirmations by project; what cannot be read confirms nothing."""
+    """The confirmations by project; none if the file cannot be read."""
     try:
         found = json.loads(path().read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -74,5 +74,5 @@ def _remember(root: Path, host: str) -> None:
 
 
 def write_private(target: Path, text: str) -> None:
-    """Write a file that only its owner can read, wholly or not at all. Raises OSError."""
+    """Write a file atomically that only its owner can read. Raises OSError."""
     write_whole(target, text)

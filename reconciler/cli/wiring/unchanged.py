@@ -1,8 +1,8 @@
-"""`plan` where nothing changed, neither here nor on the service: it says what it said before.
+"""`plan` if nothing has changed, neither in the files nor on the service: it prints the earlier result.
 
 In: a project, a state and a service that may all be as they were when a plan found nothing to do. Out: what that plan printed. What is
 compared: everything of `checked`, the bytes of the state, the user's token, and every byte that the service answers. So the requests are
-the same as ever; what is spared is to read YAML, to match and to compare. Only a plan that says nothing but "no changes" is remembered.
+the same; YAML is not read, and nothing is matched or compared. Only a plan without changes is stored.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DEFAULTS: Final = ("sandbox", "target", "exclude", "allow_replace", "allow_expos
 
 
 class Unchanged:
-    """A plan that may have been made before. `answers`: what the service answers in this run; nothing is asked for twice."""
+    """A plan with a possibly stored result. `answers`: the answers of the service in this run; no request is sent twice."""
 
     def __init__(self, checked: CheckedProject, options: Options, answers: KnownAnswers, file: Path) -> None:
         self.checked, self.options, self.answers, self.file = checked, options, answers, file
@@ -44,7 +44,7 @@ class Unchanged:
 
     @classmethod
     def of(cls, options: Options) -> Unchanged | None:
-        """None where a plan is about a part, may do more than usual, or is not only for a screen; and where its state is not a file."""
+        """None if a plan is limited to a part, may do more than usual, or is not only for a screen, or if its state is not a file."""
         from reconciler.client import KnownAnswers
 
         token = os.environ.get(TOKEN)
@@ -56,7 +56,7 @@ class Unchanged:
         return None if checked is None or file is None else cls(checked, options, KnownAnswers(), file)
 
     def recall(self, screen: Screen) -> Sequence[tuple[str, str]] | None:
-        """What the plan says, laid out for this screen; None where it has to be made."""
+        """The stored result, laid out for this screen; None if a plan is needed."""
         known = self.checked.recall(FILE)
         if known is None or not self.state or known["state"] != self.state:
             return None
@@ -91,8 +91,8 @@ class Unchanged:
             return await reader.same(known["answers"])
 
     def remember(self, screen: Screen, project: Project, service: ConnectedService, plan: Plan) -> None:
-        """Remember what a plan said that found nothing to do; not where an answer is missing, a secret is masked, or the project names
-        encrypted files: what `sops` needs to decrypt them, such as a key or a server, is not compared."""
+        """Store the result of a plan without changes, unless an answer is missing, a secret is masked, or the project names encrypted
+        files: what `sops` needs to decrypt them, such as a key or a server, is not compared."""
         from reconciler.cli.wiring.connect import state_file
         from reconciler.report.text import summary
 
@@ -114,7 +114,7 @@ class Unchanged:
 
 
 def _digest(state: Path) -> str:
-    """Of the bytes of a state and of its logs of writes; "" where it cannot be read."""
+    """The digest of a state and of its logs of writes; "" if it cannot be read."""
     digest = hashlib.sha256()
     try:
         with open_regular(state) as file:

@@ -1,8 +1,8 @@
-"""The state of a project for a command that only reads it; and one that has never seen the project: every such command says so, and few
-may create one.
+"""The state of a project for a command that only reads it; and a state that has never seen the project, which all such commands report
+and few may create.
 
-A mistyped address of the state looks like a project that was never applied. So nothing that reads takes the one for the other, and a
-state that somebody named, or that is on a server, is created only with consent.
+A mistyped URL of the state looks like a project that was never applied. So every command that reads reports it, and a state that the user
+named, or that is on a server, is created only with consent.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NAMED: Final = 3  # other projects that are named
 
 @dataclass(frozen=True)
 class Unseen:
-    """What is said of a state that has never seen the project.
+    """The message about a state that has never seen the project.
 
     `where`: the state. `project`: the project and its environment, and on which service. `named`: what gave the address of the state where
     creating it takes consent; None for a file of the project. `tracks`: what the same database does track, "" where that is nothing.
@@ -52,12 +52,12 @@ class Unseen:
 
     @property
     def fact(self) -> str:
-        """What is so."""
+        """What is wrong."""
         return f"{self.own}{f' {self.tracks}' if self.tracks else ''}"
 
     @property
     def own(self) -> str:
-        """The same without what the database contains of other projects, which are not for everybody who sees this one."""
+        """The same without other projects in the database, which not everybody who sees this project may see."""
         return f"{self.where[0].upper()}{self.where[1:]} has never seen {self.project}."
 
     @property
@@ -88,7 +88,7 @@ def origin(options: Options, project: Project) -> str | None:
 
 
 def unseen(options: Options, project: Project, service: ConnectedService, store: Store) -> Unseen | None:
-    """What is said of the state of an open store; None where it has seen the project."""
+    """The message about the state of an open store; None if it has seen the project."""
     if store.seen():
         return None
     condition, name = store.condition(), project.settings.project
@@ -102,7 +102,7 @@ def unseen(options: Options, project: Project, service: ConnectedService, store:
 
 @dataclass(frozen=True)
 class KnownState:
-    """What is remembered. `new`: what is said of a state that has never seen the project, None for one that has."""
+    """The state, and `new`: the message if it has never seen the project, None if it has."""
 
     state: State
     key: bytes
@@ -110,7 +110,7 @@ class KnownState:
 
 
 def read_state(screen: Screen, options: Options, project: Project, service: ConnectedService) -> KnownState:
-    """The state of this project on that service, which is read without SQLAlchemy where that is possible; nothing is written."""
+    """The state of this project on a service, read without SQLAlchemy if possible; nothing is written."""
     from reconciler.state.tables import quiet
 
     state_url(screen, options, project)  # refuses what is not to be opened
@@ -136,7 +136,7 @@ def named(found: Sequence[tuple[StateScope, int]], service: ConnectedService) ->
 
 
 def to_create(screen: Screen, options: Options, project: Project, service: ConnectedService) -> Unseen | None:
-    """The state that a command is about to create, where that takes consent; nothing is created here."""
+    """The state that a command is about to create, if that requires consent; nothing is created here."""
     if origin(options, project) is None:
         return None
     with open_store(screen, options, project, service, create=False) as store:
@@ -144,7 +144,7 @@ def to_create(screen: Screen, options: Options, project: Project, service: Conne
 
 
 def consented(screen: Screen, options: Options, new: Unseen | None, *, asks: bool) -> bool:
-    """Whether nobody need be asked. Raises `Refused` where consent is needed and nobody can be asked. `asks`: whether the command asks."""
+    """Whether no question is needed. Raises `Refused` if consent is required and nobody can be asked. `asks`: whether the command asks."""
     if new is None:
         return True
     if options.create_state:
@@ -157,7 +157,7 @@ def consented(screen: Screen, options: Options, new: Unseen | None, *, asks: boo
 
 
 def confirm_new_state(screen: Screen, options: Options, project: Project, service: ConnectedService) -> None:
-    """Ask about a state that is about to be created, for a command that asks nothing else. Raises `Refused` where nobody consents."""
+    """Ask about a state that is about to be created, for a command that asks nothing else. Raises `Refused` without consent."""
     new = to_create(screen, options, project, service)
     if consented(screen, options, new, asks=True) or new is None:
         return
@@ -167,13 +167,13 @@ def confirm_new_state(screen: Screen, options: Options, project: Project, servic
 
 
 def open_to_write(screen: Screen, options: Options, project: Project, service: ConnectedService) -> Store:
-    """The state, created where it does not exist and that is agreed to. Raises `Refused` where it is not."""
+    """The state; a missing one is created with consent. Raises `Refused` without it."""
     confirm_new_state(screen, options, project, service)
     return open_store(screen, options, project, service, create=True)
 
 
 def warn_unseen(screen: Screen, options: Options, project: Project, service: ConnectedService, store: Store) -> Unseen | None:
-    """Say that the state of an open store has never seen the project, where that is so."""
+    """Warn if the state of an open store has never seen the project."""
     found = unseen(options, project, service, store)
     if found is not None:
         screen.warn(str(found), id="RC-unseen-state")

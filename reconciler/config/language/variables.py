@@ -114,7 +114,7 @@ def read_variables(
         value = _value(each, words, given, environ if written is None else {}, problems)
         if value is not None:
             values[each.key] = value[0]
-            set_by = f"{written.at.file}:{written.at.line}" if written is not None else "its default"
+            set_by = written.at.file_and_line if written is not None else "its default"
             origins[each.key] = "--var" if each.key in given else str(env) if from_environment else set_by
             if from_environment and each.key not in public and env not in public:
                 tainted.add(each.key)

@@ -85,7 +85,7 @@ class PolicySections:
         if policy is None:
             return
         if known is not None:
-            where = f"{known.source.file}:{known.source.line}"
+            where = known.source.file_and_line
             self.problems.add(at, f'there is a policy "{policy.id}" already, at {where}; give this one another id', id="RC-policy-twice")
         else:
             self.policies[policy.id] = policy

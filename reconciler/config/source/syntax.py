@@ -17,7 +17,7 @@ _SAYINGS: Final[Mapping[str, str]] = {
     "did not find expected ',' or '}'": 'a map is not closed here: a "," or "}" is missing before this',
     "did not find expected key": "this does not belong to the previous key; quote the whole value, or correct the indentation",
     "did not find expected '-' indicator": 'an item of a list must begin with "- "; correct the indentation',
-    "could not find expected ':'": 'a ":" is missing after a key',
+    "could not find expected ':'": 'a ":" is missing after this key',
     "did not find expected node content": "a value is missing here",
     "found unknown escape character": "this escape is unknown in double quotes; write \\\\ for a backslash, or use single quotes",
     "found invalid Unicode character escape code": "this escape is not a character; write the character itself",
@@ -27,6 +27,7 @@ _SAYINGS: Final[Mapping[str, str]] = {
     "found incompatible YAML document": "this version of YAML is not supported; remove the line",
 }
 _CLOSING: Final = {"did not find expected ',' or ']'": "a list", "did not find expected ',' or '}'": "a map"}
+_AT_ITS_BEGINNING: Final = ("found unexpected end of stream", "could not find expected ':'")  # PyYAML notices these later
 _CONFLICT: Final = ("<<<<<<< ", "||||||| ", ">>>>>>> ")
 _TAB: Final = "the indentation contains a tab; YAML requires spaces"
 
@@ -38,7 +39,7 @@ def explained(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[int, i
         return conflict, 1, "a merge conflict begins here; resolve it, and delete its markers", "RC-merge-conflict"
     problem = (error.problem or error.context or "").strip()
     mark = error.problem_mark or error.context_mark
-    if problem == "found unexpected end of stream" and error.context_mark is not None:
+    if problem in _AT_ITS_BEGINNING and error.context_mark is not None:
         mark = error.context_mark
     if mark is None:
         return 0, 0, f"this is not YAML: {problem}", "RC-yaml-syntax"
@@ -49,6 +50,9 @@ def explained(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[int, i
     indentation = line[: len(line) - len(line.lstrip())]
     if "\t" in indentation:
         return mark.line + 1, indentation.index("\t") + 1, _TAB, "RC-yaml-syntax"
+    before = _key_without_colon(problem, lines, mark.line, line[: mark.column])
+    if before is not None:
+        return *before, _SAYINGS["could not find expected ':'"], "RC-yaml-syntax"
     message = _SAYINGS.get(problem)
     if problem == "found character that cannot start any token":
         character = line[mark.column : mark.column + 1]
@@ -58,3 +62,15 @@ def explained(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[int, i
     if not holes and mark.line > 0:  # a map or a list that an expression interrupts is reported one line later
         holes = problem.startswith("did not find expected") and _OPENING in lines[mark.line - 1]
     return mark.line + 1, mark.column + 1, (message or f"this is not YAML: {problem}") + (_HINT if holes else ""), "RC-yaml-syntax"
+
+
+def _key_without_colon(problem: str, lines: Sequence[str], line: int, key: str) -> tuple[int, int] | None:
+    """Line and column, from 1, of a line that is only words, where the next line begins with a key: the parser takes both for one key."""
+    if problem != "mapping values are not allowed in this context" or ":" in key:
+        return None
+    number = next((number for number in range(line - 1, -1, -1) if lines[number].strip()), None)
+    words = lines[number] if number is not None else ""
+    indentation = len(words) - len(words.lstrip())
+    if number is None or ":" in words or words.lstrip()[0] in "#-" or indentation != len(key) - len(key.lstrip()):
+        return None
+    return number + 1, indentation + 1

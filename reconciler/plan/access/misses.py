@@ -27,7 +27,7 @@ class When(Enum):
     NEW = "after this plan"
     LEFT = "already today, and after this plan"
     WINDOW = "for a while"
-    MENDED = "already so today"
+    MENDED = "violated already"
     TODAY = "today"
 
 

@@ -116,7 +116,7 @@ def _remarks(mended: Collection[Miss]) -> Iterator[str]:
             f" and {len(misses) - NAMED} more" if len(misses) > NAMED else ""
         )
         now, then = ("cannot read", "lets them") if sees else ("can read", "ends it")
-        yield f"access: already so today, and this plan {then}: {who} {now} {names}"
+        yield f"access: violated already, and this plan {then}: {who} {now} {names}"
 
 
 # -- without a plan ---------------------------------------------------------------------------------------------------------------

@@ -14,8 +14,7 @@ from reconciler.model import Declared, Desired, waiting
 from reconciler.model.choices import choices
 from reconciler.model.codec import unresolved_addresses, wanted
 from reconciler.plan.decisions import Draft
-from reconciler.plan.drafts.existing import draft_existing
-from reconciler.plan.drafts.facts import DraftFacts
+from reconciler.plan.drafts.existing import DraftFacts, draft_existing
 from reconciler.plan.drafts.new import draft_create, draft_replacement
 from reconciler.plan.drafts.references import refuse_ambiguous, refuse_outsiders
 from reconciler.plan.matching.matches import Matches
@@ -89,7 +88,7 @@ def _draft(facts: DraftFacts, declared: Declared, drafts: Mapping[Address, Draft
         draft = draft_create(draft, gone=address in matches.gone, may_replace=facts.world.may_replace(address))
     if draft.is_new and (kind.name, address.container) in state.held:
         draft = draft.block(f"another {kind.name} is in doubt there, and its list could not be read", AGAIN, id="RC-in-doubt-beside")
-    return refuse_ambiguous(refuse_outsiders(facts, draft), matches.former)
+    return refuse_ambiguous(refuse_outsiders(facts.world, matches, draft), matches.former)
 
 
 def _unknown(matches: Matches, draft: Draft, drafts: Mapping[Address, Draft]) -> Draft:

@@ -1,4 +1,4 @@
-"""What differs between a resource and its object, field by field, and why. Pure.
+"""What differs between a resource and its object, field by field: why, and what can be done about it. Pure.
 
 The one rule: a field is unchanged when now equals desired, or when desired equals what was sent and now equals what was seen after it.
 """
@@ -6,6 +6,8 @@ The one rule: a field is unchanged when now equals desired, or when desired equa
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from enum import Enum
 from typing import Any
 
 from reconciler.dataclass import dataclass
@@ -65,14 +67,49 @@ def _compare(field: Field, want: Any, now: Any, binding: Binding | None, id: str
 
 def _noted(field: Field, difference: FieldDifference) -> FieldDifference:
     if field.on_change == "report":
-        return FieldDifference(
-            field,
-            difference.before,
-            difference.after,
-            difference.cause,
-            "differs from its value at creation, and cannot be changed later",
-        )
+        return replace(difference, note="differs from its value at creation, and cannot be changed later")
     return difference
+
+
+# -- what can be done about it ------------------------------------------------------------------------------------------------------
+
+
+class Correction(Enum):
+    """What can be done about a field that is not as declared."""
+
+    SEND = "send"
+    NOTHING = "nothing"
+    IRREVERSIBLE = "irreversible"
+    REPLACE = "replace"
+    REFUSE = "refuse"
+
+
+def correction_of(difference: FieldDifference) -> Correction:
+    """How it is corrected, if it can be."""
+    field = difference.field
+    if difference.note is not None or field.role is FieldRole.MEMBER:
+        return Correction.SEND
+    if field.one_way and not difference.after:
+        return Correction.IRREVERSIBLE if difference.before else Correction.NOTHING
+    if any(verb not in ("create", "delete", "restore") for verb in field.on):
+        return Correction.SEND
+    return Correction.REPLACE if field.on_change == "replace" else Correction.REFUSE
+
+
+def with_note(kind: Kind, difference: FieldDifference) -> FieldDifference:
+    """The difference, with a note where no request corrects it."""
+    match correction_of(difference):
+        case Correction.IRREVERSIBLE:
+            return replace(difference, note="cannot be undone: the service has no request for it")
+        case Correction.REPLACE:
+            return replace(difference, note=f"cannot be changed on an existing {kind.name}; it would be replaced")
+        case Correction.REFUSE:
+            return replace(difference, note=f"cannot be changed on an existing {kind.name}")
+        case _:
+            return difference
+
+
+# -- for people to read ----------------------------------------------------------------------------------------------------------
 
 
 def explain(before: Any, after: Any) -> tuple[tuple[str, Any, Any], ...]:

@@ -2,20 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from reconciler.address import bare
+from reconciler.address import Address, bare
+from reconciler.dataclass import dataclass
 from reconciler.model import Blocked
 from reconciler.model.codec import unresolved_addresses
 from reconciler.plan.decisions import Adopt, Draft, Keep, Restore, Transfer
-from reconciler.plan.drafts.corrections import Correction, correction_of, explained
-from reconciler.plan.drafts.diff import FieldDifference, differences
-from reconciler.plan.drafts.facts import DraftFacts
-from reconciler.plan.drafts.left_behind import pruned_later
+from reconciler.plan.drafts.diff import Correction, FieldDifference, correction_of, differences, with_note
 from reconciler.plan.drafts.new import draft_create, draft_replacement, without
+from reconciler.plan.drafts.undeclared import pruned_later
 from reconciler.plan.matching.earlier_runs import last_moment, left_over, span, window
 from reconciler.plan.matching.identity import is_other, other
+from reconciler.plan.matching.matches import Matches
+from reconciler.plan.world import World
+
+Choices = Mapping[tuple[str, str], Mapping[str, str]]
+"""Which child carries a flag now: (parent's kind, parent's id) -> choice field -> child's id."""
+
+
+@dataclass(frozen=True)
+class DraftFacts:
+    """The data on which drafts are based, looked up once.
+
+    `known`: ids by which references are compared, including those of unread resources. `unread`: (kind, scope) of failed lists, and why.
+
+    `settled`: resources that the service itself moves to where they are declared, and why they wait.
+    """
+
+    world: World
+    matches: Matches
+    choices: Choices
+    settled: Mapping[Address, str]
+    known: Mapping[Address, str]
+    doubtful: frozenset[Address]
+    unread: Mapping[tuple[str, str | None], str]
+
+    @classmethod
+    def of(cls, world: World, matches: Matches, choices: Choices, settled: Mapping[Address, str]) -> DraftFacts:
+        tracked = {address: binding.id for address in matches.unknown if (binding := matches.binding(address)) is not None}
+        return cls(
+            world,
+            matches,
+            choices,
+            settled,
+            known={**tracked, **matches.ids},
+            doubtful=frozenset(intent.address for intent in world.state.intents),
+            unread={(reading.kind, reading.scope): reading.reason for reading in world.actual.unknown if reading.id is None},
+        )
 
 
 def draft_existing(facts: DraftFacts, draft: Draft) -> Draft:
@@ -24,10 +60,7 @@ def draft_existing(facts: DraftFacts, draft: Draft) -> Draft:
     id = facts.matches.ids[address]
     now = actual.find(kind.name, id)
     assert now is not None
-    draft = replace(draft, deferred=facts.settled.get(address), id=id, observed=now)
-    batch = facts.world.batches.get(address)
-    if batch is not None:
-        draft = replace(draft, with_transfers=batch.roots, after_transfer=batch.before.get(address))
+    draft = replace(draft, deferred=facts.settled.get(address), id=id, observed=now, batch=facts.world.batches.get(address))
     if now.deleted_at is not None:
         ago, left = window(kind, now.deleted_at, actual)
         if left <= timedelta(0):
@@ -63,9 +96,7 @@ def _transfer(facts: DraftFacts, draft: Draft) -> Transfer:
     assert origin is not None
     assert draft.observed is not None
     held = draft.kind.fields[inside.name].value_in(draft.observed.raw) if inside is not None else None
-    batch = facts.world.batches.get(draft.address)
-    renames = batch.moves if batch is not None and batch.roots[-1] == draft.address else {}
-    return Transfer(origin, facts.matches.transfers[draft.address], held if isinstance(held, str) else None, renames)
+    return Transfer(origin, facts.matches.transfers[draft.address], held if isinstance(held, str) else None)
 
 
 def _recreated(facts: DraftFacts, draft: Draft) -> Draft:
@@ -98,7 +129,7 @@ def _corrected(facts: DraftFacts, draft: Draft) -> Draft:
             draft = _without_field(draft, difference, reason, "run again when the service answers", id="RC-unread")
     if not differing:
         return draft
-    deviations = tuple(explained(kind, difference) for difference in differing if correction_of(difference) is not Correction.NOTHING)
+    deviations = tuple(with_note(kind, difference) for difference in differing if correction_of(difference) is not Correction.NOTHING)
     draft, kept = replace(draft, deviations=deviations), list[FieldDifference]()
     for difference in differing:
         if is_other(difference):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reconciler.model import Actual, Cause
+from reconciler.model import Actual, Cause, Observed
 from reconciler.plan.decisions import Create, Draft, Replace
 from reconciler.plan.drafts.diff import FieldDifference
-from reconciler.plan.drafts.left_behind import left_behind
-from reconciler.plan.drafts.replacement import carried_over
-from reconciler.resource import UNSET, FieldRole, Verb
+from reconciler.plan.drafts.undeclared import left_behind
+from reconciler.resource import UNSET, Field, FieldRole, Kind, Verb
 from reconciler.text.suggest import a
 
 
@@ -50,11 +49,44 @@ def draft_replacement(draft: Draft, actual: Actual, id: str) -> Draft:
     """The draft of the resource that replaces the object `id`, with the values that the YAML does not manage."""
     old = actual.find(draft.kind.name, id)
     assert old is not None
-    values, lost = carried_over(draft.kind, old, dict(draft.wants), actual)
+    values, lost = _carried_over(draft.kind, old, dict(draft.wants), actual)
     draft = replace(draft, purpose=Replace(old), observed=None, id=None, wants={**draft.wants, **values})
     parts = [f"{'keeps' if names is values else 'loses'} {', '.join(names)}" for names in (values, lost) if names]
     reason = (" and ".join(parts) + left_behind(actual, draft.kind, old)).removeprefix("; ")
     return replace(draft, differences=_from_nothing(draft), reason=reason)
+
+
+def _carried_over(kind: Kind, old: Observed, wants: dict[str, object], actual: Actual) -> tuple[dict[str, object], tuple[str, ...]]:
+    """The values that the new object gets in addition to the declared ones, and the names of the fields that are lost.
+
+    `wants`: the declared values, in the request form. A value that the YAML does not manage is kept where a request can write it, unless it
+    must be unique among siblings and a sibling has it.
+    """
+    values: dict[str, object] = {}
+    lost: list[str] = []
+    for name, field in kind.fields.items():
+        value = old.values.get(name, UNSET)
+        if field.role is not FieldRole.VALUE or wants.get(name, UNSET) is not UNSET or value in (UNSET, None, ""):
+            continue
+        if value == (field.usual(old.raw) if callable(field.usual) else field.usual):
+            continue  # the service sets it again by itself
+        if field.on and not field.sensitive and not (field.unique and _is_taken(kind, old, wants, actual, field)):
+            values[name] = value
+        else:
+            lost.append(name)
+    return values, tuple(lost)
+
+
+def _is_taken(kind: Kind, old: Observed, wants: dict[str, object], actual: Actual, field: Field) -> bool:
+    """Whether another object has the value in the location of the new one."""
+    inside = kind.inside
+    return any(
+        observed.values.get(field.name) == old.values.get(field.name)
+        and observed.within == old.within
+        and (inside is None or observed.values.get(inside.name) == wants.get(inside.name))
+        for observed in actual.objects.get(kind.name, {}).values()
+        if observed.id != old.id
+    )
 
 
 def _from_nothing(draft: Draft) -> tuple[FieldDifference, ...]:

@@ -9,17 +9,18 @@ from reconciler.address import Address
 from reconciler.model import Blocked, waiting
 from reconciler.model.codec import unresolved_addresses
 from reconciler.plan.decisions import Draft
-from reconciler.plan.drafts.facts import DraftFacts
+from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.outsiders import outsider
 from reconciler.plan.matching.renames import Former
+from reconciler.plan.world import World
 
 
-def refuse_outsiders(facts: DraftFacts, draft: Draft) -> Draft:
+def refuse_outsiders(world: World, matches: Matches, draft: Draft) -> Draft:
     """Send no reference to an object that is not known to belong to the declared organization."""
-    world, fields = facts.world, draft.kind.fields
+    fields = draft.kind.fields
 
     def wrong(name: str) -> Blocked | None:
-        return outsider(world.kinds, draft.declared, fields[name], draft.declared.values.get(name), world.actual, facts.matches)
+        return outsider(world.kinds, draft.declared, fields[name], draft.declared.values.get(name), world.actual, matches)
 
     return _refused(draft, wrong, lambda name, blocked: blocked)
 

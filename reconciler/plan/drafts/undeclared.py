@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from reconciler.address import Address, bare
-from reconciler.model import Binding
+from reconciler.model import Actual, Binding, Observed
 from reconciler.model.codec import title
-from reconciler.plan.decisions import Removal
-from reconciler.plan.drafts.left_behind import left_behind, pruned_later
+from reconciler.plan.decisions import Delete, Forget, Removal
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.matching.renames import stands_in
@@ -34,9 +33,10 @@ def replaced_objects(world: World, decisions: Decisions) -> Decisions:
     """Delete the old object of every replacement."""
     orphans = []
     for draft in decisions.drafts.values():
-        if draft.old is not None and draft.active and draft.address.container is not None:
-            orphan = draft.address.container.child(draft.kind.name, bare(draft.old.id))
-            orphans.append(Removal(orphan, draft.kind, draft.old.id, True, "replaced", draft.old, draft.binding, replaces=draft.address))
+        old = draft.old
+        if old is not None and draft.active and draft.address.container is not None:
+            orphan = draft.address.container.child(draft.kind.name, bare(old.id))
+            orphans.append(Removal(orphan, draft.kind, old.id, Delete(), "replaced", old, draft.binding, replaces=draft.address))
     return decisions.changed(orphans)
 
 
@@ -56,7 +56,7 @@ def _tracked(world: World, matches: Matches) -> Iterator[Removal]:
             continue
         kind = kinds.get(binding.kind)
         if kind is None or (kind.name, binding.id) in claimed:
-            yield Removal(address, kind or kinds.roots[0], binding.id, False, "another address tracks it now", binding=binding)
+            yield Removal(address, kind or kinds.roots[0], binding.id, Forget(), "another address tracks it now", binding=binding)
             continue
         removal = _removal(world, matches, kind, address, binding, declared_root=address.root in roots)
         if removal.deletes and address in matches.renamed:
@@ -78,7 +78,7 @@ def _removal(world: World, matches: Matches, kind: Kind, address: Address, bindi
     observed = world.actual.find(kind.name, binding.id)
 
     def forget(reason: str) -> Removal:
-        return Removal(address, kind, binding.id, False, reason, observed, binding)
+        return Removal(address, kind, binding.id, Forget(), reason, observed, binding)
 
     if not declared_root or "delete" not in kind.api:
         return forget("no longer declared; it is left unchanged")
@@ -93,7 +93,7 @@ def _removal(world: World, matches: Matches, kind: Kind, address: Address, bindi
     if observed is None:
         return forget("").block("is no longer declared, but it could not be read", "run again when the service answers", id="RC-unread")
     says = "no longer declared" if removed is None else removed.says
-    delete = replace(forget(says + left_behind(world.actual, kind, observed)), delete=True)
+    delete = replace(forget(says + left_behind(world.actual, kind, observed)), purpose=Delete())
     if binding.protected and removed is None:
         return replace(delete, reason="").block(
             f"is no longer declared, and {kind.name} {title(observed)!r} is protected",
@@ -122,7 +122,7 @@ def _pruned(world: World, matches: Matches) -> Iterator[Removal]:
             if (name, observed.id) in known or observed.deleted_at is not None or observed.within.get(kind.within or "") != scope:
                 continue
             reason = f"unmanaged, and prune is all for {name}s"
-            removal = Removal(container.child(name, bare(observed.id)), kind, observed.id, True, reason, observed, pruned=True)
+            removal = Removal(container.child(name, bare(observed.id)), kind, observed.id, Delete(), reason, observed, pruned=True)
             if name in desired.protect:
                 removal = removal.block(
                     f"{name} {title(observed)!r} is unmanaged and of a protected kind",
@@ -140,4 +140,36 @@ def _late(world: World, matches: Matches) -> Iterator[Removal]:
         if (name, id) not in held and container is not None and container in matches.ids and "delete" in world.kinds[name].api:
             reason = f"created for {meant} by a late request of an earlier run"
             address = container.child(name, bare(id))
-            yield Removal(address, world.kinds[name], id, True, reason, world.actual.find(name, id))
+            yield Removal(address, world.kinds[name], id, Delete(), reason, world.actual.find(name, id))
+
+
+# -- what the service created for an object, and keeps when that is deleted --------------------------------------------------------
+
+
+def left_behind(actual: Actual, kind: Kind, observed: Observed | None) -> str:
+    """What remains of a deleted object, as the end of a sentence; "" where nothing remains."""
+    names = []
+    for to, id in _results(kind, observed):
+        result = actual.find(to, id)
+        names.append(f"{to} {title(result) if result is not None else id!r}")
+    return f"; its result, {' and '.join(names)}, is left unchanged and is unmanaged from then on" if names else ""
+
+
+def pruned_later(world: World, matches: Matches, kind: Kind, observed: Observed | None) -> tuple[str, str] | None:
+    """Why an object must not be deleted, and what to do: the next run would prune what remains of it. None where it would not."""
+    desired = world.desired
+    for to, id in _results(kind, observed):
+        pruned = desired.prune.get(to) == "all" and to not in desired.protect and any(name == to for _, name in desired.written)
+        if pruned and all((desired.resources[address].kind, known) != (to, id) for address, known in matches.ids.items()):
+            return (
+                f"would be deleted; its result, {to} {id}, would then be unmanaged, and the next run would delete it (prune: all)",
+                f"declare that {to} with id: {id}, or write prune: {{{to}: owned}}",
+            )
+    return None
+
+
+def _results(kind: Kind, observed: Observed | None) -> Iterator[tuple[str, str]]:
+    for field in kind.service_copies:
+        id = observed.values.get(field.name) if observed is not None else None
+        if isinstance(id, str):
+            yield str(field.to), id

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Actual, Binding, Blocked, Declared, Observed, State, waiting
-from reconciler.model.codec import comparable, holder, title, wanted
+from reconciler.model.codec import comparable, holder, request, title
 from reconciler.plan.matching.claims import Projects
 from reconciler.plan.matching.matches import NOTHING, Match, MatchedSoFar
 from reconciler.plan.matching.sequence import key_references
@@ -118,14 +119,20 @@ class Natural:
 
     def _parent(self, kind: Kind, declared: Declared) -> object:
         """The node that it is declared in, where that may change: an id, an address without an id yet, None for the top level."""
-        return wanted(kind, declared, self.known.ids).get(kind.inside.name) if kind.inside is not None else None
+        return self._identifying(kind, declared).get(kind.inside.name) if kind.inside is not None else None
+
+    def _identifying(self, kind: Kind, declared: Declared) -> dict[str, Any]:
+        """The request form of the fields by which it is found: those of its natural key, and the node that it is in."""
+        fields = kind.keys if kind.inside is None or kind.inside.key else (*kind.keys, kind.inside)
+        values = declared.values
+        return {field.name: request(field, values[field.name], self.known.ids) for field in fields if field.name in values}
 
     def _here(self, kind: Kind, declared: Declared, binding: Binding | None) -> tuple[list[Observed], list[Observed]] | None:
         """The objects with the natural key in the declared location: (free ones, other projects'). None where the resource has no such key.
 
         `binding`: the object that they may replace, which is left out.
         """
-        values = wanted(kind, declared, self.known.ids)
+        values = self._identifying(kind, declared)
         names = tuple(field.name for field in kind.keys)
         sought = tuple(values.get(name, UNSET) for name in names)
         if (not names and not kind.one_per) or UNSET in sought:
@@ -177,7 +184,7 @@ class Natural:
             elsewhere = Match(blocked=Blocked(address, says, f"choose another {kind.id_is}", declared.source, id="RC-name-taken-elsewhere"))
         if inside is None or not inside.key or not declared.adopt:
             return elsewhere
-        values = wanted(kind, declared, self.known.ids)
+        values = self._identifying(kind, declared)
         if inside.on_change == "send":
             rest = tuple(field.name for field in kind.keys if field.name != inside.name)
             candidates = self._free(kind, declared, rest, tuple(values.get(name, UNSET) for name in rest))

@@ -14,7 +14,7 @@ from reconciler.address import Address
 from reconciler.model import Blocked, Desired, Observed, waiting
 from reconciler.model.codec import title
 from reconciler.plan.containment import Key, deleted_with, parent
-from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.decisions import Delete, DeletedWith, Draft, Forget, Removal
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.passes.worklist import Worklist
 from reconciler.plan.world import Decisions, World
@@ -44,12 +44,14 @@ def _with_container(desired: Desired, removals: Mapping[Address, Removal]) -> di
     result = dict(removals)
     for address in sorted(removals):
         removal, outer = result[address], result.get(address.container) if address.container is not None else None
-        if outer is None or not removal.delete or removal.replaces is not None or removal.binding is None or address in desired.removed:
+        if outer is None or removal.replaces is not None or removal.binding is None or address in desired.removed:
+            continue
+        if isinstance(removal.purpose, Forget):
             continue
         if outer.blocked is not None:
             result[address] = replace(removal, blocked=waiting(address, outer.blocked))
-        elif not outer.delete:
-            result[address] = replace(removal, delete=False, blocked=None, reason=f"deleted with {outer.address}")
+        elif isinstance(outer.purpose, Forget):
+            result[address] = replace(removal, purpose=Forget(), blocked=None, reason=f"deleted with {outer.address}")
     return result
 
 
@@ -59,18 +61,18 @@ def _covered(removals: Mapping[Address, Removal], triggers: Collection[tuple[str
     for removal in removals.values():  # no request deletes an object without an id by itself
         container = removals.get(removal.address.container) if removal.kind.one_per and removal.address.container is not None else None
         if container is not None and container.deletes and removal.active and removal.observed is not None:
-            result[removal.address] = replace(removal, delete=True, reason=f"deleted with {container.address}")
+            result[removal.address] = replace(removal, purpose=Delete(), reason=f"deleted with {container.address}")
     deleted = {_key(removal): removal for removal in result.values() if removal.deletes}
     for removal in removals.values():  # nor what is only listed with the object that it names
         key = removal.kind.listed_with(removal.observed.values) if removal.observed is not None else None
         lister = deleted.get(key) if key is not None else None
         if lister is not None and removal.active:
-            result[removal.address] = replace(removal, delete=True, covered_by=lister.address)
+            result[removal.address] = replace(removal, purpose=DeletedWith(lister.address))
     for removal in deleted.values():
         around = deleted_with(removal.kind, removal.observed) if removal.observed is not None else ()
         outer = next((deleted[key] for key in around if key in deleted), None)
         if outer is not None and outer.replaces is None and (outer.kind.name, outer.id) not in triggers:
-            result[removal.address] = replace(removal, covered_by=outer.address)
+            result[removal.address] = replace(removal, purpose=DeletedWith(outer.address))
     return result
 
 
@@ -91,8 +93,8 @@ class _Deletions:
         self.covered: dict[Address, list[Address]] = defaultdict(list)
         for removal in removals.values():
             self.addresses[_key(removal)].append(removal.address)
-            if removal.covered_by is not None:
-                self.covered[removal.covered_by].append(removal.address)
+            if removal.deleted_with is not None:
+                self.covered[removal.deleted_with].append(removal.address)
         self.deleted_siblings = Counter(_siblings(removal) for removal in removals.values() if _key(removal) in self.deleted)
         self.triggers = {rearrangement.trigger_key: rearrangement.names for rearrangement in decisions.rearrangements}
         self.rearrangements = {address: rearrangement for rearrangement in decisions.rearrangements for address in rearrangement.leaving}
@@ -115,9 +117,9 @@ class _Deletions:
         affected += self._stop_rearranging(removal, blocked)
         for inner in self.covered[address]:
             covered = self.removals[inner]
-            if covered.covered_by != address or covered.blocked is not None:
+            if covered.deleted_with != address or covered.blocked is not None:
                 continue
-            self.removals[inner] = replace(covered, covered_by=None)
+            self.removals[inner] = covered.alone()
             affected += [inner] if inner in self.desired.removed else self.block(inner, waiting(inner, blocked))
         return affected
 
@@ -233,7 +235,7 @@ class _Deletions:
     def _blocked_successor(self, removal: Removal) -> Blocked | None:
         """The blocked resource that would have come beside the deleted object: without both, nothing would be left there."""
         inside = removal.kind.inside
-        if inside is None or not inside.cascade or removal.observed is None or removal.covered_by is not None:
+        if inside is None or not inside.cascade or removal.observed is None or removal.deleted_with is not None:
             return None
         node = removal.observed.values.get(inside.name)
         for draft in self.blocked_in.get((removal.kind.name, node), ()):

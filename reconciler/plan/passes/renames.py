@@ -227,7 +227,7 @@ def _remarks(vanished: Iterable[Removal], fresh: Iterable[Draft]) -> Iterable[st
     come: dict[tuple[str, Any], list[Draft]] = {}
     for old in vanished:
         inside = old.kind.inside
-        if old.delete and old.active and inside is not None and inside.role is FieldRole.INSIDE and inside.cascade:
+        if old.deletes and inside is not None and inside.role is FieldRole.INSIDE and inside.cascade:
             gone.setdefault((old.kind.name, _was(old, inside.name)), []).append(old)
     for new in fresh:
         if new.kind.inside is not None and new.active:

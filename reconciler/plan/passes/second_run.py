@@ -16,7 +16,7 @@ from reconciler.address import Address, bare
 from reconciler.dataclass import dataclass
 from reconciler.model import Declared, Observed, waiting
 from reconciler.model.codec import title
-from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.decisions import DeletedWith, Draft, Removal
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.world import Decisions, Rearrangement, World
 from reconciler.resource import Field, FieldRole, Kind
@@ -174,7 +174,7 @@ def _after_first(change: Rearrangement, entries: _Entries) -> None:
             entries.put(replace(removal, moves_into=trigger.address))
     for draft in entries.drafts_in(change.container):
         if draft.kind is change.kind and draft.address != trigger.address:
-            draft = replace(draft, behind=(trigger.address,))
+            draft = replace(draft, created_after=(trigger.address,))
         if draft.kind.name in change.names:
             if where(draft.old or draft.observed, draft.kind) is None:
                 draft = replace(draft, moves_into=trigger.address)
@@ -190,7 +190,7 @@ def _after_last(change: Rearrangement, entries: _Entries) -> None:
     stopped = next((removal.blocked for removal in leaving if removal.blocked is not None), None)
     others = {removal.id: removal.address for removal in leaving if removal.address != change.trigger}
     if stopped is None:
-        entries.put(replace(entries.removals[change.trigger], behind=tuple(others.values())))
+        entries.put(replace(entries.removals[change.trigger], deleted_after=tuple(others.values())))
         for removal in entries.removals_in(change.container) if change.top else ():
             kept = removal.kind.name in change.names and where(removal.observed, removal.kind) not in others
             if kept and removal.active and removal.replaces is None:
@@ -206,7 +206,7 @@ def _after_last(change: Rearrangement, entries: _Entries) -> None:
         if draft.old is not None and section is not None:
             entries.removals.pop(change.container.child(draft.kind.name, bare(draft.old.id)), None)
             reason = f"deleted with {section}; a second run creates it again"
-            entries.put(Removal(draft.address, draft.kind, draft.old.id, True, reason, draft.old, draft.binding, covered_by=section))
+            entries.put(Removal(draft.address, draft.kind, draft.old.id, DeletedWith(section), reason, draft.old, draft.binding))
 
 
 def _blocked_top(world: World, decisions: Decisions, entries: _Entries) -> Iterator[Draft]:

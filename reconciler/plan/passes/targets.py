@@ -29,12 +29,12 @@ def targets(world: World, decisions: Decisions) -> Decisions:
         draft = drafts[pending.pop()]
         sources, child = set(pending_sources(drafts, draft)), created_children.get(draft.address)
         wanted = needed(draft.declared) | sources | ({child} if child is not None else set())
-        for together in [drafts[address].with_transfers for address in (draft.address, *wanted) if address in drafts]:
-            if together and together[-1] in refused:
-                wanted |= refused[together[-1]]
-            elif together:
-                wanted |= set(together)
-                refused[together[-1]] = {root for root in together if selection.refuses(root)}
+        for batch in [drafts[address].batch for address in (draft.address, *wanted) if address in drafts]:
+            if batch is not None and batch.roots[-1] in refused:
+                wanted |= refused[batch.roots[-1]]
+            elif batch is not None:
+                wanted |= set(batch.roots)
+                refused[batch.roots[-1]] = {root for root in batch.roots if selection.refuses(root)}
         for address in sorted(wanted):
             other = drafts.get(address)
             if other is None or address in chosen or not (_appears(other) or address in sources):
@@ -88,14 +88,14 @@ class _Deletes:
         self.selection, self.removals, self.selected, self.chosen = selection, dict(removals), selected, chosen
         self._below: dict[Address, list[Address]] = defaultdict(list)
         for removal in removals.values():
-            if removal.covered_by is not None and removal.deletes:
-                self._below[removal.covered_by].append(removal.address)
-        for address in [address for address in removals if address in selected and removals[address].covered_by not in selected]:
+            if removal.deleted_with is not None and removal.deletes:
+                self._below[removal.deleted_with].append(removal.address)
+        for address in [address for address in removals if address in selected and removals[address].deleted_with not in selected]:
             self._settle(address)
 
     def _settle(self, address: Address) -> None:
         """Settle a delete that no other one covers."""
-        removal = self.removals[address] = replace(self.removals[address], covered_by=None)
+        removal = self.removals[address] = self.removals[address].alone()
         if not removal.deletes:
             return
         inner = self._inside(address)
@@ -124,7 +124,7 @@ class _Deletes:
         left = (other.replaces if other.replaces is not None else other.address for other in inner.values())
         moved = {address for address in replaced if address not in self.chosen}
         excluded = next((address for address in left if address in moved or self.selection.refuses(address)), None)
-        missing = next((other for other in removal.behind if other not in self.selected), None)
+        missing = next((other for other in removal.deleted_after if other not in self.selected), None)
         if excluded is not None:
             way = f"include {excluded}, or exclude {removal.address} too"
             return removal.block(f"would also delete {excluded}, which is not part of this run", way, id="RC-outside-selection")

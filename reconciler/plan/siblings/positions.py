@@ -32,9 +32,9 @@ class Sibling(Protocol):
 S = TypeVar("S", bound=Sibling)
 
 
-def standing(present: Sequence[S], parent: str) -> list[S]:
+def current_order(present: Sequence[S], parent: str) -> list[S]:
     """The siblings below `parent` (an address, as in a `SiblingPlace`), in their current order."""
-    places = {sibling.address: index for sibling in present if (index := placed(sibling, parent)) is not None}
+    places = {sibling.address: index for sibling in present if (index := last_index(sibling, parent)) is not None}
     sorted_ones = iter(sorted((sibling for sibling in present if sibling.address in places), key=lambda sibling: places[sibling.address]))
     base = [next(sorted_ones) if sibling.address in places else sibling for sibling in present]
     shown: dict[str, list[S]] = defaultdict(list)
@@ -50,7 +50,7 @@ def standing(present: Sequence[S], parent: str) -> list[S]:
     return base
 
 
-def placed(sibling: Sibling, parent: str) -> int | None:
+def last_index(sibling: Sibling, parent: str) -> int | None:
     """Its index below that parent when it was last placed there; None where it never was."""
     place = sibling.binding.place if sibling.binding is not None else None
     return place.index if place is not None and place.parent == parent else None
@@ -63,7 +63,7 @@ def parent_of(sibling: Sibling, names: Mapping[str, Address]) -> Address | None:
     return names.get(str(held)) if held else sibling.address.container
 
 
-def lists(everyone: Iterable[S], names: Mapping[str, Address]) -> dict[Address, list[S]]:
+def by_parent(everyone: Iterable[S], names: Mapping[str, Address]) -> dict[Address, list[S]]:
     """The existing, ordered objects below each parent now, in their order."""
     rows: dict[Address, list[S]] = defaultdict(list)
     for sibling in everyone:
@@ -71,11 +71,11 @@ def lists(everyone: Iterable[S], names: Mapping[str, Address]) -> dict[Address, 
             parent = parent_of(sibling, names)
             if parent is not None:
                 rows[parent].append(sibling)
-    return {parent: standing(some, str(parent)) for parent, some in rows.items()}
+    return {parent: current_order(some, str(parent)) for parent, some in rows.items()}
 
 
 @dataclass(frozen=True)
-class Stranger:
+class UnmanagedSibling:
     """An object that nobody manages, in a list whose order a listing shows; its id is the key of its address."""
 
     address: Address
@@ -84,9 +84,9 @@ class Stranger:
     binding: Binding | None = None
 
 
-def strangers(kinds: Kinds, actual: Actual, names: Mapping[str, Address]) -> list[Stranger]:
+def unmanaged_siblings(kinds: Kinds, actual: Actual, names: Mapping[str, Address]) -> list[UnmanagedSibling]:
     """The unmanaged objects in managed containers. `names`: the addresses of managed objects, by id."""
-    unmanaged = []
+    siblings = []
     for kind in kinds.values():
         for observed in actual.objects.get(kind.name, {}).values():
             container = names.get(observed.within.get(kind.within or "", ""))
@@ -97,30 +97,30 @@ def strangers(kinds: Kinds, actual: Actual, names: Mapping[str, Address]) -> lis
                 and observed.deleted_at is None
                 and container is not None
             ):
-                unmanaged.append(Stranger(container.child(kind.name, bare(observed.id)), kind, observed))
-    return sorted(unmanaged, key=lambda stranger: (stranger.observed.rank or 0, stranger.address))
+                siblings.append(UnmanagedSibling(container.child(kind.name, bare(observed.id)), kind, observed))
+    return sorted(siblings, key=lambda sibling: (sibling.observed.rank or 0, sibling.address))
 
 
-def rows_with_strangers(
-    rows: Mapping[Address, Sequence[Sibling]], among: Sequence[Sibling], names: Mapping[str, Address]
+def with_unmanaged(
+    rows: Mapping[Address, Sequence[Sibling]], unmanaged: Sequence[Sibling], names: Mapping[str, Address]
 ) -> dict[Address, list[Sibling]]:
-    """The rows including the strangers: each after the sibling of its kind that is shown before it, else before the first of its kind."""
+    """The rows with unmanaged siblings: each after the sibling of its kind that is shown before it, else before the first of its kind."""
     result: dict[Address, list[Sibling]] = {parent: list(row) for parent, row in rows.items()}
-    strange: dict[Address, list[Sibling]] = defaultdict(list)
-    for sibling in among:
+    inserted: dict[Address, list[Sibling]] = defaultdict(list)
+    for sibling in unmanaged:
         if (parent := parent_of(sibling, names)) is not None:
-            strange[parent].append(sibling)
-    return result | {parent: _row_with_strangers(result.get(parent, []), some) for parent, some in strange.items()}
+            inserted[parent].append(sibling)
+    return result | {parent: _row_with_unmanaged(result.get(parent, []), some) for parent, some in inserted.items()}
 
 
-def _row_with_strangers(row: Sequence[Sibling], among: Sequence[Sibling]) -> list[Sibling]:
-    """One row with the strangers in it."""
+def _row_with_unmanaged(row: Sequence[Sibling], unmanaged: Sequence[Sibling]) -> list[Sibling]:
+    """One row with the unmanaged siblings in it."""
     before: dict[int, list[Sibling]] = defaultdict(list)  # who comes before each place of the row
-    for name in dict.fromkeys(sibling.kind.name for sibling in among):
+    for name in dict.fromkeys(sibling.kind.name for sibling in unmanaged):
         alike = [index for index, other in enumerate(row) if other.kind.name == name]
         shown = deque(sorted(alike, key=lambda index: _rank(row[index]) or 0))
         place = alike[0] if alike else len(row)
-        for sibling in sorted((sibling for sibling in among if sibling.kind.name == name), key=lambda sibling: _rank(sibling) or 0):
+        for sibling in sorted((sibling for sibling in unmanaged if sibling.kind.name == name), key=lambda sibling: _rank(sibling) or 0):
             while shown and (_rank(row[shown[0]]) or 0) < (_rank(sibling) or 0):
                 place = max(place, shown.popleft() + 1)
             before[place].append(sibling)
@@ -132,11 +132,11 @@ def _rank(sibling: Sibling) -> int | None:
 
 
 def current_positions(
-    everyone: Iterable[Sibling], among: Sequence[Stranger], names: Mapping[str, Address]
+    everyone: Iterable[Sibling], unmanaged: Sequence[UnmanagedSibling], names: Mapping[str, Address]
 ) -> dict[Address, SiblingPosition]:
     """The current position of each sibling."""
     positions = {}
-    for parent, some in rows_with_strangers(lists(everyone, names), among, names).items():
+    for parent, some in with_unmanaged(by_parent(everyone, names), unmanaged, names).items():
         previous: Address | None = None
         for index, sibling in enumerate(some):
             positions[sibling.address] = SiblingPosition(parent, index, previous)

@@ -13,9 +13,9 @@ from itertools import pairwise
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import Origin, SiblingPlace
-from reconciler.plan.decisions import Draft
+from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.siblings.moves import SiblingMove, moves
-from reconciler.plan.siblings.positions import placed, standing
+from reconciler.plan.siblings.positions import current_order, last_index
 from reconciler.resource import FieldRole, narrow_kinds
 
 
@@ -24,7 +24,7 @@ class SiblingRow:
     """One list of siblings.
 
     `wanted`: the managed siblings that will be in the list, in the order of the YAML. `current`: those in the list before any move,
-    including the first arrivals at the end. What happens, in sequence: `arrivals` are added by a create, a join or a transfer; then
+    including those that are appended first. What happens, in sequence: `appended` are added by a create, a join or a transfer; then
     `moves`; then `tail`, the newcomers at the end of the list, each by its own move or (an address) by its create or join. A transfer waits
     for no move of the row: what moves may be transferred with it. `moved_outside`: those that a listing shows in another position than they
     were given, each with the sibling of its kind that it was placed after and the one that precedes it now.
@@ -33,7 +33,7 @@ class SiblingRow:
     parent: Address | None
     wanted: tuple[Address, ...]
     current: tuple[Address, ...]
-    arrivals: tuple[Address, ...]
+    appended: tuple[Address, ...]
     moves: tuple[SiblingMove[Address], ...]
     tail: tuple[SiblingMove[Address] | Address, ...] = ()
     moved_outside: tuple[tuple[Address, Address | None, Address | None], ...] = ()
@@ -83,7 +83,9 @@ def _turns(drafts: Mapping[Address, Draft]) -> dict[Address, int]:
 
     Lists with sequences of their own could wait for each other.
     """
-    going = {draft.address: draft for draft in drafts.values() if draft.active and draft.is_transferred}
+    going = {
+        draft.address: (draft, draft.purpose.waits_for) for draft in drafts.values() if draft.active and isinstance(draft.purpose, Transfer)
+    }
     turns: dict[Address, int] = {}
     started: set[Address] = set()
     ahead = [(address, False) for address in reversed(going)]
@@ -93,11 +95,11 @@ def _turns(drafts: Mapping[Address, Draft]) -> dict[Address, int]:
             turns[address] = len(turns)
         elif address not in started:
             started.add(address)
-            draft = going[address]
+            draft, behind = going[address]
             previous = draft.after_transfer
             while previous is not None and previous not in going:
                 previous = drafts[previous].after_transfer
-            earlier = draft.behind if previous is None else (previous, *draft.behind)
+            earlier = behind if previous is None else (previous, *behind)
             ahead += [(address, True), *((other, False) for other in reversed(earlier) if other in going)]
     return turns
 
@@ -108,23 +110,23 @@ def _partly(parent: Address | None, siblings: Sequence[Draft], movable: Collecti
     Where that would move one that is not selected (only some kinds can be named as neighbours), none is moved, and newcomers are added
     last.
     """
-    fixed = [draft for draft in siblings if draft.address not in movable and _is_there(draft)]
-    there = {draft.address for draft in fixed}
+    fixed = [draft for draft in siblings if draft.address not in movable and _exists_here(draft)]
+    fixed_addresses = {draft.address for draft in fixed}
     behind: dict[Address | None, list[Draft]] = defaultdict(list)
     previous: Address | None = None
     for draft in siblings:
-        if draft.address in there:
+        if draft.address in fixed_addresses:
             previous = draft.address
         elif draft.address in movable and draft.active:
             behind[previous].append(draft)
-    stands = standing(fixed, str(parent or ""))
-    order = [*behind[None], *(draft for there_already in stands for draft in (there_already, *behind[there_already.address]))]
+    fixed_order = current_order(fixed, str(parent or ""))
+    order = [*behind[None], *(draft for sibling in fixed_order for draft in (sibling, *behind[sibling.address]))]
     for forced in (frozenset[Address](), frozenset(movable)):
         row = _row(parent, order, movable, turns, forced)
         if {move.item for move in row.moving()} <= set(movable):
             return row
     shown = [draft for draft in siblings if draft.active or draft.address not in movable]
-    stay = standing([draft for draft in shown if _is_there(draft)], str(parent or ""))
+    stay = current_order([draft for draft in shown if _exists_here(draft)], str(parent or ""))
     staying = {draft.address for draft in stay}
     return _row(parent, [*stay, *(draft for draft in shown if draft.address not in staying and draft.address in movable)], movable, turns)
 
@@ -158,7 +160,7 @@ def _row(
             must.append(draft)
         else:
             arriving.append(draft)
-    there = standing(present, str(parent or ""))
+    order_now = current_order(present, str(parent or ""))
     wanted = tuple(draft.address for draft in siblings if draft.active)
     kinds = {draft.address: draft.kind for draft in siblings if draft.active}
     few = narrow_kinds(kinds.values())
@@ -171,23 +173,23 @@ def _row(
         split = _split(wanted, tailing, placing - narrow)
     head, tail = wanted[:split], wanted[split:]
     placing |= {draft.address for draft in arriving if draft.address in forced} & {*head}
-    held = [address for address in head if address in narrow]
-    if held and placing.issuperset(held):
-        placing.discard(held[0])
+    narrow_in_head = [address for address in head if address in narrow]
+    if narrow_in_head and placing.issuperset(narrow_in_head):
+        placing.discard(narrow_in_head[0])
     ahead = frozenset(head)
-    comes = _in_turn([draft.address for draft in arriving if draft.address in ahead], turns)
-    current = (*(draft.address for draft in there), *comes)
+    appended = _in_turn([draft.address for draft in arriving if draft.address in ahead], turns)
+    current = (*(draft.address for draft in order_now), *appended)
     sibling_moves = moves(current, head, must=[address for address in head if address in placing], narrow=narrow.__contains__)
     last = tuple(
         SiblingMove(address, after=wanted[index - 1] if index else None) if address in placing else address
         for index, address in enumerate(tail, start=split)
     )
-    moved_outside = _moved_outside(there, str(parent or "")) if sibling_moves else ()
-    return SiblingRow(parent, wanted, current, comes, tuple(sibling_moves), last, moved_outside)
+    moved_outside = _moved_outside(order_now, str(parent or "")) if sibling_moves else ()
+    return SiblingRow(parent, wanted, current, appended, tuple(sibling_moves), last, moved_outside)
 
 
 def _in_turn(comes: Sequence[Address], turns: Mapping[Address, int]) -> tuple[Address, ...]:
-    """The arrivals, with the transfers among them in their sequence."""
+    """What is appended, with the transfers among them in their sequence."""
     following = iter(sorted((address for address in comes if address in turns), key=turns.__getitem__))
     return tuple(next(following) if address in turns else address for address in comes)
 
@@ -204,12 +206,12 @@ def _moved_outside(present: Sequence[Draft], parent: str) -> tuple[tuple[Address
     """The fewest siblings by which the order that a listing shows differs from the order they were last placed in, kind by kind."""
     alike: dict[str, list[Draft]] = defaultdict(list)
     for draft in present:
-        if draft.observed is not None and draft.observed.rank is not None and placed(draft, parent) is not None:
+        if draft.observed is not None and draft.observed.rank is not None and last_index(draft, parent) is not None:
             alike[draft.kind.name].append(draft)
     moved = []
     for some in alike.values():
         now = [draft.address for draft in sorted(some, key=lambda draft: (draft.observed and draft.observed.rank) or 0)]
-        then = [draft.address for draft in sorted(some, key=lambda draft: placed(draft, parent) or 0)]
+        then = [draft.address for draft in sorted(some, key=lambda draft: last_index(draft, parent) or 0)]
         behind_now, behind_then = (dict(zip(row, (None, *row), strict=False)) for row in (now, then))
         moved += [(move.item, behind_then[move.item], behind_now[move.item]) for move in moves(now, then)]
     return tuple(moved)
@@ -226,7 +228,7 @@ def _never_placed(draft: Draft) -> bool:
     return bool(place.parent) and place.parent.split("/", 1)[0] != str(draft.address.root)
 
 
-def _is_there(draft: Draft) -> bool:
+def _exists_here(draft: Draft) -> bool:
     """Whether the object is among its siblings before this run."""
     return draft.id is not None and not draft.is_restored and not draft.is_transferred and not _arrives(draft)
 

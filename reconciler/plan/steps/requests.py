@@ -1,6 +1,6 @@
 """The requests of a run, not yet in order: what each one sends. Pure.
 
-In: drafts, rows of siblings, removals. Out: sketches of steps, with those edges that follow from a request itself; `edges` adds the rest.
+In: drafts, rows of siblings, removals. Out: sketches of steps; `rules` says what each of them waits for.
 """
 
 from __future__ import annotations
@@ -20,32 +20,37 @@ from reconciler.plan.siblings.rows import SiblingRow
 from reconciler.resource import UNSET, FieldRole, Kind, Kinds, Verb, placeholders
 
 
-@dataclass
+@dataclass(frozen=True)
 class StepSketch:
-    """A step before it has its number."""
+    """A step before it has its number; its fields are those of `Step`."""
 
     draft: Draft | Removal
     verb: Verb
     path: tuple[str | Address, ...]
     body: Any = None
-    writes: dict[str, Any] = field(default_factory=dict)
+    writes: Mapping[str, Any] = field(default_factory=dict)
     target: str | Address | None = None
     create_like: bool = False
-    identity: dict[str, Any] = field(default_factory=dict)
+    identity: Mapping[str, Any] = field(default_factory=dict)
     source: str | Address | None = None
     brings: tuple[tuple[str, str, Address], ...] = ()
     takes: tuple[Address, ...] = ()
-    renames: dict[Address, Address] = field(default_factory=dict)
-    needs: set[int] = field(default_factory=set)
-    after: set[int] = field(default_factory=set)
+    renames: Mapping[Address, Address] = field(default_factory=dict)
 
 
 class Sketches:
-    """All sketches of one plan, and where to find them.
+    """All sketches of one plan, and where to find them. Numbers are places in `all`.
 
-    `brought`: by a resource that is created and a kind, the child of it that its create makes. `makers`: address to the create, restore or
-    transfer that later steps need. `transfers`: to the transfer of its own. `of`: address to all its sketches. `arrivals`: to the join or
-    leave that changes its container. `movers`: to its move. `deletes`: to its delete. Numbers are places in `all`.
+    By address:
+    - `of`: all sketches of the object
+    - `providers`: the create, restore or transfer before which nothing else can be sent for it; of its parent, where that creates it too
+    - `transfers`: the transfer of the object itself
+    - `memberships`: the join or leave that changes its container
+    - `moves`: its move to another container or position
+    - `deletes`: its delete
+
+    `first_children`: by a resource that is created and a kind, the child that its create creates. `leave_before`: by join, the leave before
+    it. `temporary`: by a step that writes a unique value and the name of the field, the step that writes a temporary value before it.
     """
 
     def __init__(
@@ -58,16 +63,18 @@ class Sketches:
         positions: Mapping[Address, SiblingPosition],
     ) -> None:
         self.kinds, self.drafts, self.rows, self.removals, self.ids, self.positions = kinds, drafts, rows, removals, ids, positions
-        self.brought = {
+        self.first_children = {
             (draft.created_with, draft.kind.name): address for address, draft in reversed([*drafts.items()]) if draft.created_with
         }
         self.all: list[StepSketch] = []
-        self.makers: dict[Address, int] = {}
+        self.providers: dict[Address, int] = {}
         self.of: dict[Address, list[int]] = defaultdict(list)
-        self.arrivals: dict[Address, int] = {}
-        self.movers: dict[Address, int] = {}
+        self.memberships: dict[Address, int] = {}
+        self.moves: dict[Address, int] = {}
         self.deletes: dict[Address, int] = {}
         self.transfers: dict[Address, int] = {}
+        self.leave_before: dict[int, int] = {}
+        self.temporary: dict[tuple[int, str], int] = {}
 
     # -- sketching ---------------------------------------------------------------------------------------------------------------
 
@@ -77,30 +84,30 @@ class Sketches:
         self.of[sketch.draft.address].append(index)
         return index
 
-    def makers_first(self) -> None:
+    def add_creates(self) -> None:
         """The creates and restores, so that every later step can name the one it needs."""
         for draft in self.drafts.values():
             if not draft.active:
                 continue
             if draft.is_restored:
                 verb = draft.kind.api["restore"]
-                self.makers[draft.address] = self.add(StepSketch(draft, verb, self._path(verb, draft), target=draft.id))
+                self.providers[draft.address] = self.add(StepSketch(draft, verb, self._path(verb, draft), target=draft.id))
             elif draft.is_transferred:
                 self.transfers[draft.address] = self._transfer(draft)
             elif draft.is_new and draft.created_with is None:
-                self.makers[draft.address] = self._create(draft)
+                self.providers[draft.address] = self._create(draft)
         for draft in self.drafts.values():
             if draft.active and draft.created_with is not None:
-                self.makers[draft.address] = self.makers[draft.created_with]
-            if draft.active and draft.with_transfers and draft.with_transfers[-1] in self.transfers:
-                self.makers[draft.address] = self.transfers[draft.with_transfers[-1]]
+                self.providers[draft.address] = self.providers[draft.created_with]
+            if draft.active and draft.last_transfer in self.transfers:
+                self.providers[draft.address] = self.transfers[draft.last_transfer]
 
     def _transfer(self, draft: Draft) -> int:
         verb, owner = draft.kind.api["transfer"], draft.kind.transferable
         assert owner is not None
         container = self.kinds.container(draft.address, str(owner.to))
         writes = {owner.name: self.ids.get(container, container)}
-        renames = dict(draft.purpose.renames) if isinstance(draft.purpose, Transfer) else {}
+        renames = draft.batch.moves if draft.batch is not None and draft.last_transfer == draft.address else {}
         return self.add(
             StepSketch(draft, verb, self._path(verb, draft), body_of(draft.kind, writes), writes, target=draft.id, renames=renames)
         )
@@ -114,18 +121,23 @@ class Sketches:
                 continue
             if declared_field.role is not FieldRole.SEED:
                 writes[declared_field.name] = value
-        brings = []
-        for name, at in verb.brings.items():
-            if (child := self.brought.get((draft.address, name))) is not None:
-                brings.append((name, at, child))
+        children = ((name, at, self.first_children.get((draft.address, name))) for name, at in verb.brings.items())
         body = {**body_of(kind, writes), **self._container(draft, verb)}
-        sketch = StepSketch(draft, verb, self._path(verb, draft), body or None, writes, create_like=not verb.upsert)
-        sketch.brings = tuple(brings)
-        sketch.identity = {key.name: draft.wants.get(key.name) for key in kind.keys}
-        sketch.source = draft.wants.get(verb.copies) if verb.copies is not None else None
-        return self.add(sketch)
+        return self.add(
+            StepSketch(
+                draft,
+                verb,
+                self._path(verb, draft),
+                body or None,
+                writes,
+                create_like=not verb.upsert,
+                identity={key.name: draft.wants.get(key.name) for key in kind.keys},
+                source=draft.wants.get(verb.copies) if verb.copies is not None else None,
+                brings=tuple((name, at, child) for name, at, child in children if child is not None),
+            )
+        )
 
-    def changes(self) -> None:
+    def add_changes(self) -> None:
         """The changes of fields of existing and newly created objects, in as few requests as possible."""
         for draft in self.drafts.values():
             if not (draft.differences and draft.active):
@@ -135,7 +147,7 @@ class Sketches:
             if is_created:
                 open_fields -= {declared_field.name for declared_field in draft.kind.sent_by("create")}
             elif draft.created_with is not None:
-                open_fields -= _brought_fields(draft)
+                open_fields -= _fields_set_by_parent(draft)
             for verb in draft.kind.update_verbs:
                 carried = [declared_field for declared_field in draft.kind.sent_by(verb.name) if declared_field.name in open_fields]
                 if not carried:
@@ -181,30 +193,25 @@ class Sketches:
                 joined = StepSketch(
                     draft, difference.field.join, path, body, {difference.field.name: difference.after}, target=self._self(draft)
                 )
-                joined.needs |= {left} if left is not None else set()
-                self.arrivals[draft.address] = self.add(joined)
+                self.memberships[draft.address] = join = self.add(joined)
+                if left is not None:
+                    self.leave_before[join] = left
             elif left is not None:
-                self.arrivals[draft.address] = left
+                self.memberships[draft.address] = left
 
-    def moves(self) -> None:
-        """Moves among siblings and to other containers, one request each; a row's moves run one after the other."""
+    def add_moves(self) -> None:
+        """Moves among siblings and to other containers, one request each."""
         for row in self.rows:
-            arrived: list[int] = []
-            for address in row.arrivals:
-                index = self._arrival(address)
-                if index is not None:
-                    self.all[index].after |= set(arrived[-1:])
-                    arrived.append(index)
-            previous: set[int] = set(arrived)
-            for one in (*row.moves, *row.tail):
-                index = self._move(self.drafts[one.item], one) if isinstance(one, SiblingMove) else self._arrival(one)
-                if index is not None:
-                    self.all[index].after |= previous - {index}
-                    previous = {index}
+            for move in row.moving():
+                self.moves[move.item] = self._move(self.drafts[move.item], move)
 
-    def _arrival(self, address: Address) -> int | None:
+    def appended_by(self, address: Address) -> int | None:
         """The step that brings an object to the end of its row."""
-        return self.arrivals.get(address, self.transfers.get(address, self.makers.get(address)))
+        return self.memberships.get(address, self.transfers.get(address, self.providers.get(address)))
+
+    def writers(self, address: Address, name: str) -> list[int]:
+        """The steps that write a field of an object."""
+        return [step for step in self.of.get(address, ()) if name in self.all[step].writes]
 
     def _move(self, draft: Draft, move: SiblingMove[Address]) -> int:
         verb, inside = draft.kind.api["move"], draft.kind.inside
@@ -216,41 +223,30 @@ class Sketches:
         body = body_of(draft.kind, writes)
         anchor, side = (move.before, "before") if move.before is not None else (move.after, "after")
         if anchor is not None:
-            name = self.ids.get(anchor, anchor) if anchor not in self.makers or not self.drafts[anchor].is_new else anchor
+            name = self.ids.get(anchor, anchor) if anchor not in self.providers or not self.drafts[anchor].is_new else anchor
             named = verb.anchors[self.kinds.of(anchor).name]
             body["position"] = {side: {key: name if value == "{id}" else value for key, value in named.items()}}
         elif inside is not None and draft.kind.moves_to_end:
             body[inside.wire] = draft.wants.get(inside.name)
         if not body:
             raise AssertionError(f"a move of {draft.address} that says nothing")
-        index = self.add(StepSketch(draft, verb, self._path(verb, draft), body, writes, target=self._self(draft)))
-        if anchor is not None:
-            self.all[index].needs |= self._there(anchor)
-        self.movers[draft.address] = index
-        return index
+        return self.add(StepSketch(draft, verb, self._path(verb, draft), body, writes, target=self._self(draft)))
 
-    def _there(self, anchor: Address) -> set[int]:
-        """The steps after which an object is among its siblings, where it is not among them from the start."""
-        steps = {self.makers.get(anchor), self.transfers.get(anchor), self.arrivals.get(anchor)}
-        if anchor in self.movers and self.all[self.movers[anchor]].writes:
-            steps.add(self.movers[anchor])
-        return {step for step in steps if step is not None}
-
-    def removes(self) -> None:
-        """The deletes, each after whatever empties it or stops referring to it."""
+    def add_deletes(self) -> None:
+        """The deletes, one request for everything that is deleted with an object."""
         below: dict[Address, list[Address]] = defaultdict(list)
         for removal in self.removals.values():
-            if removal.covered_by is not None and removal.active:
-                below[removal.covered_by].append(removal.address)
+            if removal.deleted_with is not None and removal.active:
+                below[removal.deleted_with].append(removal.address)
         for removal in self.removals.values():
-            if not removal.deletes or removal.covered_by is not None:
+            if not removal.deletes or removal.deleted_with is not None:
                 continue
             verb = removal.kind.api["delete"]
             holes: dict[str, Any] = {"id": bare(removal.id), **(removal.observed.within if removal.observed else {})}
             if removal.observed is not None:
                 holes |= {field.name: removal.observed.values.get(field.name) for field in removal.kind.keys}
             path = tuple(str(holes[part[1:-1]]) if part.startswith("{") else part for part in verb.path.strip("/").split("/"))
-            takes = tuple(sorted(_takes(removal.address, below)))
+            takes = tuple(sorted(_deleted_with(removal.address, below)))
             self.deletes[removal.address] = self.add(StepSketch(removal, verb, path, target=removal.id, takes=takes))
 
     # -- for undo ----------------------------------------------------------------------------------------------------------------
@@ -302,7 +298,7 @@ class Sketches:
         return tuple(holes[part[1:-1]] if part.startswith("{") else part for part in verb.path.strip("/").split("/"))
 
 
-def _takes(address: Address, below: Mapping[Address, Sequence[Address]]) -> set[Address]:
+def _deleted_with(address: Address, below: Mapping[Address, Sequence[Address]]) -> set[Address]:
     """Everything that is deleted with an object, at whatever depth. `below`: what is deleted with each."""
     deleted: set[Address] = set()
     waiting = [address]
@@ -326,7 +322,7 @@ def _unmanaged_values(draft: Draft, verb: Verb) -> dict[str, Any]:
     return body_of(draft.kind, {name: value for name, value in seen.items() if value is not UNSET and value is not None})
 
 
-def _brought_fields(draft: Draft) -> set[str]:
+def _fields_set_by_parent(draft: Draft) -> set[str]:
     """The fields that the parent's create has already set on the child it brings: what identifies it."""
     return {declared_field.name for declared_field in draft.kind.fields.values() if declared_field.key or declared_field.container}
 

@@ -13,9 +13,10 @@ from reconciler.model import SiblingPosition, Step
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation
 from reconciler.plan.siblings.rows import SiblingRow
-from reconciler.plan.steps.edges import connect
 from reconciler.plan.steps.graph import Cycle, Edges, ordered
 from reconciler.plan.steps.requests import Sketches, StepSketch
+from reconciler.plan.steps.rules import connect
+from reconciler.plan.steps.unique_values import add_temporary_values
 from reconciler.resource import Kinds
 
 
@@ -32,34 +33,28 @@ def requests(
     objects."""
     known = {address: id for address, id in ids.items() if address not in drafts or not drafts[address].is_new}
     sketches = Sketches(kinds, drafts, rows, removals, known, positions)
-    sketches.makers_first()
-    sketches.changes()
-    sketches.moves()
-    sketches.removes()
+    sketches.add_creates()
+    sketches.add_changes()
+    sketches.add_moves()
+    sketches.add_deletes()
     if not sketches.all:
         return ()
-    connect(sketches, derived)
-    return _numbered(sketches)
-
-
-def _numbered(sketches: Sketches) -> tuple[Step, ...]:
-    """The steps, numbered from 1 in an order that could be run one by one."""
-    nodes = {i: Edges(frozenset(s.needs), frozenset(s.after - s.needs)) for i, s in enumerate(sketches.all)}
+    add_temporary_values(sketches)
     try:
-        sequence = ordered(nodes, {index: (index,) for index in nodes})
+        waits = connect(sketches, derived)
+        sequence = ordered(waits)
     except Cycle as cycle:
         names = ", ".join(f"{sketches.all[n].draft.address} ({', '.join(sketches.all[n].writes)})" for n in cycle.nodes)
         raise ReconcilerError(
             f"these fields wait for each other: {names}", id="RC-fields-in-a-circle", hint="remove one of the references"
         ) from cycle
     numbers = {index: number for number, index in enumerate(sequence, start=1)}
-    return tuple(_step(sketches, sketches.all[index], number, numbers) for index, number in numbers.items())
+    return tuple(_step(sketches, sketches.all[index], waits[index], numbers, numbers[index]) for index in sequence)
 
 
-def _step(sketches: Sketches, sketch: StepSketch, number: int, numbers: Mapping[int, int]) -> Step:
-    needs = frozenset(numbers[n] for n in sketch.needs)
+def _step(sketches: Sketches, sketch: StepSketch, waits: Edges, numbers: Mapping[int, int], id: int) -> Step:
     return Step(
-        id=number,
+        id=id,
         address=sketch.draft.address,
         kind=sketch.draft.kind.name,
         verb=sketch.verb.name,
@@ -75,6 +70,6 @@ def _step(sketches: Sketches, sketch: StepSketch, number: int, numbers: Mapping[
         takes=sketch.takes,
         before=sketches.before(sketch),
         renames=sketch.renames,
-        needs=needs,
-        after=frozenset(numbers[n] for n in sketch.after) - needs,
+        needs=frozenset(numbers[index] for index in waits.needs),
+        after=frozenset(numbers[index] for index in waits.after),
     )

@@ -1,8 +1,6 @@
-"""What a transfer waits for. Pure.
+"""What a transfer waits for: what stops showing it, what leaves it, and the transfer whose outcome frees an address for it. Pure.
 
-In: the sketches of a plan, and what is transferred. Out: the steps before it: what stops showing it, what leaves it, and the transfer whose
-outcome frees an address for it. What cannot move to its target location yet, because that waits for the transfer, moves to the top level
-first.
+What cannot move to its target location yet, because that waits for the transfer, moves to the top level first.
 """
 
 from __future__ import annotations
@@ -10,16 +8,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.address import Address
-from reconciler.plan.decisions import Draft
+from reconciler.plan.decisions import Draft, Transfer
+from reconciler.plan.steps.edges import Edge, StepFacts, Waits, needs
 from reconciler.plan.steps.requests import Sketches, StepSketch, body_of
 
 
-def before_transfer(sketches: Sketches, draft: Draft) -> Iterator[int]:
-    """The deletes, transfers and updates of what shows it that must have succeeded before an object is transferred."""
-    for address in draft.behind:
+def ready_to_transfer(facts: StepFacts) -> Iterator[Edge]:
+    """A transfer needs the deletes, transfers and updates of what shows its object, and the transfer that frees its address."""
+    for address, transfer in facts.sketches.transfers.items():
+        yield from needs(transfer, _before_transfer(facts.sketches, facts.sketches.drafts[address]))
+
+
+def _behind(draft: Draft) -> tuple[Address, ...]:
+    """What must leave an object, or stop showing it, before its transfer."""
+    return draft.purpose.waits_for if isinstance(draft.purpose, Transfer) else ()
+
+
+def _before_transfer(sketches: Sketches, draft: Draft) -> Iterator[int]:
+    for address in _behind(draft):
         removal = sketches.removals.get(address)
-        while removal is not None and removal.covered_by is not None:
-            removal = sketches.removals.get(removal.covered_by)
+        while removal is not None and removal.deleted_with is not None:
+            removal = sketches.removals.get(removal.deleted_with)
         deleted = sketches.deletes.get(removal.address) if removal is not None else None
         yield from (step for step in (deleted, sketches.transfers.get(address)) if step is not None)
         shower = sketches.drafts.get(address)
@@ -35,37 +44,39 @@ def _refers(draft: Draft, name: str) -> bool:
     return field.refers is not None and not field.container
 
 
-def leave_first(sketches: Sketches) -> None:
-    """Let each transfer wait for the moves out of the object; what leaves by a transfer of its own needs no move."""
-    aside: dict[Address, int] = {}
+def leave_first(facts: StepFacts) -> Iterator[Edge]:
+    """A transfer needs the moves out of its object; what leaves by a transfer of its own needs no move.
+
+    Adds a move to the top level where a move waits for the transfer: by the rules before this one, or by an edge that it has yielded.
+    """
+    sketches = facts.sketches
+    to_the_top: dict[Address, int] = {}
     for address, transfer in sketches.transfers.items():
-        for leaving in (other for other in sketches.drafts[address].behind if other not in sketches.transfers):
-            move = sketches.movers.get(leaving, sketches.arrivals.get(leaving))
-            if move is not None and leaving not in aside and _waits_for(sketches, move, transfer):
-                aside[leaving] = _to_the_top(sketches, leaving, move)
-            if move is not None:
-                sketches.all[transfer].needs.add(aside.get(leaving, move))
+        for leaving in (other for other in _behind(sketches.drafts[address]) if other not in sketches.transfers):
+            move = sketches.moves.get(leaving, sketches.memberships.get(leaving))
+            if move is None:
+                continue
+            if leaving not in to_the_top and _waits_for(facts.waits, move, transfer):
+                to_the_top[leaving] = _add_move_to_the_top(sketches, leaving, move)
+                yield from needs(move, (to_the_top[leaving],))
+            yield from needs(transfer, (to_the_top.get(leaving, move),))
 
 
-def _to_the_top(sketches: Sketches, address: Address, move: int) -> int:
-    """Move an object to the top of its container before it moves where it belongs."""
+def _add_move_to_the_top(sketches: Sketches, address: Address, move: int) -> int:
+    """Add a move of an object to the top of its container, to be sent before it moves where it belongs."""
     sketch, inside = sketches.all[move], sketches.drafts[address].kind.inside
     assert inside is not None
-    assert isinstance(sketch.draft, Draft)
     writes = {inside.name: None}
-    step = sketches.add(
+    return sketches.add(
         StepSketch(sketch.draft, sketch.verb, sketch.path, body_of(sketch.draft.kind, writes), writes, target=sketch.target)
     )
-    sketch.needs.add(step)
-    return step
 
 
-def _waits_for(sketches: Sketches, step: int, other: int) -> bool:
+def _waits_for(waits: Waits, step: int, other: int) -> bool:
     """Whether a step waits for another one, directly or indirectly."""
     seen, ahead = {step}, [step]
     while ahead:
-        sketch = sketches.all[ahead.pop()]
-        new = (sketch.needs | sketch.after) - seen
+        new = waits.of(ahead.pop()).all - seen
         seen |= new
         ahead += new
     return other in seen

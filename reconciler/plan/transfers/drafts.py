@@ -15,7 +15,7 @@ from reconciler.model import Actual, Binding, Blocked, Observed, SiblingPosition
 from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
-from reconciler.plan.siblings.positions import Sibling, current_positions, strangers
+from reconciler.plan.siblings.positions import Sibling, current_positions, unmanaged_siblings
 from reconciler.plan.transferred import Batch, TransferredTogether
 from reconciler.plan.transfers.batches import batches, each_once
 from reconciler.plan.transfers.obstacles import TransferObstacles, transfer_obstacles
@@ -32,8 +32,13 @@ def decide_with_transfers(world: World, matches: Matches, decide: Decide) -> tup
     if not matches.transfers:
         return world, replace(decide(world, matches), unsettled=unsettled)
     world, decisions, obstacles = _possible_transfers(world, matches, decide)
-    ordered = [replace(decisions.drafts[root], behind=required) for root, required in obstacles.required.items()]
+    ordered = [_ready(decisions.drafts[root], required) for root, required in obstacles.required.items()]
     return world, replace(decisions.changed(ordered), unsettled=unsettled)
+
+
+def _ready(draft: Draft, required: tuple[Address, ...]) -> Draft:
+    """The draft with what must happen before its transfer; unchanged where it is blocked and is not transferred."""
+    return replace(draft, purpose=replace(draft.purpose, waits_for=required)) if isinstance(draft.purpose, Transfer) else draft
 
 
 def _possible_transfers(before: World, matches: Matches, decide: Decide) -> tuple[World, Decisions, TransferObstacles]:
@@ -115,7 +120,7 @@ def positions_before_transfer(world: World, decisions: Decisions, before: Actual
     }
     others = [draft for draft in decisions.drafts.values() if draft.address not in former]
     everyone: list[Sibling] = [*others, *decisions.removals.values(), *former.values()]
-    places = current_positions(everyone, strangers(world.kinds, before, names), names)
+    places = current_positions(everyone, unmanaged_siblings(world.kinds, before, names), names)
     return {address: places[sibling.address] for address, sibling in former.items() if sibling.address in places}
 
 

@@ -162,7 +162,7 @@ class _Obstacles:
                 way,
                 id="RC-transfer-with-others",
             )
-        undecided = next((removal for removal in removals if not (removal.active and not removal.delete)), None)
+        undecided = next((removal for removal in removals if not removal.forgets), None)
         if undecided is not None and undecided.blocked is not None and undecided.blocked.id == "RC-probable-transfer":
             return waiting(root, undecided.blocked, self.world.desired.resources[root].source)
         if undecided is not None:

@@ -30,7 +30,7 @@ def broken_urls(
         elif draft.active and draft.differences and draft.observed is not None:
             urls += _changed(kinds, actual, draft, draft.observed)
     for removal in removals.values():
-        if removal.deletes and removal.observed is not None and not (removal.covered_by or removal.replaces):
+        if removal.deletes and removal.observed is not None and not (removal.deleted_with or removal.replaces):
             urls += _gone(kinds, actual, removal.address, removal.kind, removal.observed, "it is deleted")
     return tuple(urls)
 

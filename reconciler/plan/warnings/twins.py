@@ -48,4 +48,4 @@ def _sentence(draft: Draft, other: Draft) -> str:
 
 
 def _position(declared: Declared) -> str:
-    return f"{declared.address} ({declared.source.file}:{declared.source.line})"
+    return f"{declared.address} ({declared.source.file_and_line})"

@@ -20,7 +20,7 @@ from reconciler.report.words import DESTRUCTIVE, ENDINGS, STYLES, SYMBOLS, TOLD,
 
 WHOLE: Final = "the whole plan"
 FAILED: Final = "The job failed before it had a result."
-MARKS: Final = {Cause.DRIFT: "drift", Cause.BOTH: "changed here and there"}
+MARKS: Final = {Cause.DRIFT: "drift", Cause.BOTH: "your change and drift"}
 _VERDICTS: Final = {Severity.ERROR: (Style.BLOCKED, "violation"), Severity.WARNING: (Style.UPDATE, "warning")}
 
 
@@ -245,7 +245,7 @@ def _drifted(resource: Mapping[str, Any]) -> ReportEntry:
     if resource["place"] is not None:
         then, now = (resource["place"][side]["previous"] for side in ("lastApplied", "now"))
         text = f"{f'after {then}' if then else 'first'} -> {f'after {now}' if now else 'first'}"
-        entry.lines.append(ReportLine(Style.MOVE, ">", "place", text))
+        entry.lines.append(ReportLine(Style.MOVE, ">", "position", text))
     return entry
 
 

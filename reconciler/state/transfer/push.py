@@ -64,7 +64,8 @@ def checked(found: Any, scope: StateScope) -> Document:
     of = StateScope(found["project"], found["environment"] or None, found["service"])
     if of != scope:
         wrong = f"it is the state of {_named(of)}, and this is {_named(scope)}"
-        raise UsageError(wrong, id="RC-state-of-another", hint="Ids are only valid for one service and project.")
+        way = "Ids are only valid for one service and project. Push it with the project, environment and service that it names."
+        raise UsageError(wrong, id="RC-state-of-another", hint=way)
     return found
 
 

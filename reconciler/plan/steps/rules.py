@@ -1,0 +1,73 @@
+"""What each step must wait for: all rules, in two tuples. Pure.
+
+In: the sketches of a plan. Out: for each of them, the steps that it waits for. Raises `Cycle` where they wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from reconciler.address import Address
+from reconciler.plan.derived import Derivation
+from reconciler.plan.steps import containers, deletes, references, transfers, unique_values
+from reconciler.plan.steps.edges import Rule, StepFacts, Waits
+from reconciler.plan.steps.graph import Acyclic, Edges
+from reconciler.plan.steps.requests import Sketches
+
+REQUIRED: Final[tuple[Rule, ...]] = (
+    references.referred_to_first,  # what a request names exists
+    containers.leaves_before_joins,  # an object is in one container at a time
+    containers.rows_in_sequence,  # the moves of a row assume the order that those before them leave
+    containers.anchors_first,  # what an object is put beside is in the same list
+    containers.containers_move_first,  # nothing is moved into itself
+    containers.one_way_last,  # what cannot be undone is sent last
+    references.first_gathers,  # what gathers its siblings' contents is created before them
+    unique_values.temporary_first,  # an object gets its temporary value before its final one
+    unique_values.freed_first,  # a value is free before it is used again
+    deletes.deletes_last,  # nothing refers to what is deleted, and nothing is left in it
+    deletes.creates_before_one_delete,  # the last sibling is not deleted before new ones exist
+    references.derived_after_sources,  # the source of a derived value is set first
+    transfers.ready_to_transfer,  # nothing shows what is transferred, and the address is free
+    transfers.leave_first,  # what stays leaves what is transferred
+)
+"""Without them the plan would be wrong: a circle of their edges refuses it.
+
+The order matters for two of them: `creates_before_one_delete` reads what `deletes_last` has yielded; `leave_first` reads all edges and may
+add a step, so it is the last.
+"""
+
+PREFERRED: Final[tuple[Rule, ...]] = (
+    deletes.other_deletes_after_it,  # new siblings exist before the old ones are deleted
+    references.derived_after_deletes,  # a derived value is freed before it is derived again
+    unique_values.settled_first,  # no create takes a value that another request is about to write
+    references.copies_last,  # what is copied is as declared
+    containers.chosen_first,  # the service chooses the child that is declared first
+    references.named_first,  # a copy has its natural key before anything refers to it
+)
+"""Better than none: each of their edges is added where it makes no circle with all before it, so the more important ones come first."""
+
+
+def connect(sketches: Sketches, derived: Mapping[Address, Derivation]) -> dict[int, Edges]:
+    """What each step waits for. `derived`: what created objects get by themselves."""
+    facts = StepFacts(sketches, derived, Waits())
+    for rule in REQUIRED:
+        for edge in rule(facts):
+            facts.waits.add(edge)
+    acyclic = _acyclic(facts)
+    for rule in PREFERRED:
+        for edge in rule(facts):
+            if acyclic.add(edge.step, edge.on):
+                facts.waits.add(edge)
+                continue
+            for on in edge.otherwise:
+                if acyclic.add(edge.step, on):
+                    facts.waits.add(edge._replace(on=on))
+    return {index: facts.waits.of(index) for index in range(len(sketches.all))}
+
+
+def _acyclic(facts: StepFacts) -> Acyclic:
+    """The required edges, in an order that agrees with most later ones: a created object is completed at once."""
+    sketches = facts.sketches
+    waits = {index: facts.waits.of(index).all for index in range(len(sketches.all))}
+    return Acyclic(waits, {index: (sketches.providers.get(s.draft.address, index), index) for index, s in enumerate(sketches.all)})
