@@ -1,7 +1,7 @@
 """The planner: Desired, State and Actual in, a Plan out. Pure, total, deterministic; the one algorithm behind plan, apply and drift.
 
 - `planner`: the passes in their order, and the plan
-- `matching/`: which object on the service is which declared resource
+- `matching/`: which object on the service is which declared resource, and what differs between the two
 - `decisions`: what happens to an address, one of a closed set; `world`: what a pass is given and returns
 - `containment`: what contains what, and what is deleted with what
 - `drafts/`: what happens to each declared resource, and to what is no longer declared

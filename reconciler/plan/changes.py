@@ -11,7 +11,7 @@ from reconciler.model.codec import title
 from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Removal, actions
 from reconciler.plan.derived import Derivation
-from reconciler.plan.drafts.diff import FieldDifference
+from reconciler.plan.matching.differences import FieldDifference
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.service_copies import service_copies
 from reconciler.plan.names import Names, named
