@@ -69,12 +69,15 @@ class _Obstacles:
         self.referring = self._referring()
 
     def of_each_root(self) -> TransferObstacles:
+        """What prevents the transfers, directly or indirectly, and what each requires first."""
         obstacles = TransferObstacles()
         for root, inside in self.together.roots.items():
             required: set[Address] = set()
-            blocked = self._why(root, inside, required)
-            if blocked is not None:
-                obstacles.prevented[root] = blocked
+            for obstacle in self._obstacles(root, inside):
+                if isinstance(obstacle, Blocked):
+                    obstacles.prevented[root] = obstacle
+                    break
+                required.add(obstacle)
             obstacles.required[root] = tuple(sorted(required))
         self._prevent_dependents(obstacles)
         return obstacles
@@ -99,34 +102,34 @@ class _Obstacles:
 
     # -- one transfer ----------------------------------------------------------------------------------------------------------------
 
-    def _why(self, root: Address, inside: Sequence[Key], required: set[Address]) -> Blocked | None:
+    def _obstacles(self, root: Address, inside: Sequence[Key]) -> Iterator[Blocked | Address]:
+        """Why an object cannot be transferred now, and the addresses of what must leave it or stop showing it first."""
         draft = self.decisions.drafts[root]
         if self.world.selection.refuses(root):
-            return self._blocked(root, "its transfer is not part of this run", f"include {root}", id="RC-outside-selection")
-        if draft.blocked is not None:
-            return draft.blocked
-        if root not in self.run_drafts:
-            return None
-        key = (draft.kind.name, self.matches.ids[root])
-        return (
-            self._deleted(root, key)
-            or next((blocked for inner in (key, *inside) if (blocked := self._unread(root, inner)) is not None), None)
-            or next((blocked for inner in inside if (blocked := self._inside(root, key, inner, required)) is not None), None)
-            or self._shown(root, {key, *(inner for inner in inside if inner in self.roots or self._leaving(key, inner) is None)}, required)
-        )
+            yield self._blocked(root, "its transfer is not part of this run", f"include {root}", id="RC-outside-selection")
+        elif draft.blocked is not None:
+            yield draft.blocked
+        elif root in self.run_drafts:
+            key = (draft.kind.name, self.matches.ids[root])
+            yield from self._deleted(root, key)
+            for outer in (key, *inside):
+                yield from self._unread(root, outer)
+            for inner in inside:
+                yield from self._inside(root, key, inner)
+            yield from self._shown(root, {key, *(inner for inner in inside if inner in self.roots or self._removed_by(key, inner) is None)})
 
     def _blocked(self, root: Address, reason: str, remedy: str, *, id: str) -> Blocked:
         return Blocked(root, reason, remedy, self.world.desired.resources[root].source, id=id)
 
-    def _deleted(self, root: Address, key: Key) -> Blocked | None:
+    def _deleted(self, root: Address, key: Key) -> Iterator[Blocked]:
         observed = self.actual.find(*key)
         if observed is None or observed.deleted_at is None:
-            return None
+            return
         old = self.world.state.renamed[root]
         way = f"restore it first: apply with it declared as {old}, without its line in moved"
-        return self._blocked(root, f"cannot be transferred: {key[0]} {title(observed)!r} is deleted", way, id="RC-transfer-of-deleted")
+        yield self._blocked(root, f"cannot be transferred: {key[0]} {title(observed)!r} is deleted", way, id="RC-transfer-of-deleted")
 
-    def _unread(self, root: Address, key: Key) -> Blocked | None:
+    def _unread(self, root: Address, key: Key) -> Iterator[Blocked]:
         """Why it is not known what an object contains."""
         container = self.matches.transfers[root]
         for kind in self.kinds.values():
@@ -135,51 +138,38 @@ class _Obstacles:
             if key[0] in _nodes(kind) and listings and (kind.name, scope) not in self.actual.complete:
                 failed = (unknown.reason for unknown in self.actual.unknown if unknown.kind == kind.name and unknown.scope in (None, scope))
                 what = f"what {key[0]} {bare(key[1])} contains is unknown, {next(failed, 'it was not read')}"
-                return self._blocked(root, f"cannot be transferred: {what}", AGAIN, id="RC-unread")
-        return None
+                yield self._blocked(root, f"cannot be transferred: {what}", AGAIN, id="RC-unread")
 
-    def _inside(self, root: Address, key: Key, inner: Key, required: set[Address]) -> Blocked | None:
-        """Why an object's contents must not be transferred with it; None where they may. Adds to `required` what removes them first."""
+    def _inside(self, root: Address, key: Key, inner: Key) -> Iterator[Blocked | Address]:
+        """What removes an object from the transferred one first, or why it must not be transferred with it."""
         observed = self.actual.find(*inner)
         assert observed is not None
+        removed_by, draft, source = self._removed_by(key, inner), self.drafts.get(inner), self.world.desired.resources[root].source
+        undecided = next((removal for removal in self.removals.get(inner, ()) if not removal.forgets), None)
         if inner in self.roots:
-            required.add(self.roots[inner])
-            return None
-        if inner in self.included:
-            return self._deleted(root, inner)
-        leaving = self._leaving(key, inner)
-        if leaving is not None:
-            required.add(leaving)
-            return None
-        draft, removals = self.drafts.get(inner), self.removals.get(inner, [])
-        if draft is not None and draft.blocked is not None:
-            return waiting(root, draft.blocked, self.world.desired.resources[root].source)
-        if draft is not None:
+            yield self.roots[inner]
+        elif inner in self.included:
+            yield from self._deleted(root, inner)
+        elif removed_by is not None:
+            yield removed_by
+        elif draft is not None and draft.blocked is not None:
+            yield waiting(root, draft.blocked, source)
+        elif draft is not None:
+            what = f"{draft.address}, which stays in {draft.address.root}, is in it"
             way = f"declare it elsewhere in {draft.address.root}, or {self._there(draft.address, root)}"
-            return self._blocked(
-                root,
-                f"cannot be transferred: {draft.address}, which stays in {draft.address.root}, is in it",
-                way,
-                id="RC-transfer-with-others",
-            )
-        undecided = next((removal for removal in removals if not removal.forgets), None)
-        if undecided is not None and undecided.blocked is not None and undecided.blocked.id == "RC-probable-transfer":
-            return waiting(root, undecided.blocked, self.world.desired.resources[root].source)
-        if undecided is not None:
+            yield self._with_others(root, what, way)
+        elif undecided is not None and undecided.blocked is not None and undecided.blocked.id == "RC-probable-transfer":
+            yield waiting(root, undecided.blocked, source)
+        elif undecided is not None:
             settle = undecided.blocked.remedy if undecided.blocked else AGAIN
             way = f"declare it {self._there(undecided.address, root)}, or settle it first: {settle}"
-            return self._blocked(
-                root,
-                f"cannot be transferred: {undecided.address}, which is tracked and not declared, is in it",
-                way,
-                id="RC-transfer-with-others",
-            )
-        if inner in self.world.state.foreign:
+            yield self._with_others(root, f"{undecided.address}, which is tracked and not declared, is in it", way)
+        elif inner in self.world.state.foreign:
             what = f"{inner[0]} {title(observed)!r} ({bare(inner[1])}), which another project tracks, is in it"
-            return self._blocked(
-                root, f"cannot be transferred: {what}", "move it out, or stop managing it there", id="RC-transfer-with-others"
-            )
-        return None
+            yield self._with_others(root, what, "move it out, or stop managing it there")
+
+    def _with_others(self, root: Address, what: str, way: str) -> Blocked:
+        return self._blocked(root, f"cannot be transferred: {what}", way, id="RC-transfer-with-others")
 
     def _there(self, address: Address, root: Address) -> str:
         """How to declare an object in its new root, by its own key where nothing else has it."""
@@ -189,7 +179,7 @@ class _Obstacles:
             return f"in {root.root} with a free key and {line}, because {new} is another object"
         return f"in {root.root} with {moved_line(address, new)}"
 
-    def _leaving(self, key: Key, inner: Key) -> Address | None:
+    def _removed_by(self, key: Key, inner: Key) -> Address | None:
         """What removes an object first: its own delete or move, or that of something that contains it."""
         at: Key | None = inner
         while at is not None and at != key:
@@ -219,12 +209,12 @@ class _Obstacles:
                             referring[id].append(observed)
         return referring
 
-    def _shown(self, root: Address, transferred: set[Key], required: set[Address]) -> Blocked | None:
-        """Why something must stop showing an object first; None where nothing must. Adds to `required` what stops it."""
+    def _shown(self, root: Address, transferred: set[Key]) -> Iterator[Blocked | Address]:
+        """What stops showing an object first, or why something else must."""
         showing = {kind for name in {name for name, _ in transferred} for kind in self._showing(name)}
         for unknown in self.actual.unknown:
             if unknown.kind in showing:
-                return self._blocked(root, f"cannot be transferred: it is unknown what shows it, {unknown.reason}", AGAIN, id="RC-unread")
+                yield self._blocked(root, f"cannot be transferred: it is unknown what shows it, {unknown.reason}", AGAIN, id="RC-unread")
         for _, id in sorted(transferred):
             for observed in self.referring.get(id, ()):
                 key = (observed.kind, observed.id)
@@ -233,20 +223,18 @@ class _Obstacles:
                 removals = self.removals.get(key, [])
                 removal = next((removal for removal in removals if removal.deletes and removal.address in self.run_removals), None)
                 if removal is not None:
-                    required.add(removal.address)
+                    yield removal.address
                     continue
                 draft = self.drafts.get(key)
                 if draft is not None and draft.active and draft.address in self.run_drafts and self._shows_another(draft, id):
-                    required.add(draft.address)
+                    yield draft.address
                     continue
                 name = draft.address if draft is not None else removals[0].address if removals else self._called(observed)
                 reason = f"cannot be transferred: {name} shows it, and nothing is shown outside its {self.kinds[root.kind or ''].within}"
                 way = "remove that first, in this apply or in an earlier one"
                 blocked = removals[0].blocked if removals else None
-                return self._blocked(
-                    root, reason, way if blocked is None else f"unblock {name} first: {blocked.remedy}", id="RC-still-shown"
-                )
-        return None
+                way = way if blocked is None else f"unblock {name} first: {blocked.remedy}"
+                yield self._blocked(root, reason, way, id="RC-still-shown")
 
     def _shows_another(self, draft: Draft, id: str) -> bool:
         """Whether an object that shows one with this id will show another one, which can be shown before anything is transferred."""
