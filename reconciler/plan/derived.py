@@ -28,7 +28,7 @@ Level = tuple[str, Any, Any]
 class Derivation:
     """What a created object gets in one field. `value`: None where only the service knows it. `taken`: what prevents the plain value.
 
-    `source`: the resource whose value it comes from, None for an object outside the project. `behind`: siblings that must have their own
+    `source`: the resource whose value it comes from, None for an object outside the project. `requires`: siblings that must have their own
     value first. `after`: what is deleted first. `shown`: no request sets the field, so people read it here. `refused`: what has the
     declared value by the time it is sent; "" where nothing has it.
     """
@@ -40,7 +40,7 @@ class Derivation:
     shown: bool
     plain: str
     taken: str = ""
-    behind: tuple[Address, ...] = ()
+    requires: tuple[Address, ...] = ()
     after: tuple[Address, ...] = ()
     refused: str = ""
 
@@ -259,7 +259,7 @@ def _level(everyone: _Everyone, where: Level, declared_field: Field, created: It
         yield draft.address, Derivation(
             field=declared_field, derived=derived, value=value, source=source if isinstance(source, Address) else None,
             shown=written is UNSET, plain=plain, taken=taken,
-            behind=tuple(at for at in earlier if at in everyone.run_drafts),
+            requires=tuple(at for at in earlier if at in everyone.run_drafts),
             after=tuple(at for at in earlier if at not in everyone.run_drafts), refused=refused,
         )  # fmt: skip
         if plain:

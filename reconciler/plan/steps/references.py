@@ -55,8 +55,8 @@ def derived_after_sources(facts: StepFacts) -> Iterator[Edge]:
         provider = sketches.providers.get(address)
         if provider is None:
             continue
-        yield from needs(provider, (sketches.providers[other] for other in derivation.behind if other in sketches.providers))
-        for other in derivation.behind:
+        yield from needs(provider, (sketches.providers[other] for other in derivation.requires if other in sketches.providers))
+        for other in derivation.requires:
             yield from needs(provider, sketches.writers(other, derivation.field.name))
         if derivation.shown and derivation.source is not None:
             yield from needs(provider, sketches.writers(derivation.source, derivation.derived.field))
