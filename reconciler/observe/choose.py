@@ -19,12 +19,12 @@ from reconciler.model.codec import ids_in, outside, path_ids
 from reconciler.observe.privileged import reaching
 from reconciler.observe.readings import Readings
 from reconciler.plan.matching.absence import missing
+from reconciler.plan.matching.earlier_runs import deleted_before
 from reconciler.plan.matching.match import match
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.matching.outsiders import pending, scope_of
 from reconciler.plan.matching.renames import follow
-from reconciler.plan.matching.restoration import deleted_before
 from reconciler.plan.matching.sequence import by_reference
 from reconciler.plan.matching.service_copies import makers
 from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.model import Action, Actual, Blocked, Cause, Change, Delta, Desired, SiblingSpot, State, Unmanaged
 from reconciler.model.codec import title
+from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Removal, actions
 from reconciler.plan.derived import Derivation
-from reconciler.plan.drafts.diff import FieldDifference
+from reconciler.plan.matching.differences import FieldDifference
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.service_copies import service_copies
 from reconciler.plan.names import Names, named
 from reconciler.plan.siblings.rows import SiblingRow
 from reconciler.plan.state_updates import is_protected
+from reconciler.plan.world import Rearrangement, World
 from reconciler.resource import UNSET, FieldRole, Kinds
 
 
@@ -189,6 +191,29 @@ def blockages(drafts: Mapping[Address, Draft], removals: Mapping[Address, Remova
     blocked_resources += [blocked for draft in drafts.values() if draft.blocked is None for _, blocked in draft.blocked_fields]
     blocked_resources += [removal.blocked for removal in removals.values() if removal.blocked is not None]
     return tuple(blocked_resources)
+
+
+def unmanaged_cascades(world: World, removals: Mapping[Address, Removal], changing: Collection[Rearrangement]) -> list[Change]:
+    """One delete for each unmanaged object that the service deletes with a managed one, at any depth."""
+    deleted = {(removal.kind.name, removal.id): removal for removal in removals.values() if removal.deletes}
+    if not deleted:
+        return []
+    kept = {(*rearrangement.trigger_key, name) for rearrangement in changing for name in rearrangement.names}
+    deletions: dict[Key, Change] = {}
+    waiting = [(key, removal.address) for key, removal in deleted.items() if removal.replaces is None]
+    while waiting:
+        outer, address = waiting.pop()
+        for observed in world.contents.deleted_directly(outer):
+            key = (observed.kind, observed.id)
+            if observed.deleted_at is not None or key in deleted or key in deletions or (*outer, observed.kind) in kept:
+                continue
+            container = address if world.kinds[observed.kind].within == outer[0] else address.container
+            if container is not None:
+                named = world.kinds[observed.kind].address(container, bare(observed.id))
+                reason = f"unmanaged; deleted with {address}"
+                deletions[key] = Change(named, observed.kind, (Action.DELETE,), reason=reason, id=observed.id, title=title(observed))
+                waiting.append((key, named))
+    return sorted(deletions.values(), key=lambda change: change.address)
 
 
 def unmanaged(kinds: Kinds, desired: Desired, state: State, actual: Actual, matches: Matches) -> tuple[Unmanaged, ...]:

@@ -7,7 +7,7 @@ proportional to what it changes, however many objects there are.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.model import Observed
 from reconciler.resource import Kind, Kinds
@@ -50,6 +50,8 @@ class Contents:
     def __init__(self, kinds: Kinds, objects: Mapping[str, Mapping[str, Observed]]) -> None:
         self.kinds, self.objects = kinds, objects
         self._ids: dict[Place, dict[str, None]] = defaultdict(dict)
+        self._fields = {name: [(str(field.to), field.name) for field in kind.location_fields] for name, kind in kinds.items()}
+        self._listed = {name: kind for name, kind in kinds.items() if kind.listed_by is not None}
         for some in objects.values():
             for observed in some.values():
                 self.put(None, observed)
@@ -80,24 +82,26 @@ class Contents:
 
     def put(self, old: Observed | None, new: Observed) -> None:
         """Enter an object where `old` was."""
-        before = self._places(old) if old is not None else set()
+        before = self._places(old) if old is not None else ()
         after = self._places(new)
-        for place in before - after:
-            self._ids[place].pop(new.id, None)
-        for place in after - before:
-            self._ids[place][new.id] = None
+        for place in before:
+            if place not in after:
+                self._ids[place].pop(new.id, None)
+        for place in after:
+            if place not in before:
+                self._ids[place][new.id] = None
 
     def drop(self, observed: Observed) -> None:
         """Remove an object."""
         for place in self._places(observed):
             self._ids[place].pop(observed.id, None)
 
-    def _places(self, observed: Observed) -> set[Place]:
-        kind, values = self.kinds[observed.kind], observed.values
-        places = {(kind.name, outer, id) for outer, id in observed.within.items()}
-        for field in kind.location_fields:
-            if isinstance(id := values.get(field.name), str):
-                places.add((kind.name, str(field.to), id))
-        if (lister := kind.listed_with(values)) is not None:
-            places.add((kind.name, *lister))
+    def _places(self, observed: Observed) -> Sequence[Place]:
+        name, values = observed.kind, observed.values
+        places = [(name, outer, id) for outer, id in observed.within.items()]
+        for to, field in self._fields[name]:
+            if isinstance(id := values.get(field), str):
+                places.append((name, to, id))
+        if name in self._listed and (lister := self._listed[name].listed_with(values)) is not None:
+            places.append((name, *lister))
         return places

@@ -10,8 +10,8 @@ from typing import Any, Final, assert_never
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import Action, Binding, Blocked, Declared, Observed
-from reconciler.plan.drafts.diff import FieldDifference
-from reconciler.plan.transfers.batches import Batch
+from reconciler.plan.matching.differences import FieldDifference
+from reconciler.plan.transferred import Batch
 from reconciler.resource import Kind
 
 # -- what happens to an address -----------------------------------------------------------------------------------------------------

@@ -17,8 +17,8 @@ from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Cause, Delta, Desired, Observed, Plan, SiblingSpot, Source, State, Unknown, Unmanaged, Violation
 from reconciler.model.codec import title
 from reconciler.plan import Selection, match
-from reconciler.plan.access.unmet import Unmet, unmet
-from reconciler.plan.matching.restoration import last_moment, window
+from reconciler.plan.access.tests import Unmet, unmet
+from reconciler.plan.matching.earlier_runs import last_moment, window
 from reconciler.plan.passes import expectations
 from reconciler.resource import Kinds
 

@@ -14,8 +14,7 @@ from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, Exposure, Plan, Rules, SiblingPlace, State, Step
 from reconciler.plan.access.tests import AccessTestResults, run_access_tests
 from reconciler.plan.audience.disclosure import Disclosure, disclosure
-from reconciler.plan.cascades import unmanaged_cascades
-from reconciler.plan.changes import blockages, changes, differing, moved_outside, remarks, removal_changes, unmanaged
+from reconciler.plan.changes import blockages, changes, differing, moved_outside, remarks, removal_changes, unmanaged, unmanaged_cascades
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation, derivations, pending_derivations, suffix_notes, unchanged_notes
 from reconciler.plan.drafts.declared import declared
@@ -27,8 +26,7 @@ from reconciler.plan.names import Names
 from reconciler.plan.passes.contents import contents
 from reconciler.plan.passes.expectations import expectations
 from reconciler.plan.passes.last_admin import last_admin
-from reconciler.plan.passes.renames import probable_renames
-from reconciler.plan.passes.repeated_renames import repeated_renames
+from reconciler.plan.passes.renames import probable_renames, repeated_renames
 from reconciler.plan.passes.second_run import rearrangements, second_run
 from reconciler.plan.passes.targets import targets, waits
 from reconciler.plan.selection import Selection

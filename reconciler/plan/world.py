@@ -17,8 +17,7 @@ from reconciler.plan.containment import Contents
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.selection import Selection
-from reconciler.plan.transfers.batches import Batch
-from reconciler.plan.transfers.together import TransferredTogether
+from reconciler.plan.transferred import Batch, TransferredTogether
 from reconciler.resource import Kind, Kinds
 
 

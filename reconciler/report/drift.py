@@ -10,7 +10,7 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.model import Cause, Delta, SiblingSpot, Unmanaged
 from reconciler.plan.drift import Drift, Drifted, DriftWord
-from reconciler.plan.matching.restoration import left_over
+from reconciler.plan.matching.earlier_runs import left_over
 from reconciler.report import warnings
 from reconciler.report.layout import VALUE, ReportPage, Span, Style, environment_header
 from reconciler.report.text import FOLD, WIDTH

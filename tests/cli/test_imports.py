@@ -159,7 +159,7 @@ def test_a_terminal_costs_a_plan_no_library_before_its_first_request(planning: t
 
 def test_a_plan_without_changes_imports_no_deepdiff(applied: Path) -> None:
     modules = imported(COMMAND, str(applied), "plan", "--format", "html")
-    assert {"reconciler.plan.drafts.diff", "reconciler.report.text"} <= modules
+    assert {"reconciler.plan.matching.differences", "reconciler.report.text"} <= modules
     assert "deepdiff" not in modules
 
 

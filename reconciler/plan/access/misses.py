@@ -11,7 +11,7 @@ from reconciler.dataclass import dataclass
 from reconciler.model import AccessTest, Demand, Desired, Severity, Violation
 from reconciler.plan.access.verdicts import Look, ReaderVerdict, Sees
 from reconciler.plan.audience.disclosure import ReaderWindow
-from reconciler.plan.audience.readers import Key
+from reconciler.plan.containment import Key
 from reconciler.plan.warnings.exposure import path_text
 
 SORT: Final = "access"

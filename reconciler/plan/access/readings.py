@@ -13,7 +13,8 @@ from typing import Final
 
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual
-from reconciler.plan.audience.readers import Audiences, Key, part_of
+from reconciler.plan.audience.readers import Audiences, part_of
+from reconciler.plan.containment import Key
 from reconciler.resource import Kind, Kinds
 
 FEW: Final = 3  # up to this many objects are asked about one by one, where it is unknown how many objects may show them

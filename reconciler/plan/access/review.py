@@ -16,7 +16,8 @@ from reconciler.model.codec import title
 from reconciler.plan.access.readings import needed
 from reconciler.plan.access.verdicts import Look, Sees
 from reconciler.plan.audience.disclosure import caller
-from reconciler.plan.audience.readers import Access, Audiences, Key
+from reconciler.plan.audience.readers import Access, Audiences
+from reconciler.plan.containment import Key
 from reconciler.plan.matching.identity import identify as match
 from reconciler.plan.simulation.simulate import simulate
 from reconciler.plan.warnings.exposure import path_text

@@ -1,4 +1,4 @@
-"""The access tests of a project against a plan: what the plan violates, and what it corrects. Pure.
+"""The access tests of a project against a plan: what the plan violates, and what it corrects; and against the service as it is. Pure.
 
 In: the inputs of the plan, and what it changes for readers. Out: a violation for each resource that a reader sees and must not, or must see
 and does not; a sentence for each violation that the plan ends; and what must be read to be sure.
@@ -11,15 +11,16 @@ violates it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import field
 
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import AccessTest, Actual, Demand, Desired, Severity, Violation
 from reconciler.plan.access.misses import NAMED, Miss, When, violation
-from reconciler.plan.access.verdicts import ReaderVerdict, Sees
+from reconciler.plan.access.verdicts import UNREAD, ReaderVerdict, Sees
 from reconciler.plan.access.worlds import Sides, WorldInputs
 from reconciler.plan.audience.disclosure import Disclosure
-from reconciler.plan.audience.readers import Key
+from reconciler.plan.containment import Key
 from reconciler.resource import Kinds
 
 
@@ -116,3 +117,35 @@ def _remarks(mended: Collection[Miss]) -> Iterator[str]:
         )
         now, then = ("cannot read", "lets them") if sees else ("can read", "ends it")
         yield f"access: violated already, and this plan {then}: {who} {now} {names}"
+
+
+# -- without a plan ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Unmet:
+    """`violations`: what is not as a test demands. `unread`: resources for which that is unknown, each with the reason."""
+
+    violations: list[Violation] = field(default_factory=list)
+    unread: dict[Address, str] = field(default_factory=dict)
+
+
+def unmet(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str], about: Collection[Address]) -> Unmet:
+    """The results of the tests for the service as it is now; nothing is computed where there are none. `about`: what to ask about."""
+    result = Unmet()
+    asked = [(test, demand, address) for test in desired.access for demand, address in test.asks if address in about]
+    if not asked:
+        return result
+    sides = WorldInputs(kinds, actual, ids, Disclosure(()), {address for _, _, address in asked}).sides()
+    for test, demand, address in asked:
+        look = sides.before if demand.sees else sides.spread_before
+        key = (kinds.of(address).name, ids[address])
+        verdict = look.verdict(demand.reader, key)
+        if verdict.sees is (Sees.YES if demand.sees else Sees.NO):
+            continue
+        if verdict.sees is Sees.UNDECIDED and UNREAD in verdict.doubt:
+            result.unread[address] = f"whether {demand.reader.says} can read it is not known: {verdict.doubt}"
+        else:
+            miss = Miss(test, demand, address, When.TODAY, verdict, look, key)
+            result.violations.append(violation(miss, desired, sides.called, Severity.ERROR))
+    return result

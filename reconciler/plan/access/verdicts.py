@@ -16,7 +16,8 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import NamedReader, ReaderSort
-from reconciler.plan.audience.readers import Access, Audiences, Key, order, part_of
+from reconciler.plan.audience.readers import Access, Audiences, order, part_of
+from reconciler.plan.containment import Key
 from reconciler.resource.audience import (
     AGENTS,
     ANYONE,

@@ -14,7 +14,8 @@ from reconciler.plan.access.readings import NeededReadings, needed
 from reconciler.plan.access.verdicts import Look
 from reconciler.plan.audience.barriers import Worlds, opens
 from reconciler.plan.audience.disclosure import Disclosure, ReaderWindow, caller
-from reconciler.plan.audience.readers import Audiences, Key, Objects
+from reconciler.plan.audience.readers import Audiences, Objects
+from reconciler.plan.containment import Key
 from reconciler.plan.matching.service_copies import copied
 from reconciler.resource import Kinds
 

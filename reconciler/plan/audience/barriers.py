@@ -16,7 +16,8 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import Step
-from reconciler.plan.audience.readers import Access, Audiences, Key, Objects, absorbs, admitted, included, part_of
+from reconciler.plan.audience.readers import Access, Audiences, Objects, absorbs, admitted, included, part_of
+from reconciler.plan.containment import Key
 from reconciler.resource import Kind, Kinds
 
 Pair = tuple[int, int]

@@ -15,9 +15,9 @@ from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, Observed, Step
 from reconciler.plan.audience.barriers import Effects, Pair, Worlds, arranged, depending, effects, pairs, way
 from reconciler.plan.audience.openings import Opening, openings
-from reconciler.plan.audience.readers import Access, Audiences, Key, Objects, included, order, whole_of
+from reconciler.plan.audience.readers import Access, Audiences, Objects, included, order, whole_of
 from reconciler.plan.audience.stand_in import with_stand_ins
-from reconciler.plan.containment import parent
+from reconciler.plan.containment import Key, parent
 from reconciler.plan.derived import Derivation
 from reconciler.plan.matching.service_copies import copied, makers
 from reconciler.plan.simulation.simulate import Simulation

@@ -12,7 +12,8 @@ from typing import Any
 
 from reconciler.dataclass import dataclass
 from reconciler.plan.audience.barriers import opens
-from reconciler.plan.audience.readers import Access, Audiences, Key, changed, included, order, part_of
+from reconciler.plan.audience.readers import Access, Audiences, changed, included, order, part_of
+from reconciler.plan.containment import Key
 from reconciler.resource import UNSET, Kinds
 
 

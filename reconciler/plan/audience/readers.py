@@ -13,11 +13,9 @@ from typing import Any, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.model import Observed
+from reconciler.plan.containment import Key
 from reconciler.resource import UNSET, FieldRole, Kind, Kinds
 from reconciler.resource.audience import INCLUDES, LEVELS, Grant
-
-Key = tuple[str, str]
-"""An object: its kind and its id."""
 
 Objects = Mapping[str, Mapping[str, Observed]]
 

@@ -14,7 +14,8 @@ from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import Step
 from reconciler.plan.audience.barriers import Worlds
-from reconciler.plan.audience.readers import Access, Audiences, Key, included
+from reconciler.plan.audience.readers import Access, Audiences, included
+from reconciler.plan.containment import Key
 from reconciler.plan.derived import Derivation
 from reconciler.plan.steps.requests import body_of
 from reconciler.resource import Field, Kind, Kinds, placeholders

@@ -11,12 +11,12 @@ from reconciler.dataclass import dataclass
 from reconciler.model import Blocked
 from reconciler.model.codec import unresolved_addresses
 from reconciler.plan.decisions import Adopt, Draft, Keep, Restore, Transfer
-from reconciler.plan.drafts.diff import Correction, FieldDifference, correction_of, differences, with_note
 from reconciler.plan.drafts.new import draft_create, draft_replacement, without
 from reconciler.plan.drafts.undeclared import pruned_later
+from reconciler.plan.matching.differences import Correction, FieldDifference, correction_of, differences, with_note
+from reconciler.plan.matching.earlier_runs import last_moment, left_over, span, window
 from reconciler.plan.matching.identity import is_other, other
 from reconciler.plan.matching.matches import Matches
-from reconciler.plan.matching.restoration import last_moment, left_over, span, window
 from reconciler.plan.world import World
 
 Choices = Mapping[tuple[str, str], Mapping[str, str]]

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from reconciler.model import Actual, Cause, Observed
 from reconciler.plan.decisions import Create, Draft, Replace
-from reconciler.plan.drafts.diff import FieldDifference
 from reconciler.plan.drafts.undeclared import left_behind
+from reconciler.plan.matching.differences import FieldDifference
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Verb
 from reconciler.text.suggest import a
 

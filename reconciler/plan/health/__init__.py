@@ -2,7 +2,8 @@
 
 In: one reading, and the plan and the drift that were computed from it. Out: concerns, and sentences about what cannot be known.
 
-- `links`: published URLs; `work`: how the service processes objects; `ends`: certificates and names with a date; `opened`: readers
+- `concerns`: published URLs, how the service processes objects, certificates and names with a date; `exposures`: readers
+- `inputs`: the reading, the plan and the drift
 """
 
 from __future__ import annotations
@@ -11,11 +12,9 @@ from collections.abc import Iterator
 
 from reconciler.dataclass import dataclass
 from reconciler.model import Concern
-from reconciler.plan.health.ends import ends
-from reconciler.plan.health.given import HealthInputs
-from reconciler.plan.health.links import links
-from reconciler.plan.health.opened import opened
-from reconciler.plan.health.work import work
+from reconciler.plan.health.concerns import expiry_concerns, processing_concerns, url_concerns
+from reconciler.plan.health.exposures import exposure_concerns
+from reconciler.plan.health.inputs import HealthInputs
 
 __all__ = ["HealthInputs", "OrganizationHealth", "health"]
 
@@ -28,16 +27,17 @@ class OrganizationHealth:
     unread: tuple[str, ...] = ()
 
 
-def health(given: HealthInputs, *, unseen: str = "") -> OrganizationHealth:
+def health(inputs: HealthInputs, *, unseen: str = "") -> OrganizationHealth:
     """The health of what was read. `unseen`: why it is unknown what was changed outside Reconciler, "" where it is known."""
-    lines = [*links(given), *work(given), *ends(given), *(opened(given) if not unseen else ())]
+    exposures = exposure_concerns(inputs) if not unseen else ()
+    lines = [*url_concerns(inputs), *processing_concerns(inputs), *expiry_concerns(inputs), *exposures]
     concerns = dict.fromkeys(line for line in lines if isinstance(line, Concern))
     unread = [line for line in lines if isinstance(line, str)]
-    return OrganizationHealth(tuple(concerns), tuple(dict.fromkeys([*_unread(given, unseen), *unread])))
+    return OrganizationHealth(tuple(concerns), tuple(dict.fromkeys([*_unread(inputs, unseen), *unread])))
 
 
-def _unread(given: HealthInputs, unseen: str) -> Iterator[str]:
+def _unread(inputs: HealthInputs, unseen: str) -> Iterator[str]:
     if unseen:
         yield f"nobody knows what was changed outside Reconciler: {unseen}"
-    for unknown in given.actual.unknown:
+    for unknown in inputs.actual.unknown:
         yield f"{unknown.what} could not be read: {unknown.reason}"

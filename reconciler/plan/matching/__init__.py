@@ -1,1 +1,1 @@
-"""Which object on the service is which declared resource. Pure."""
+"""Which object on the service is which declared resource, and what differs between the two. Pure."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Desired, State
 from reconciler.model.codec import wanted
-from reconciler.plan.drafts.diff import Correction, FieldDifference, correction_of, differences
+from reconciler.plan.matching.differences import Correction, FieldDifference, correction_of, differences
 from reconciler.plan.matching.match import match
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.renames import Stuck, follow

@@ -16,13 +16,11 @@ from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Origin, State
 from reconciler.model.codec import holder
-from reconciler.plan.matching.claimed_ids import wrong_ids
-from reconciler.plan.matching.late import late, may_lag, stands_there
+from reconciler.plan.matching.claims import Projects, wrong_ids
+from reconciler.plan.matching.earlier_runs import deleted_before, is_in_place, late, match_deleted, may_lag
 from reconciler.plan.matching.matches import NOTHING, Match, MatchedSoFar, Matches
 from reconciler.plan.matching.natural_keys import Natural, listed, waits, why
-from reconciler.plan.matching.projects import Projects
 from reconciler.plan.matching.renames import Former, follow
-from reconciler.plan.matching.restoration import deleted_before, match_deleted
 from reconciler.plan.matching.sequence import by_reference
 from reconciler.resource import Kind, Kinds
 
@@ -86,7 +84,7 @@ class _Matching:
         container = address.container
         if container is not None and container not in self.known.ids:  # the contents of what does not exist do not exist either
             return waits(address, container, self.known) or NOTHING
-        if stands_there(kind, declared, late_id, self.actual, self.known.ids):
+        if is_in_place(kind, declared, late_id, self.actual, self.known.ids):
             return Match(id=late_id, adopted=True)
         return self._untracked(kind, declared)
 

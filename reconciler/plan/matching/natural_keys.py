@@ -13,8 +13,8 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.model import Actual, Binding, Blocked, Declared, Observed, State, waiting
 from reconciler.model.codec import comparable, holder, request, title
+from reconciler.plan.matching.claims import Projects
 from reconciler.plan.matching.matches import NOTHING, Match, MatchedSoFar
-from reconciler.plan.matching.projects import Projects
 from reconciler.plan.matching.sequence import key_references
 from reconciler.resource import UNSET, Kind, Kinds
 from reconciler.text.suggest import a

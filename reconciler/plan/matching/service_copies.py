@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from reconciler.model import Observed
+from reconciler.plan.containment import Key
 from reconciler.resource import Kind, Kinds
-
-Key = tuple[str, str]
-"""An object: its kind and its id."""
 
 Objects = Mapping[str, Mapping[str, Observed]]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from heapq import heappop, heappush
 from typing import Any
 
 from reconciler.address import Address
@@ -17,6 +16,7 @@ from reconciler.model.codec import title
 from reconciler.plan.containment import Key, deleted_with, parent
 from reconciler.plan.decisions import Delete, DeletedWith, Draft, Forget, Removal
 from reconciler.plan.matching.natural_keys import listed
+from reconciler.plan.passes.worklist import Worklist
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import FieldRole, Kind
 
@@ -30,38 +30,13 @@ def contents(world: World, decisions: Decisions) -> Decisions:
     """
     triggers = {change.trigger_key for change in decisions.rearrangements}
     deletions = _Deletions(world, decisions, _covered(_with_container(world.desired, decisions.removals), triggers))
-    pending = _Pending(deletions.removals)
+    pending = Worklist(deletions.removals)
     for address in pending:
         removal = deletions.removals[address]
         obstacle = deletions.obstacle(removal) if removal.deletes else None
         for affected in deletions.block(address, obstacle) if obstacle is not None else ():
             pending.add(affected)
     return replace(decisions, removals=deletions.removals)
-
-
-class _Pending:
-    """Addresses to look at, in a fixed order, so that messages do not depend on who adds them: one added after its turn comes in the next
-    round."""
-
-    def __init__(self, addresses: Iterable[Address]) -> None:
-        self._addresses = tuple(addresses)
-        self._turns = {address: turn for turn, address in enumerate(self._addresses)}
-        self._queue = [(1, turn) for turn in range(len(self._addresses))]
-        self._queued = set(self._queue)
-        self._current = (1, -1)
-
-    def __iter__(self) -> Iterator[Address]:
-        while self._queue:
-            self._current = heappop(self._queue)
-            yield self._addresses[self._current[1]]
-
-    def add(self, address: Address) -> None:
-        """Look at an address again."""
-        (this_round, this_turn), turn = self._current, self._turns[address]
-        entry = (this_round if turn > this_turn else this_round + 1, turn)
-        if entry not in self._queued:
-            self._queued.add(entry)
-            heappush(self._queue, entry)
 
 
 def _with_container(desired: Desired, removals: Mapping[Address, Removal]) -> dict[Address, Removal]:

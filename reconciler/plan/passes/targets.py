@@ -12,6 +12,7 @@ from reconciler.model.codec import unresolved_addresses
 from reconciler.plan.decisions import Draft, Keep, Removal
 from reconciler.plan.derived import pending_sources
 from reconciler.plan.drafts.declared import needed
+from reconciler.plan.passes.worklist import Worklist
 from reconciler.plan.selection import Selection
 from reconciler.plan.world import Decisions, World
 
@@ -137,13 +138,18 @@ class _Deletes:
 def waits(world: World, decisions: Decisions) -> Decisions:
     """Block every draft that needs an object which cannot be created in this run, and keep what was to be replaced by it."""
     drafts, _ = decisions.of_this_run()
-    changed = True
-    while changed:
-        changed = False
-        for address in drafts:
-            waiting_draft = _waiting(drafts, drafts[address])
-            if waiting_draft is not None:
-                drafts[address], changed = waiting_draft, True
+    dependents: dict[Address, list[Address]] = defaultdict(list)
+    changing = [draft for draft in drafts.values() if draft.active and (draft.is_new or draft.sendable)]
+    for draft in changing:
+        for address in needed(draft.declared):
+            dependents[address].append(draft.address)
+    pending = Worklist(draft.address for draft in changing)
+    for address in pending:
+        waiting_draft = _waiting(drafts, drafts[address])
+        if waiting_draft is not None:
+            drafts[address] = waiting_draft
+            for dependent in dependents[address]:
+                pending.add(dependent)
     abandoned = {
         address
         for address, removal in decisions.removals.items()
@@ -155,7 +161,7 @@ def waits(world: World, decisions: Decisions) -> Decisions:
 
 def _waiting(drafts: Mapping[Address, Draft], draft: Draft) -> Draft | None:
     """The draft, blocked or deferred, where it needs an object that this run does not create; else None."""
-    if not draft.active or not (draft.is_new or draft.sendable):
+    if not draft.active:
         return None
     for address in sorted(needed(draft.declared)):
         other = drafts.get(address)

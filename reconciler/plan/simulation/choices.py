@@ -39,6 +39,8 @@ class ChosenChildren:
 
     def put(self, old: Observed | None, new: Observed) -> None:
         """Enter a child where `old` was."""
+        if not self._flags[new.kind]:
+            return
         before = self._choices(old) if old is not None else set()
         after = self._choices(new)
         for choice in before - after:

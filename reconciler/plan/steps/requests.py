@@ -14,7 +14,7 @@ from reconciler.address import Address, bare
 from reconciler.dataclass import dataclass
 from reconciler.model import Before, SiblingPosition
 from reconciler.plan.decisions import Draft, Removal, Transfer
-from reconciler.plan.drafts.diff import FieldDifference
+from reconciler.plan.matching.differences import FieldDifference
 from reconciler.plan.siblings.moves import SiblingMove
 from reconciler.plan.siblings.rows import SiblingRow
 from reconciler.resource import UNSET, FieldRole, Kind, Kinds, Verb, placeholders

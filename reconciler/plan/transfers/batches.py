@@ -8,24 +8,9 @@ another (two spaces change places between organizations), both belong to it: at 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
-from itertools import pairwise
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
-
-
-@dataclass(frozen=True)
-class Batch:
-    """`roots`: today's addresses of what is transferred, in the order of the requests. `moves`: all addresses, former one to today's."""
-
-    roots: tuple[Address, ...]
-    moves: Mapping[Address, Address]
-
-    @cached_property
-    def before(self) -> Mapping[Address, Address]:
-        """The root that is transferred before each; the first has none."""
-        return {second: first for first, second in pairwise(self.roots)}
+from reconciler.plan.transferred import Batch
 
 
 def batches(

@@ -16,9 +16,10 @@ from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
 from reconciler.plan.siblings.positions import Sibling, current_positions, unmanaged_siblings
-from reconciler.plan.transfers.batches import Batch, batches, each_once
+from reconciler.plan.transferred import Batch, TransferredTogether
+from reconciler.plan.transfers.batches import batches, each_once
 from reconciler.plan.transfers.obstacles import TransferObstacles, transfer_obstacles
-from reconciler.plan.transfers.together import TransferredTogether, transferred_together
+from reconciler.plan.transfers.together import transferred_together
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import Kind, Kinds
 

@@ -6,27 +6,15 @@ own, those that such a request includes, and the same reading as if all that had
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Observed
 from reconciler.plan.containment import Contents, Key, parent
 from reconciler.plan.matching.matches import Matches
+from reconciler.plan.transferred import TransferredTogether
 from reconciler.resource import Kinds
-
-
-@dataclass(frozen=True)
-class TransferredTogether:
-    """`roots`: the addresses that need a request of their own, with the keys of everything in them, at any depth.
-
-    `root_of`: the addresses that such a request includes, each with its root. `actual`: the reading as if all were transferred.
-    """
-
-    actual: Actual
-    roots: Mapping[Address, tuple[Key, ...]] = field(default_factory=dict)
-    root_of: Mapping[Address, Address] = field(default_factory=dict)
 
 
 def transferred_together(actual: Actual, contents: Contents, matches: Matches) -> TransferredTogether:

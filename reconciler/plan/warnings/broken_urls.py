@@ -13,7 +13,7 @@ from urllib.parse import quote
 from reconciler.address import Address
 from reconciler.model import Actual, BrokenUrl, Observed
 from reconciler.plan.decisions import Draft, Removal
-from reconciler.plan.drafts.diff import FieldDifference
+from reconciler.plan.matching.differences import FieldDifference
 from reconciler.resource import UNSET, Kind, Kinds
 
 ANEW = "it is recreated; the service chooses the URL"

@@ -11,7 +11,7 @@ from reconciler.address import Address
 from reconciler.model import Consent, Exposure, State
 from reconciler.plan.audience.readers import Access
 from reconciler.plan.decisions import Draft
-from reconciler.plan.drafts.diff import FieldDifference
+from reconciler.plan.matching.differences import FieldDifference
 from reconciler.plan.names import Names, named
 from reconciler.resource.audience import LEVELS
 

@@ -13,7 +13,8 @@ from reconciler.address import Address
 from reconciler.model import Consent, Desired, Exposure, State
 from reconciler.plan.audience.disclosure import ReaderWindow
 from reconciler.plan.audience.openings import Opening
-from reconciler.plan.audience.readers import Access, Key, Objects
+from reconciler.plan.audience.readers import Access, Objects
+from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.names import Names, named
 from reconciler.plan.state_updates import is_protected

@@ -13,7 +13,8 @@ from reconciler.address import Address
 from reconciler.model import Exposure
 from reconciler.plan.audience.disclosure import Disclosure
 from reconciler.plan.audience.openings import Opening, gained
-from reconciler.plan.audience.readers import Access, Audiences, Key, order
+from reconciler.plan.audience.readers import Access, Audiences, order
+from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.warnings.consents import canonical, consent_to, consent_to_readers
 from reconciler.plan.world import World

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
-from typing import Any
 
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Concern, Desired, Observed, Plan, Sort, State
 from reconciler.plan import Matches, match
 from reconciler.plan.audience.disclosure import caller
+from reconciler.plan.containment import Key
 from reconciler.plan.drift import Drift
 from reconciler.plan.warnings.broken_urls import is_read
 from reconciler.resource import Kind, Kinds
 
-Key = tuple[str, str]
-"""An object: its kind and its id."""
-
 
 @dataclass(frozen=True)
 class HealthInputs:
-    """`now`: the time of the reading."""
+    """One reading, and what was computed from it. `now`: the time of the reading."""
 
     kinds: Kinds
     desired: Desired
@@ -64,20 +61,3 @@ class HealthInputs:
 
     def concern(self, sort: Sort, kind: Kind, observed: Observed, sentence: str) -> Concern:
         return Concern(sort, str(self.called((kind.name, observed.id))), sentence)
-
-
-def at(raw: Mapping[str, Any], path: str) -> Any:
-    """The value of a response at a dotted path; None where there is none."""
-    value: Any = raw
-    for key in path.split("."):
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
-
-
-def moment(value: Any) -> datetime | None:
-    """The time that a text of the service gives; None where it is not a time."""
-    try:
-        time = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
-    return time if time is None or time.tzinfo is not None else time.replace(tzinfo=UTC)

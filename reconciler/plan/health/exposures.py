@@ -13,8 +13,9 @@ from reconciler.model import Actual, Concern, Observed, Sort
 from reconciler.plan.audience.disclosure import said_of, with_said
 from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Audiences
+from reconciler.plan.containment import Key
 from reconciler.plan.drift import Drifted, DriftWord
-from reconciler.plan.health.given import HealthInputs, Key
+from reconciler.plan.health.inputs import HealthInputs
 from reconciler.plan.matching.service_copies import copied, service_copies
 from reconciler.plan.warnings.exposure import path_text, reader_text
 from reconciler.resource import UNSET, Kind
@@ -22,40 +23,40 @@ from reconciler.resource import UNSET, Kind
 Objects = Mapping[str, Mapping[str, Observed]]
 
 
-def opened(given: HealthInputs) -> Iterator[Concern]:
+def exposure_concerns(inputs: HealthInputs) -> Iterator[Concern]:
     """A concern for each cause of more readers, and for each other field with which somebody opened something."""
-    drifted = [resource for resource in given.drift.resources if resource.status is not DriftWord.DELETED and resource.id is not None]
-    agreed = _agreed(given, drifted)
-    if agreed is None:
+    drifted = [resource for resource in inputs.drift.resources if resource.status is not DriftWord.DELETED and resource.id is not None]
+    consented = _consented(inputs, drifted)
+    if consented is None:
         return
     for resource in drifted:
-        yield from _settings(given, resource, agreed)
-    said, actual = said_of(given.kinds, given.desired), given.actual
+        yield from _settings(inputs, resource, consented)
+    said, actual = said_of(inputs.kinds, inputs.desired), inputs.actual
     before, after = (
         Audiences(
-            given.kinds, with_said(said, given.found.ids, objects), complete=actual.complete, copies=copied(given.kinds, actual.objects)
+            inputs.kinds, with_said(said, inputs.found.ids, objects), complete=actual.complete, copies=copied(inputs.kinds, actual.objects)
         )
-        for objects in (agreed, actual.objects)
+        for objects in (consented, actual.objects)
     )
-    for opening in openings(given.kinds, before, after):
-        if any(_concerns(given, key) for key in (opening.at, *(key for key, _ in opening.opened))):
-            yield _line(given, opening, actual)
+    for opening in openings(inputs.kinds, before, after):
+        if any(_concerns(inputs, key) for key in (opening.at, *(key for key, _ in opening.opened))):
+            yield _line(inputs, opening, actual)
 
 
-def _concerns(given: HealthInputs, key: Key) -> bool:
+def _concerns(inputs: HealthInputs, key: Key) -> bool:
     """Whether an object is managed, or opens a managed one."""
-    audience, observed = given.kinds[key[0]].audience, given.actual.find(*key)
+    audience, observed = inputs.kinds[key[0]].audience, inputs.actual.find(*key)
     opens = audience.opens if audience is not None else None
     outer = observed.within.get(opens or "", "") if observed is not None else ""
-    return key in given.managed or (str(opens), outer) in given.managed
+    return key in inputs.managed or (str(opens), outer) in inputs.managed
 
 
-def _agreed(given: HealthInputs, drifted: list[Drifted]) -> Objects | None:
+def _consented(inputs: HealthInputs, drifted: list[Drifted]) -> Objects | None:
     """The objects as they were last consented to; None where none differs from the objects now."""
-    objects: dict[str, dict[str, Observed]] = {name: dict(some) for name, some in given.actual.objects.items()}
+    objects: dict[str, dict[str, Observed]] = {name: dict(some) for name, some in inputs.actual.objects.items()}
     changed = False
     for resource in drifted:
-        binding, now = given.found.binding(resource.address), given.actual.find(resource.kind, str(resource.id))
+        binding, now = inputs.found.binding(resource.address), inputs.actual.find(resource.kind, str(resource.id))
         if binding is None or now is None:
             continue
         fields = {delta.name for delta in resource.fields if not delta.sensitive}
@@ -63,10 +64,10 @@ def _agreed(given: HealthInputs, drifted: list[Drifted]) -> Objects | None:
         known = {name: value for name, value in last.items() if value is not UNSET}
         objects[resource.kind][now.id] = replace(now, values={**now.values, **known})
         changed = changed or bool(known)
-    made = service_copies(given.kinds, given.actual.objects)
-    for name, some in given.actual.objects.items():
-        for id in some if _leads(given.kinds[name]) else ():
-            if (name, id) not in given.managed and (name, id) not in made:
+    made = service_copies(inputs.kinds, inputs.actual.objects)
+    for name, some in inputs.actual.objects.items():
+        for id in some if _leads(inputs.kinds[name]) else ():
+            if (name, id) not in inputs.managed and (name, id) not in made:
                 del objects[name][id]
                 changed = True
     return objects if changed else None
@@ -77,11 +78,11 @@ def _leads(kind: Kind) -> bool:
     return kind.audience is not None and bool(kind.audience.shows or kind.audience.opens)
 
 
-def _settings(given: HealthInputs, resource: Drifted, agreed: Objects) -> Iterator[Concern]:
+def _settings(inputs: HealthInputs, resource: Drifted, consented: Objects) -> Iterator[Concern]:
     """The fields that open something other than read access."""
-    kind = given.kinds[resource.kind]
+    kind = inputs.kinds[resource.kind]
     modelled = {*kind.audience.gates, *kind.audience.inherits} if kind.audience is not None else set()
-    now, then = given.actual.objects[kind.name][str(resource.id)], agreed[kind.name][str(resource.id)]
+    now, then = inputs.actual.objects[kind.name][str(resource.id)], consented[kind.name][str(resource.id)]
     for delta in resource.fields:
         field = kind.fields.get(delta.name)
         if field is None or field.exposes is None or field.name in modelled:
@@ -90,9 +91,11 @@ def _settings(given: HealthInputs, resource: Drifted, agreed: Objects) -> Iterat
             yield Concern(Sort.EXPOSURE, str(resource.address), f"{field.exposes.says}: {field.name} was changed outside Reconciler")
 
 
-def _line(given: HealthInputs, opening: Opening, actual: Actual) -> Concern:
-    readers = dict.fromkeys(reader_text(actual.objects, given.called, opening.at, access) for access in opening.readers)
-    way = " -> ".join(path_text(given.called, opening.path))
-    unmanaged = opening.cause not in given.managed
-    cause = f"{given.called(opening.cause)} is unmanaged" if unmanaged else f"{given.called(opening.cause)} was changed outside Reconciler"
-    return Concern(Sort.EXPOSURE, str(given.called(opening.at)), f"it can be read by {'; '.join(readers)} ({way}): {cause}")
+def _line(inputs: HealthInputs, opening: Opening, actual: Actual) -> Concern:
+    readers = dict.fromkeys(reader_text(actual.objects, inputs.called, opening.at, access) for access in opening.readers)
+    way = " -> ".join(path_text(inputs.called, opening.path))
+    unmanaged = opening.cause not in inputs.managed
+    cause = (
+        f"{inputs.called(opening.cause)} is unmanaged" if unmanaged else f"{inputs.called(opening.cause)} was changed outside Reconciler"
+    )
+    return Concern(Sort.EXPOSURE, str(inputs.called(opening.at)), f"it can be read by {'; '.join(readers)} ({way}): {cause}")

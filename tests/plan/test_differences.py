@@ -9,7 +9,7 @@ import pytest
 from reconciler.address import Address
 from reconciler.kinds import load
 from reconciler.model import Binding, Cause, Observed, Origin
-from reconciler.plan.drafts.diff import differences, explain
+from reconciler.plan.matching.differences import differences, explain
 from reconciler.resource import UNSET
 
 LINK = load()["share-link"]
