@@ -260,7 +260,7 @@ def _complete(program: Program, instruction: str) -> None:
     """Answer a shell's request for completion."""
     from reconciler.cli.shells import answer
 
-    click.echo(answer(program, instruction).encode())
+    click.echo(answer(program, COMPLETING, instruction).encode())
 
 
 def _given_secrets(words: Sequence[str]) -> list[str]:

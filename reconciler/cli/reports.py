@@ -52,7 +52,7 @@ def _pairs(formats: Sequence[str], ctx: click.Context, param: click.Parameter, v
 
 def folder(project: Project) -> str:
     """The directory of the project, relative to the current one; "" if it is that one."""
-    from reconciler.cli.options import path_from_here
+    from reconciler.cli.files import path_from_here
 
     found = path_from_here(project.settings.root).as_posix()
     return "" if found == "." else found

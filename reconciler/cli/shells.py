@@ -8,8 +8,6 @@ from typing import Final
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete, split_arg_string
 
-from reconciler.cli.program import COMPLETING
-
 BASH: Final = """\
 %(complete_func)s() {
     local type value
@@ -93,14 +91,14 @@ def _with_option(word: str, item: CompletionItem[str]) -> CompletionItem[str]:
     return CompletionItem(option + item.value, item.type, item.help) if item.type == "plain" else item
 
 
-def script(shell: str, program: click.Command) -> str:
-    """The script that a shell reads to complete this program."""
-    return SHELLS[shell](program, {}, "reconciler", COMPLETING).source()
+def script(shell: str, program: click.Command, variable: str) -> str:
+    """The script that a shell reads to complete this program. `variable`: the name of the one that it sets to ask for candidates."""
+    return SHELLS[shell](program, {}, "reconciler", variable).source()
 
 
-def answer(program: click.Command, instruction: str) -> str:
+def answer(program: click.Command, variable: str, instruction: str) -> str:
     """The candidates, in the format of the requesting shell: `bash_complete`."""
     try:
-        return SHELLS[instruction.partition("_")[0]](program, {}, "reconciler", COMPLETING).complete()
+        return SHELLS[instruction.partition("_")[0]](program, {}, "reconciler", variable).complete()
     except Exception:  # an invalid line has no completion
         return ""

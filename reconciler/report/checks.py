@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.report.layout import ReportPage, Span, Style
-from reconciler.report.words import count
+from reconciler.report.words import Level, count
 
 if TYPE_CHECKING:
     from reconciler.report.schemas.runs import CheckData, DoctorDocument, DoctorSummaryData
-
-
-class Level(StrEnum):
-    """The severity of a check; `SKIPPED`: it could not be run."""
-
-    OK = "ok"
-    SKIPPED = "skipped"
-    WARNING = "warning"
-    PROBLEM = "problem"
 
 
 @dataclass(frozen=True)

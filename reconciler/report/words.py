@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Final
 
 from reconciler.address import bare
 from reconciler.model import Action, StepStatus
 from reconciler.report.layout import Style
+
+
+class Level(StrEnum):
+    """The severity of a check; `SKIPPED`: it could not be run."""
+
+    OK = "ok"
+    SKIPPED = "skipped"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
 
 SYMBOLS: Final = {
     Action.CREATE: "+",

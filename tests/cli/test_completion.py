@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli import completion, main, shells
+from reconciler.cli.program import COMPLETING
 from tests.cli.conftest import Cli, applied_project
 
 ROOT = Path(__file__).parents[2]
@@ -169,5 +170,5 @@ def test_what_is_wrong_completes_to_nothing_and_is_never_an_error(applied: Cli) 
 
 def test_every_shell_has_a_script_and_no_other(cli: Cli) -> None:
     for name in completion.SHELLS:
-        assert cli("completion", name).stdout == shells.script(name, main)
+        assert cli("completion", name).stdout == shells.script(name, main, COMPLETING)
     assert cli("completion", "tcsh").exit_code == 3

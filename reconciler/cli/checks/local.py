@@ -7,14 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reconciler.cli.options import Options, path_from_here
+from reconciler.cli.files import path_from_here
+from reconciler.cli.options import Options
 from reconciler.cli.sandboxes import embedded
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import trust
 from reconciler.cli.wiring.connect import BASE_URL, STATE, TOKEN, ConnectedService, known_service, load, open_store
 from reconciler.cli.wiring.unseen import unseen
 from reconciler.errors import ConfigError, ReconcilerError
-from reconciler.report.checks import Check, Level
+from reconciler.report.checks import Check
+from reconciler.report.words import Level
 from reconciler.text.times import HERE, clock_time_of
 
 if TYPE_CHECKING:

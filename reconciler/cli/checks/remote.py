@@ -15,8 +15,8 @@ from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.model import Actual, Declared, State
 from reconciler.observe import observe
 from reconciler.plan import Matches, match
-from reconciler.report.checks import Check, Level
-from reconciler.report.words import count, listed
+from reconciler.report.checks import Check
+from reconciler.report.words import Level, count, listed
 from reconciler.resource import Kinds, placeholders
 
 SKEW_MAX: Final = 30.0  # seconds

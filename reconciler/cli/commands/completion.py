@@ -22,6 +22,7 @@ def command(screen: Screen, /, shell: str) -> None:
       source <(reconciler completion zsh)                                      in ~/.zshrc, after compinit
       reconciler completion fish > ~/.config/fish/completions/reconciler.fish
     """
+    from reconciler.cli.program import COMPLETING
     from reconciler.cli.shells import script
 
-    screen.raw(script(shell, click.get_current_context().find_root().command))
+    screen.raw(script(shell, click.get_current_context().find_root().command, COMPLETING))

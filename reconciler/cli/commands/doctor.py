@@ -38,7 +38,8 @@ def command(screen: Screen, /, **words: Any) -> int:
     from reconciler.cli import exits
     from reconciler.cli.checks import local
     from reconciler.kinds import load as load_kinds
-    from reconciler.report.checks import Level, checks_document, checks_text
+    from reconciler.report.checks import checks_document, checks_text
+    from reconciler.report.words import Level
 
     options = Options.of(screen, words)
     kinds = load_kinds()
@@ -75,7 +76,8 @@ def _service_checks(screen: Screen, options: Options, project: Project | None, k
     from reconciler.cli.wiring.connect import connect
     from reconciler.client import Reader
     from reconciler.model import State
-    from reconciler.report.checks import Check, Level
+    from reconciler.report.checks import Check
+    from reconciler.report.words import Level
 
     try:
         with connect(screen, options, project, kinds) as service:

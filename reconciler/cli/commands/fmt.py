@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.options import Options, path_from_here
+from reconciler.cli.files import path_from_here
+from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ConfigError, Problem, ReconcilerError
 
@@ -32,7 +33,7 @@ def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
       reconciler fmt --check examples/acme
     """
     from reconciler.cli import exits
-    from reconciler.cli.atomic_file import rewrite
+    from reconciler.cli.files import rewrite
     from reconciler.config.texts import texts
     from reconciler.kinds import load as load_kinds
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.options import Options, path_from_here
+from reconciler.cli.files import path_from_here
+from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ConfigError, UsageError, os_reason
 

@@ -48,7 +48,7 @@ def list_command(screen: Screen, /, **words: Any) -> None:
       reconciler policy list examples/environments --env staging
     """
     from reconciler.cli.wiring.connect import load
-    from reconciler.config.policies.ready import ready_policies
+    from reconciler.config.policies.section import ready_policies
     from reconciler.config.words import project_file
     from reconciler.kinds import load as load_kinds
 

@@ -69,7 +69,7 @@ def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
 
 def _write(screen: Screen, project: Path, known: Mapping[str, Any]) -> None:
     """Write schemas into the project, and print the line by which its files refer to them. Raises `UsageError`."""
-    from reconciler.cli.atomic_file import write_whole
+    from reconciler.cli.files import write_whole
     from reconciler.config.words import project_file
     from reconciler.text.escape import as_json
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reconciler.cli.options.declare import Decorator, address
-from reconciler.cli.options.given import Options, path_from_here
+from reconciler.cli.options.given import Options
 from reconciler.cli.options.project import (
     compared,
     nearest_project,
@@ -18,7 +18,7 @@ from reconciler.cli.options.project import (
 from reconciler.cli.options.run import absences, creating, guards, output, selection, service, state, targets, yes
 
 __all__ = [
-    "Decorator", "Options", "absences", "address", "compared", "creating", "guards", "nearest_project", "output", "path_from_here",
+    "Decorator", "Options", "absences", "address", "compared", "creating", "guards", "nearest_project", "output",
     "project", "project_argument", "project_option", "project_path", "project_words", "reading", "run_argument", "selection", "service",
     "state", "targets", "yes",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reconciler.cli.files import path_from_here
 from reconciler.cli.options.declare import STDIN
 from reconciler.dataclass import dataclass
 
@@ -99,9 +100,3 @@ class Options:
         words += ["--base-url", self.base_url] if self.base_url else []
         words += ["--state", self.state] if self.state and "@" not in self.state else []
         return shlex.join(words)
-
-
-def path_from_here(path: Path) -> Path:
-    """A path as a user would type it from here."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_absolute() and path.is_relative_to(here) else path

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from reconciler.cli import exits
-from reconciler.cli.options import Options, path_from_here
+from reconciler.cli.files import path_from_here
+from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import VARIABLES, Screen
 from reconciler.cli.terminal.signals import of_signal
 from reconciler.cli.wiring import trust

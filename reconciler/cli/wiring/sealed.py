@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from reconciler import __version__
-from reconciler.cli.atomic_file import write_whole
+from reconciler.cli.files import write_whole
 from reconciler.cli.wiring import trust
 from reconciler.dataclass import dataclass
 from reconciler.regular_file import open_regular

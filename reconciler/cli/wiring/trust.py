@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from reconciler.cli.atomic_file import write_whole
+from reconciler.cli.files import write_whole
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from reconciler.cli.options import path_from_here
+from reconciler.cli.files import path_from_here
 from reconciler.cli.wiring.connect import STATE, is_outside, now, open_store, state_file, state_scope, state_url
 from reconciler.dataclass import dataclass
 from reconciler.errors import Refused

@@ -6,12 +6,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reconciler.config.source.nodes import List, Map, Problems, plain
+from reconciler.config.source.nodes import List, Map, plain
 from reconciler.config.source.reader import read
 
 if TYPE_CHECKING:
-    from reconciler.model import Policy
-    from reconciler.resource import Kinds
+    pass
 
 FILE = "ready.yaml"
 
@@ -27,14 +26,3 @@ def ready() -> dict[str, Map]:
     document = read(text(), FILE).data
     assert isinstance(document, List)
     return {plain(node)["id"]: node for node in document.items if isinstance(node, Map)}
-
-
-def ready_policies(kinds: Kinds) -> list[Policy]:
-    """The ready policies as a project that uses all of them has them."""
-    from reconciler.config.language.evaluate import Evaluation
-    from reconciler.config.language.variables import Variables
-    from reconciler.config.policies.section import PolicySections
-
-    problems = Problems([])
-    section = PolicySections(kinds, {}, problems, Evaluation(Path(), Variables({}, frozenset(), frozenset()), None, problems))
-    return [policy for node in ready().values() if (policy := section.policy(node)) is not None]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from reconciler.address import Address, is_key
@@ -308,3 +309,13 @@ class PolicySections:
             self.problems.add(at, f"an exception to {policy.id} must have an address; {EXCEPTION_FORM}", id="RC-missing-key")
         elif address is not None:
             self._matched(*address, gone=bool(GONE & set(policy.when)))
+
+
+def ready_policies(kinds: Kinds) -> list[Policy]:
+    """The ready policies as a project that uses all of them has them."""
+    from reconciler.config.language.evaluate import Evaluation
+    from reconciler.config.language.variables import Variables
+
+    problems = Problems([])
+    section = PolicySections(kinds, {}, problems, Evaluation(Path(), Variables({}, frozenset(), frozenset()), None, problems))
+    return [policy for node in ready().values() if (policy := section.policy(node)) is not None]

@@ -52,11 +52,12 @@ def leave_first(facts: StepFacts) -> Iterator[Edge]:
     sketches = facts.sketches
     to_the_top: dict[Address, int] = {}
     for address, transfer in sketches.transfers.items():
+        waiting = _Waiting(facts.waits, transfer)
         for leaving in (other for other in _behind(sketches.drafts[address]) if other not in sketches.transfers):
             move = sketches.moves.get(leaving, sketches.memberships.get(leaving))
             if move is None:
                 continue
-            if leaving not in to_the_top and _waits_for(facts.waits, move, transfer):
+            if leaving not in to_the_top and waiting.includes(move):
                 to_the_top[leaving] = _add_move_to_the_top(sketches, leaving, move)
                 yield from needs(move, (to_the_top[leaving],))
             yield from needs(transfer, (to_the_top.get(leaving, move),))
@@ -72,11 +73,22 @@ def _add_move_to_the_top(sketches: Sketches, address: Address, move: int) -> int
     )
 
 
-def _waits_for(waits: Waits, step: int, other: int) -> bool:
-    """Whether a step waits for another one, directly or indirectly."""
-    seen, ahead = {step}, [step]
-    while ahead:
-        new = waits.of(ahead.pop()).all - seen
-        seen |= new
-        ahead += new
-    return other in seen
+class _Waiting:
+    """Which steps wait for a transfer, directly or indirectly. Each step is looked at once; edges from the transfer change nothing."""
+
+    def __init__(self, waits: Waits, transfer: int) -> None:
+        self._waits = waits
+        self._waiting, self._others = {transfer}, set[int]()
+
+    def includes(self, step: int) -> bool:
+        seen, ahead, found = {step}, [step], step in self._waiting
+        while ahead and not found:
+            new = self._waits.of(ahead.pop()).all - seen - self._others
+            found = not self._waiting.isdisjoint(new)
+            seen |= new
+            ahead += new
+        if found:
+            self._waiting.add(step)
+        else:
+            self._others |= seen
+        return found

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from reconciler.model import RunStatus, StepStatus, What
-from reconciler.report.checks import Level
 from reconciler.report.schemas import types as t
 from reconciler.report.schemas.plan import OriginData
+from reconciler.report.words import Level
 
 
 class ResultsSummaryData(t.Record):

@@ -1,4 +1,4 @@
-"""Atomic writes of files."""
+"""Files: their paths as a user types them, and writes that nobody sees half done."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
+
+
+def path_from_here(path: Path) -> Path:
+    """A path as a user would type it from here."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_absolute() and path.is_relative_to(here) else path
 
 
 def write_whole(target: Path, text: str, *, mode: int = 0o600) -> None:
@@ -36,7 +42,6 @@ def rewrite(root: Path, texts: Mapping[str, str]) -> list[str]:
 
     Raises `ReconcilerError` for the first that cannot be written.
     """
-    from reconciler.cli.options import path_from_here
     from reconciler.errors import ReconcilerError, os_reason
 
     for name, text in texts.items():
