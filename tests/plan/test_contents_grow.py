@@ -32,3 +32,7 @@ def test_a_chain_of_four_times_as_many_collections_takes_four_times_the_operatio
     few, many = (chain(tmp_path, number) for number in (50, 200))
     assert len(many.plan().blocked) == 200
     assert log(operations(many.plan) / operations(few.plan)) / log(4) <= 1.1
+
+
+def test_a_chain_that_is_deeper_than_python_calls_functions_is_blocked(tmp_path: Path) -> None:
+    assert len(chain(tmp_path, 2_000).plan().blocked) == 2_000

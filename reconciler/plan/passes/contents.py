@@ -108,20 +108,26 @@ class _Deletions:
 
     def block(self, address: Address, blocked: Blocked) -> list[Address]:
         """Block a delete, and what would have been deleted with it, unless `removed` names that. Returns what may now be prevented too."""
-        removal = self.removals[address] = replace(self.removals[address], blocked=blocked)
         affected: list[Address] = []
-        if _key(removal) in self.deleted:
-            self.deleted.discard(_key(removal))
-            self.deleted_siblings[_siblings(removal)] -= 1
-            affected += self._containers(removal)
-        affected += self._stop_rearranging(removal, blocked)
-        for inner in self.covered[address]:
-            covered = self.removals[inner]
-            if covered.deleted_with != address or covered.blocked is not None:
-                continue
-            self.removals[inner] = covered.alone()
-            affected += [inner] if inner in self.desired.removed else self.block(inner, waiting(inner, blocked))
+        ahead = [(address, blocked)]
+        while ahead:
+            address, blocked = ahead.pop()
+            removal = self.removals[address] = replace(self.removals[address], blocked=blocked)
+            if _key(removal) in self.deleted:
+                self.deleted.discard(_key(removal))
+                self.deleted_siblings[_siblings(removal)] -= 1
+                affected += self._containers(removal)
+            affected += self._stop_rearranging(removal, blocked)
+            inner = [inner for inner in self.covered[address] if self._is_deleted_with(inner, address)]
+            for other in inner:
+                self.removals[other] = self.removals[other].alone()
+            affected += [other for other in inner if other in self.desired.removed]
+            ahead += [(other, waiting(other, blocked)) for other in reversed(inner) if other not in self.desired.removed]
         return affected
+
+    def _is_deleted_with(self, address: Address, outer: Address) -> bool:
+        removal = self.removals[address]
+        return removal.deleted_with == outer and removal.blocked is None
 
     def _containers(self, removal: Removal) -> Iterator[Address]:
         """The addresses of what contains an object and is no longer declared."""
