@@ -10,10 +10,10 @@ from typing import Any, Final, Literal
 
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Problems, Scalar, described, empty, untainted, wrong_form
-from reconciler.config.words import POLICIES, PRUNE_SCOPES
+from reconciler.config.words import POLICIES
 from reconciler.model import RULES as LINT_RULES
 from reconciler.model import Guards, Ignore, Source
-from reconciler.resource import Kinds
+from reconciler.resource import PRUNE_SCOPES, Kinds
 from reconciler.text.suggest import did_you_mean, one_of
 
 Prune = Literal["owned", "all", "none"]

@@ -10,7 +10,6 @@ PROJECT_FILE: Final = "reconciler.yaml"
 NO_PROJECT: Final = f"{PROJECT_FILE} does not exist here; reconciler init creates one"
 IGNORED: Final = "x-"  # top keys with this prefix may contain anchors
 
-PRUNE_SCOPES: Final = ("owned", "all", "none")
 REMOVED_ACTIONS: Final = ("forget", "delete", "delete-all")
 ADOPT: Final = ("auto", "never")
 CREATE_STRATEGIES: Final = ("snapshot", "marker")

@@ -36,6 +36,14 @@ def parent(kind: Kind, observed: Observed) -> Key | None:
     return (str(kind.inside.to), id) if kind.inside is not None and isinstance(id, str) else None
 
 
+def containers(kind: Kind, observed: Observed) -> Iterator[Key]:
+    """The objects that contain an object: the node that it is in, and its fixed containers."""
+    node = parent(kind, observed)
+    if node is not None:
+        yield node
+    yield from observed.within.items()
+
+
 def content_kinds(kinds: Kinds, kind: Kind) -> list[Kind]:
     """The kinds whose objects an object of this kind may contain directly."""
     return [other for other in kinds.values() if other.within == kind.name or any(field.to == kind.name for field in other.location_fields)]

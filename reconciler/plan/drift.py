@@ -94,7 +94,7 @@ class KnownDrift:
 
 
 @dataclass(frozen=True)
-class Silenced:
+class IgnoredDifference:
     """One difference that a baseline ignores; `field` is None for a position or a deletion."""
 
     address: Address
@@ -116,7 +116,7 @@ class Drift:
     """Everything that was changed outside Reconciler, in the order of the project.
 
     `unread`: tracked resources about which nothing is known. `coverage`: by kind, of what was read. `whole`: everything was read.
-    `silenced`: what a baseline ignores; it is not among `resources`. `notes`: sentences for the reader. `unjudged`: declared addresses
+    `ignored`: what a baseline ignores; it is not among `resources`. `notes`: sentences for the reader. `unjudged`: declared addresses
     whose objects the state does not track, so that their last-applied values are unknown. `judged`: how many it does track. `managed`:
     declared and tracked. `violations`: assertions of the project (`expect`, `access`) about tracked resources that are not met today,
     regardless of who changed them. `undecided`: tracked resources for which it is unknown whether a test is met.
@@ -131,7 +131,7 @@ class Drift:
     managed: int = 0
     coverage: Mapping[str, Share] = field(default_factory=dict)
     whole: bool = False
-    silenced: tuple[Silenced, ...] = ()
+    ignored: tuple[IgnoredDifference, ...] = ()
     notes: tuple[str, ...] = ()
     unjudged: tuple[Address, ...] = ()
     judged: int = 0
@@ -210,12 +210,12 @@ def _violations(kinds: Kinds, desired: Desired, present: Mapping[Address, Observ
     yield from readers.violations
 
 
-def silence(drift: Drift, baseline: Sequence[KnownDrift], today: date) -> Drift:
-    """The drift without known differences. Expired entries silence nothing; they and entries that match nothing are reported."""
+def without_known(drift: Drift, baseline: Sequence[KnownDrift], today: date) -> Drift:
+    """The drift without known differences. Expired entries have no effect; they and entries that match nothing are reported."""
     expired = [known for known in baseline if known.until < today]
     valid = [known for known in baseline if known.until >= today]
     left: list[Drifted] = []
-    silenced: list[Silenced] = []
+    ignored: list[IgnoredDifference] = []
     for resource in drift.resources:
         fields = []
         for delta in resource.fields:
@@ -223,24 +223,25 @@ def silence(drift: Drift, baseline: Sequence[KnownDrift], today: date) -> Drift:
             if known is None:
                 fields.append(delta)
             else:
-                silenced.append(Silenced(resource.address, delta.name, known))
+                ignored.append(IgnoredDifference(resource.address, delta.name, known))
         bare = resource.status is DriftWord.DELETED or resource.place is not None
         known = next((entry for entry in valid if entry.covers(resource.address, None)), None) if bare else None
         if known is not None:
-            silenced.append(Silenced(resource.address, None, known))
+            ignored.append(IgnoredDifference(resource.address, None, known))
         if fields or (bare and known is None):
             left.append(replace(resource, fields=tuple(fields), place=None if known is not None else resource.place))
-    used = {id(entry.known) for entry in silenced}
+    used = {id(difference.known) for difference in ignored}
     notes = [
-        f"known, and ignored by the baseline: {_field_text(entry)} ({entry.known.reason}, until {entry.known.until})" for entry in silenced
+        f"known, and ignored by the baseline: {_field_text(difference)} ({difference.known.reason}, until {difference.known.until})"
+        for difference in ignored
     ]
     notes += [f"the baseline's entry for {known} expired on {known.until}: {known.reason}" for known in expired]
     notes += [f"the baseline's entry for {known} matches nothing: remove it" for known in valid if id(known) not in used]
-    return replace(drift, resources=tuple(left), silenced=tuple(silenced), notes=(*drift.notes, *notes))
+    return replace(drift, resources=tuple(left), ignored=tuple(ignored), notes=(*drift.notes, *notes))
 
 
-def _field_text(silenced: Silenced) -> str:
-    return f"{silenced.address}.{silenced.field}" if silenced.field else f"{silenced.address}"
+def _field_text(difference: IgnoredDifference) -> str:
+    return f"{difference.address}.{difference.field}" if difference.field else str(difference.address)
 
 
 def _deleted(kinds: Kinds, drifted: Drifted, now: Observed, deleted_at: datetime, actual: Actual) -> Drifted:

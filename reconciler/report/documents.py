@@ -173,7 +173,7 @@ def drift_document(drift: Drift) -> drift_types.DriftDocument:
             "moved": drift.count(DriftWord.MOVED),
             "unmanaged": len(drift.unmanaged),
             "managed": drift.managed,
-            "silenced": len(drift.silenced),
+            "silenced": len(drift.ignored),
             "unjudged": len(drift.unjudged),
             "coverage": {kind: share.ratio for kind, share in drift.coverage.items()},
             "whole": drift.whole,
@@ -184,7 +184,7 @@ def drift_document(drift: Drift) -> drift_types.DriftDocument:
         "unjudged": [str(address) for address in drift.unjudged],
         "silenced": [
             {"address": str(item.address), "field": item.field, "reason": item.known.reason, "until": item.known.until.isoformat()}
-            for item in drift.silenced
+            for item in drift.ignored
         ],
         "notes": list(drift.notes),
         "violations": [violation_data(item) for item in drift.violations],

@@ -148,7 +148,7 @@ def summary(drift: Drift) -> str:
         f"{count(len(drift.undecided), 'assertion')} not checked" if drift.undecided else "",
         f"{count(len(drift.unjudged), 'resource')} cannot be judged" if drift.unjudged else "",
         f"{count(len(drift.unmanaged), 'object')} unmanaged" if drift.unmanaged else "",
-        f"{len(drift.silenced):,} known and ignored" if drift.silenced else "",
+        f"{len(drift.ignored):,} known and ignored" if drift.ignored else "",
         f"{count(unknown, 'reading')} failed" if unknown else "",
     ]
     line = "; ".join(filter(None, [f"Drift: {counts}" if counts else "Drift is unknown" if drift.blind else "No drift", *rest]))

@@ -3,7 +3,7 @@
 from reconciler.address import Address
 from reconciler.resource.audience import Audience, Grant
 from reconciler.resource.combinations import narrow_kinds
-from reconciler.resource.contradictions import RESERVED
+from reconciler.resource.contradictions import PRUNE_SCOPES, RESERVED
 from reconciler.resource.dangers import Exposes, Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.declare import Resource
 from reconciler.resource.kind import Field, Kind
@@ -36,6 +36,7 @@ __all__ = [
     "LIFECYCLE",
     "PATCH",
     "POST",
+    "PRUNE_SCOPES",
     "PUT",
     "RESERVED",
     "UNSET",

@@ -67,7 +67,7 @@ def command(
     from reconciler.cli.wiring.connect import connect, load, now
     from reconciler.cli.wiring.unseen import read_state
     from reconciler.kinds import load as load_kinds
-    from reconciler.plan.drift import DriftWord, drift, silence
+    from reconciler.plan.drift import DriftWord, drift, without_known
     from reconciler.report.documents import drift_document
     from reconciler.report.drift import drift_text
     from reconciler.report.entries import drift_sheet
@@ -92,7 +92,7 @@ def command(
     if accept:
         accept_drift.accept(screen, options, kinds, project, planned, found, accept)
         return exits.DONE
-    found = screen.masked_data(silence(found, known, (planned.actual.date or now()).date()))
+    found = screen.masked_data(without_known(found, known, (planned.actual.date or now()).date()))
     document, made_at = drift_document(found), now()
     sheet = partial(drift_sheet, found, full=full, zone=HERE)
     text = partial(drift_text, found, width=screen.width, full=full, zone=HERE)

@@ -7,8 +7,8 @@ from reconciler.config.schemas.forms import KEY, KEYS, Schema, chosen, either, m
 from reconciler.config.schemas.resources import Resources
 from reconciler.config.schemas.rules import access, policies
 from reconciler.config.source.split import INCLUDE
-from reconciler.config.words import CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, SECRETS, AccessSection, ServiceSection
-from reconciler.resource import Kind
+from reconciler.config.words import CREATE_STRATEGIES, REMOVED_ACTIONS, SECRETS, AccessSection, ServiceSection
+from reconciler.resource import PRUNE_SCOPES, Kind
 
 ENCRYPTED_NAME = r"^(?!.*\$\{\{).*\.(yaml|yml|json)$"
 WHOLE = r"(?<!\$)\$\{\{(?!\s*\}\})[\s\S]*\}\}"  # an expression that ends and is not empty

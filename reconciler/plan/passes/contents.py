@@ -13,7 +13,7 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.model import Blocked, Desired, Observed, waiting
 from reconciler.model.codec import title
-from reconciler.plan.containment import Key, deleted_with, parent
+from reconciler.plan.containment import Key, containers, deleted_with
 from reconciler.plan.decisions import Delete, DeletedWith, Draft, Forget, Removal
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.passes.worklist import Worklist
@@ -133,8 +133,7 @@ class _Deletions:
         """The addresses of what contains an object and is no longer declared."""
         observed = self.actual.find(*_key(removal))
         if observed is not None:
-            node = parent(removal.kind, observed)
-            for outer in (*observed.within.items(), *([node] if node is not None else [])):
+            for outer in containers(removal.kind, observed):
                 yield from self.addresses.get(outer, ())
 
     def _stop_rearranging(self, removal: Removal, blocked: Blocked) -> Iterable[Address]:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
-from reconciler.model import Observed
 from reconciler.model.codec import ids_in
+from reconciler.plan.containment import Key, containers
 from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.steps.edges import Edge, StepFacts, Wait, needs
 from reconciler.plan.steps.requests import Sketches
-from reconciler.resource import UNSET, Kind
+from reconciler.resource import UNSET
 
 
 def deletes_last(facts: StepFacts) -> Iterator[Edge]:
@@ -21,9 +21,10 @@ def deletes_last(facts: StepFacts) -> Iterator[Edge]:
     if not sketches.deletes:
         return
     mentions = _mentions(sketches)
-    inside: dict[tuple[str, str], list[int]] = defaultdict(list)
+    inside: dict[Key, list[int]] = defaultdict(list)
     for address, index in sketches.deletes.items():
-        for outer in _containers(sketches.removals[address].kind, sketches.removals[address].observed):
+        removal = sketches.removals[address]
+        for outer in containers(removal.kind, removal.observed) if removal.observed is not None else ():
             inside[outer].append(index)
     for address, index in sketches.deletes.items():
         removal = sketches.removals[address]
@@ -47,16 +48,6 @@ def _mentions(sketches: Sketches) -> dict[str, set[int]]:
         if isinstance(sketch.draft.purpose, Transfer) and sketch.verb.name == "transfer" and sketch.draft.purpose.left is not None:
             mentions[sketch.draft.purpose.left].add(index)
     return mentions
-
-
-def _containers(kind: Kind, observed: Observed | None) -> Iterator[tuple[str, str]]:
-    """The objects, by kind and id, that contain an object."""
-    if observed is None:
-        return
-    node = observed.values.get(kind.inside.name) if kind.inside is not None else None
-    if kind.inside is not None and isinstance(node, str):
-        yield str(kind.inside.to), node
-    yield from observed.within.items()
 
 
 def creates_before_one_delete(facts: StepFacts) -> Iterator[Edge]:
