@@ -54,8 +54,8 @@ def folder(project: Project) -> str:
     """The directory of the project, relative to the current one; "" if it is that one."""
     from reconciler.cli.files import path_from_here
 
-    found = path_from_here(project.settings.root).as_posix()
-    return "" if found == "." else found
+    path = path_from_here(project.settings.root).as_posix()
+    return "" if path == "." else path
 
 
 def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet], *, created_at: datetime, folder: str = "") -> str:

@@ -34,18 +34,18 @@ def written(reader: FieldReader, value: Any, name: Name, id_of: Callable[[str, s
     `id_of(kind, key)` is the id for a bare key, None where there is none.
     """
     field = reader.field
-    found = in_yaml(field.type, field.shown(value), name)
+    written = in_yaml(field.type, field.shown(value), name)
     problems: list[str] = []
-    read = reader.read(lifted(found, _NOWHERE), lambda at, message, *, id: problems.append(message))
+    read = reader.read(lifted(written, _NOWHERE), lambda at, message, *, id: problems.append(message))
     if read is INVALID:
         raise Unwritable(problems[0] if problems else "it cannot be read")
     try:
-        json.dumps(found, ensure_ascii=False).encode()
+        json.dumps(written, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise Unwritable("it contains an incomplete character") from None
     if field.body(_ids(read, id_of)) != value:
         raise Unwritable("it would change")
-    return found
+    return written
 
 
 def usual(field: Field, value: Any, raw: Mapping[str, Any]) -> bool:

@@ -141,8 +141,8 @@ def expand(tracked: MarkedText, find: Callable[[Node], tuple[tuple[TrailStep, ..
     outer = next((step for step in steps if step.child.value.flow), None)
     if outer is None or outer.holder.flow:
         raise Untouchable.at("it is inside braces that cannot be expanded", text, node.start)
-    for one in (*(step.child.value for step in steps), node):
-        one.flow = False
+    for value in (*(step.child.value for step in steps), node):
+        value.flow = False
     child = outer.child
     first = text.rfind("\n", 0, child.start) + 1
     last = text.find("\n", child.value.end)

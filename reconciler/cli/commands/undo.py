@@ -161,7 +161,7 @@ def _lines(session: ApplySession, planned: Planned, turns: Collection[StateChang
 
 def _tell_what_stays(screen: Screen, cannot: Collection[Cannot]) -> None:
     if cannot:
-        screen.note("Cannot be undone:\n" + "\n".join(f"  {one.address}: {one.reason}" for one in cannot))
+        screen.note("Cannot be undone:\n" + "\n".join(f"  {blocked.address}: {blocked.reason}" for blocked in cannot))
 
 
 def _tell_what_turns(screen: Screen, turns: Collection[StateChange]) -> None:

@@ -39,13 +39,13 @@ def room_for(values: int) -> bool:
 
 def _available() -> int | None:
     """The available bytes: the least of the limits of the machine, the group and the process; None if unknown."""
-    found: list[int] = []
+    limits: list[int] = []
     with suppress(OSError, ValueError, IndexError):
         lines = dict(line.split(":", 1) for line in _MACHINE.read_text().splitlines())
-        found.append(int(lines.get("MemAvailable", "").split()[0]) * 1024)
-    for limit, used in _GROUPS:
+        limits.append(int(lines.get("MemAvailable", "").split()[0]) * 1024)
+    for most, used in _GROUPS:
         with suppress(OSError, ValueError):
-            found.append(int(limit.read_text()) - int(used.read_text()))
+            limits.append(int(most.read_text()) - int(used.read_text()))
     with suppress(ImportError, OSError, ValueError, IndexError):
         import resource
 
@@ -53,8 +53,8 @@ def _available() -> int | None:
         for name, pages in ((resource.RLIMIT_AS, size), (resource.RLIMIT_DATA, data)):
             limit_of = resource.getrlimit(name)[0]
             if limit_of != resource.RLIM_INFINITY:
-                found.append(limit_of - pages * resource.getpagesize())
-    return min(found, default=None)
+                limits.append(limit_of - pages * resource.getpagesize())
+    return min(limits, default=None)
 
 
 class Files:

@@ -250,8 +250,7 @@ class _Run:
         plan = self._plan
         if not any(self.project.approvals.get(change, Approval.TWO) is Approval.TWO for change in plan.changes):
             return plan
-        found = git.authors(self.place.cache, self.project.source, self.commit, self.since)
-        return replace(plan, authors=found)
+        return replace(plan, authors=git.authors(self.place.cache, self.project.source, self.commit, self.since))
 
 
 def _sentence(error: ReconcilerError) -> str:

@@ -81,14 +81,14 @@ class _Waiting:
         self._waiting, self._others = {transfer}, set[int]()
 
     def includes(self, step: int) -> bool:
-        seen, ahead, found = {step}, [step], step in self._waiting
-        while ahead and not found:
+        seen, ahead, is_waiting = {step}, [step], step in self._waiting
+        while ahead and not is_waiting:
             new = self._waits.of(ahead.pop()).all - seen - self._others
-            found = not self._waiting.isdisjoint(new)
+            is_waiting = not self._waiting.isdisjoint(new)
             seen |= new
             ahead += new
-        if found:
+        if is_waiting:
             self._waiting.add(step)
         else:
             self._others |= seen
-        return found
+        return is_waiting

@@ -90,10 +90,15 @@ def _loose(found: Document) -> str | None:
     ):
         if len(set(listed)) < len(listed):
             return f"{name}: an entry is duplicated"
-    of_runs = [*found["requests"], *found["turns"], *found["approvals"], *(ended for one in found["requests"] for ended in one["outcomes"])]
-    if missing := {one["run"] for one in of_runs} - set(run_ids):
+    of_runs = [
+        *found["requests"],
+        *found["turns"],
+        *found["approvals"],
+        *(ended for request in found["requests"] for ended in request["outcomes"]),
+    ]
+    if missing := {entry["run"] for entry in of_runs} - set(run_ids):
         return f"runs: no run has the id {min(missing)!r}"
-    if missing := {one["known"] for one in found["requests"]} - set(found["known"]):
+    if missing := {request["known"] for request in found["requests"]} - set(found["known"]):
         return f"known: no list is called {min(missing)}"
     if any(rows.known_row(frozenset(ids), "a list")[0] != digest for digest, ids in found["known"].items()):
         return "known: a list has another digest"
@@ -103,7 +108,7 @@ def _loose(found: Document) -> str | None:
 def refuse(connection: Connection, state: int, found: Document, *, by: str, force: bool) -> None:
     """Raise `Refused` where the existing state contains something that the document would lose. `by`: the run that asks."""
     there = connection.execute(select(states.c.lineage, states.c.serial).where(states.c.id == state)).one()
-    intents = {(one["run"], one["id"]) for one in found["requests"]}
+    intents = {(request["run"], request["id"]) for request in found["requests"]}
     waiting = (
         select(journal.c.run, journal.c.id, journal.c.address)
         .join(open_intents, (open_intents.c.state == journal.c.state) & (open_intents.c.intent == journal.c.id))
