@@ -38,6 +38,7 @@ DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 TOKEN = "token-of-ada"
 BASE = "http://127.0.0.1:1"
 ORGANIZATION = "org_acme"
+WHOLE = Selection()
 
 SEED: dict[str, Any] = {
     "organizations": [{"id": ORGANIZATION, "title": "Acme"}],
@@ -197,10 +198,10 @@ class Org:
             store.close()
         return prove(kinds(), desired, state, actual, made, selection=selection)
 
-    def apply(self, *, allow_replace: tuple[str, ...] = ("**",)) -> Outcome:
-        return asyncio.run(self._apply(allow_replace))
+    def apply(self, *, allow_replace: tuple[str, ...] = ("**",), selection: Selection = WHOLE) -> Outcome:
+        return asyncio.run(self._apply(allow_replace, selection))
 
-    async def _apply(self, allow_replace: tuple[str, ...]) -> Outcome:
+    async def _apply(self, allow_replace: tuple[str, ...], selection: Selection = WHOLE) -> Outcome:
         desired = self.load().desired
         store = self.store()
         try:
@@ -210,9 +211,12 @@ class Org:
                     state = journal.state()
                     actual = await observe(writer, kinds(), desired, state)
                     made, actual = await planned(
-                        writer, kinds(), actual, lambda actual: plan(kinds(), desired, state, actual, allow_replace=allow_replace)
+                        writer,
+                        kinds(),
+                        actual,
+                        lambda actual: plan(kinds(), desired, state, actual, allow_replace=allow_replace, selection=selection),
                     )
-                    made = guard(prove(kinds(), desired, state, actual, made), desired, allow_delete=None)
+                    made = guard(prove(kinds(), desired, state, actual, made, selection=selection), desired, allow_delete=None)
                     self.made, self.planned = made, len(self.requests)
                     outcome = await apply(
                         writer,
@@ -221,7 +225,7 @@ class Org:
                         made,
                         actual,
                         journal,
-                        ApplyOptions(deadline=self.deadline, fresh=self.fresh, nonce=self.nonce, verify=self.verify),
+                        ApplyOptions(deadline=self.deadline, fresh=self.fresh, nonce=self.nonce, verify=self.verify, selection=selection),
                     )
                     if outcome.went_through and made.state_update.rules is not None:
                         journal.remember_rules(made.state_update.rules)

@@ -40,7 +40,8 @@ class Steps:
         self.timeout, self.nonce = min(task.options.deadline, SEND_SECONDS_MAX), task.options.nonce
         self.sent = 0
         self.ids = answers.ids
-        self.candidates = CreateCandidates(task.writer, task.kinds, task.desired, task.actual, answers.ids)
+        find = answers.expected.find
+        self.candidates = CreateCandidates(task.writer, task.kinds, task.desired, task.actual, answers.ids, find)
         self.preconditions, self.halt = Preconditions(task, answers, halt), halt
         self.clearance = installed()
         self.serious = serious(task.kinds, task.plan) if self.clearance is not None else {}

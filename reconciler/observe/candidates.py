@@ -6,26 +6,33 @@ In: the service and what was observed of it. Out: ids known before a create, and
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from reconciler.address import Address, bare
 from reconciler.client import Reader, encode
 from reconciler.errors import Rejected, ServiceError
-from reconciler.model import Actual, Desired, Intent
+from reconciler.model import Actual, Desired, Intent, Observed
 from reconciler.model.codec import is_kind, observed, path_ids
 from reconciler.observe.privileged import reaches_all
 from reconciler.resource import FieldRole, Kind, Kinds, Listing, placeholders
 
 DATE_STEP: Final = 1.0  # seconds; a Date header is cut to whole ones
 
+FindObject = Callable[[str, str], Observed | None]
+
 
 class CreateCandidates:
-    """The lists of one run in which new objects appear, as they were before it; each is read at most once."""
+    """The lists of one run in which new objects appear, as they were before it; each is read at most once.
 
-    def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str]) -> None:
-        self.reader, self.kinds, self.desired, self.actual, self.ids = reader, kinds, desired, actual, ids
+    `find`: an object, by its kind and id, where this run has moved it; None where it is not known.
+    """
+
+    def __init__(
+        self, reader: Reader, kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str], find: FindObject
+    ) -> None:
+        self.reader, self.kinds, self.desired, self.actual, self.ids, self.find = reader, kinds, desired, actual, ids, find
         self._lock = asyncio.Lock()
         self._read: dict[str, tuple[frozenset[str], datetime | None]] = {}
         self._before: dict[tuple[str, ...], frozenset[str]] = {}
@@ -66,15 +73,15 @@ class CreateCandidates:
             return self._before[paths], self._read[paths[-1]][1], paths
 
     async def _paths_of_copies(self, kind: Kind, source: str) -> tuple[str, ...]:
-        original = self.actual.find(kind.name, source)
-        if original is None:  # it was created in this run, or is outside the project: the lister's list is searched for its copy
+        original = self.find(kind.name, source)
+        if original is None:  # it is outside the project: the lister's list is searched for its copy
             original = observed(self.kinds, kind, {"id": source}, within=self._outer())
         inside = kind.inside
         stands = original.values.get(inside.name) if inside is not None and inside.role is FieldRole.INSIDE else None
         paths = []
         for reading in kind.listings:
-            if reading.each is not None and stands and inside is not None and reading.each == inside.to:
-                path = encode(reading.path, {**original.within, reading.each: str(stands)})
+            if reading.each is not None and isinstance(stands, str) and inside is not None and reading.each == inside.to:
+                path = encode(reading.path, {**original.within, reading.each: stands})
                 await self._read_once(path, reading)
                 paths.append(path)
         lister = await self._by_lister(kind, original.within, needed=not paths)

@@ -27,7 +27,7 @@ from reconciler.plan.passes.contents import contents
 from reconciler.plan.passes.expectations import expectations
 from reconciler.plan.passes.last_admin import last_admin
 from reconciler.plan.passes.renames import probable_renames, repeated_renames
-from reconciler.plan.passes.second_run import rearrangements, second_run
+from reconciler.plan.passes.second_run import beside_others, rearrangements, second_run
 from reconciler.plan.passes.targets import targets, waits
 from reconciler.plan.selection import Selection
 from reconciler.plan.siblings.positions import current_positions, unmanaged_siblings
@@ -54,23 +54,33 @@ PASSES: Final[tuple[Pass, ...]] = (
     replaced_objects,  # the old object of a replacement is deleted
     repeated_renames,  # a rename that was carried out before must not exchange titles now
     probable_renames,  # a delete and a create that look alike wait until the YAML says whether they are a rename
-    contents,  # nothing is deleted while something that stays is in it
-    last_admin,  # an organization keeps its admins
-    second_run,  # what the service rearranges waits for a second run
-    targets,  # the run is limited to what people selected
+    targets,  # the run is limited to what people selected, with what that requires
+    beside_others,  # nothing is created where the service would move it into something else
     pending_derivations,  # nothing is created from a value that is still to change
     expectations,  # what the service derives must be what the YAML expects
     waits,  # what needs something blocked waits for it
+    contents,  # nothing is deleted while something that stays is in it
+    last_admin,  # an organization keeps its admins
+    second_run,  # what the service rearranges waits for a second run
+    waits,  # and so does what needs that
 )
 """All decisions, in the order in which they are taken: each pass sees those of the passes before it."""
 
 
 def decide(world: World, matches: Matches) -> Decisions:
-    """What happens to each address."""
-    decisions = Decisions(matches)
-    for pass_ in PASSES:
-        decisions = pass_(world, decisions)
-    return decisions
+    """What happens to each address.
+
+    What a selection requires is known when it is decided what happens to it, and that depends in turn on what the run is about: what the
+    service rearranges. So it is decided again with what was required; each time there is more of it, so this ends.
+    """
+    required = frozenset[Address]()
+    while True:
+        decisions = Decisions(matches, required=required)
+        for pass_ in PASSES:
+            decisions = pass_(world, decisions)
+        if decisions.required <= required:
+            return decisions
+        required |= decisions.required
 
 
 def plan(
@@ -134,7 +144,7 @@ def _request_changes(world: World, decisions: Decisions, before: Actual) -> Requ
     """Siblings are put in order first; what the service derives depends on that, and the requests on both."""
     kinds, desired, matches = world.kinds, world.desired, decisions.matches
     drafts, removals = decisions.of_this_run()
-    rows = arrange(decisions.drafts, drafts)
+    rows = arrange(decisions.meant(), drafts)
     names = Names((id, address) for address, id in (*matches.replaced.items(), *matches.ids.items()))
     names |= {binding.id: address for address, binding in world.state.bindings.items() if address not in desired.resources}
     places = current_positions(
@@ -212,7 +222,7 @@ def _assemble_plan(
         broken=broken_urls(kinds, actual, drafts, removals),
         forbidden=forbidden_requests(kinds, actual, requested.steps, matches.ids),
         notes=(
-            *(f"{address} is included: a target requires it" for address in decisions.required),
+            *(f"{address} is included: a target requires it" for address in _included(decisions)),
             *remarks(drafts),
             *unshown(drafts),
             *decisions.notes,
@@ -240,18 +250,20 @@ def _deferred(*entries: Draft | Removal) -> dict[Address, str]:
     return {entry.address: entry.deferred for entry in entries if entry.deferred is not None}
 
 
+def _included(decisions: Decisions) -> list[Address]:
+    """What the run is about because a target requires it; what is deleted with something says so itself."""
+    removals = decisions.removals
+    return sorted(at for at in decisions.required if at not in removals or removals[at].deleted_with is None)
+
+
 def _outside(world: World, decisions: Decisions, names: Names) -> int:
     """How many addresses that this run leaves alone have something pending, or something that cannot be done."""
-    run_drafts, run_removals = decisions.of_this_run()
-    drafts = {address: draft for address, draft in decisions.drafts.items() if address not in run_drafts}
-    removals = {
-        address: removal for address, removal in decisions.removals.items() if address not in run_removals and removal.replaces is None
-    }
-    rows = arrange(decisions.drafts, decisions.drafts)
+    entries = [entry for entry in decisions.left_alone.values() if not isinstance(entry, Removal) or entry.replaces is None]
+    drafts = {entry.address: entry for entry in entries if isinstance(entry, Draft)}
+    removals = {entry.address: entry for entry in entries if isinstance(entry, Removal)}
+    rows = arrange(decisions.meant(), drafts)
     pending = {change.address for change in (*changes(world.desired, drafts, rows, names), *removal_changes(removals))}
-    stuck: list[Draft | Removal] = [*drafts.values(), *removals.values()]
-    pending |= {entry.address for entry in stuck if not entry.active}
-    return len(pending - run_drafts.keys() - run_removals.keys())
+    return len(pending | {entry.address for entry in entries if not entry.active})
 
 
 def _places(rows: Collection[SiblingRow]) -> dict[Address, SiblingPlace]:

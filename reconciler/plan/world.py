@@ -5,7 +5,7 @@ A pass takes the world and the decisions so far, and returns the decisions with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import field, replace
 from functools import cached_property
 from typing import TypeVar
@@ -84,18 +84,18 @@ class Decisions:
     """What is decided so far.
 
     `matches`: which object is which resource, what is replaced left out of its `ids`. `drafts`: of all declared addresses, in the order of
-    Desired. `removals`: of all that are no longer declared. `selected`, `selected_removals`: those that this run is about; None for all.
-    `required`: those of them that are selected because a target requires them. `notes`: sentences for the reader. `unsettled`: tracked
-    addresses that the state keeps until a transfer has succeeded.
+    Desired. `removals`: of all that are no longer declared. `left_alone`: what would happen to the addresses that this run is not about;
+    what `drafts` and `removals` say of them is that they are blocked. `required`: those that are not selected and that the run is about
+    because something selected requires them. `notes`: sentences for the reader. `unsettled`: tracked addresses that the state keeps until a
+    transfer has succeeded.
     """
 
     matches: Matches
     drafts: Mapping[Address, Draft] = field(default_factory=dict)
     removals: Mapping[Address, Removal] = field(default_factory=dict)
     rearrangements: tuple[Rearrangement, ...] = ()
-    selected: frozenset[Address] | None = None
-    selected_removals: frozenset[Address] | None = None
-    required: tuple[Address, ...] = ()
+    left_alone: Mapping[Address, Draft | Removal] = field(default_factory=dict)
+    required: frozenset[Address] = frozenset()
     notes: tuple[str, ...] = ()
     unsettled: frozenset[Address] = frozenset()
 
@@ -111,7 +111,11 @@ class Decisions:
 
     def of_this_run(self) -> tuple[dict[Address, Draft], dict[Address, Removal]]:
         """The drafts and the removals that this run is about."""
-        return _chosen(self.drafts, self.selected), _chosen(self.removals, self.selected_removals)
+        return _without(self.drafts, self.left_alone), _without(self.removals, self.left_alone)
+
+    def meant(self) -> dict[Address, Draft]:
+        """All drafts, as if the run were about everything."""
+        return {address: _draft(self.left_alone.get(address, draft)) for address, draft in self.drafts.items()}
 
 
 Pass = Callable[[World, Decisions], Decisions]
@@ -119,5 +123,10 @@ Pass = Callable[[World, Decisions], Decisions]
 Entry = TypeVar("Entry")
 
 
-def _chosen(entries: Mapping[Address, Entry], addresses: frozenset[Address] | None) -> dict[Address, Entry]:
-    return {address: entry for address, entry in entries.items() if addresses is None or address in addresses}
+def _without(entries: Mapping[Address, Entry], addresses: Collection[Address]) -> dict[Address, Entry]:
+    return {address: entry for address, entry in entries.items() if address not in addresses}
+
+
+def _draft(entry: Draft | Removal) -> Draft:
+    assert isinstance(entry, Draft)
+    return entry

@@ -26,9 +26,10 @@ from sqlalchemy.engine.default import DefaultDialect
 from reconciler.client import ClientSettings, Reader, Writer
 from reconciler.config import Project
 from reconciler.model import Outcome, Plan
+from reconciler.plan import Selection
 from reconciler.sandbox.faults import log
 from reconciler.state.bucket.folder import Folder
-from tests.harness import BASE, ORGANIZATION, TOKEN, Org
+from tests.harness import BASE, ORGANIZATION, TOKEN, WHOLE, Org
 from tests.reliability.clock import Time, everywhere
 from tests.reliability.databases import Database
 from tests.reliability.seen import as_lists_show, difference, seen, shortened
@@ -106,15 +107,13 @@ class World(Org):
     def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Any:
         return cls(ClientSettings(BASE, token), transport=self.transport(), clock=self.time, jitter=self.chance.random)
 
-    def apply(self, *, allow_replace: tuple[str, ...] = ("**",)) -> Outcome:
+    def apply(self, *, allow_replace: tuple[str, ...] = ("**",), selection: Selection = WHOLE) -> Outcome:
         with everywhere(self.time):
-            return self.time.run(self._apply(allow_replace))
+            return self.time.run(self._apply(allow_replace, selection))
 
-    def plan(self, **given: Any) -> Plan:
-        from reconciler.plan import Selection
-
+    def plan(self, *, selection: Selection = WHOLE, **given: Any) -> Plan:
         with everywhere(self.time):
-            return self.time.run(self._plan(("**",), Selection(()), TOKEN, ()))
+            return self.time.run(self._plan(("**",), selection, TOKEN, ()))
 
     def at(self, boundary: str) -> None:
         if self.watch is not None:

@@ -12,13 +12,13 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Blocked, Desired, Observed, waiting
-from reconciler.model.codec import title
+from reconciler.model.codec import ids_in, title
 from reconciler.plan.containment import Key, containers, deleted_with
 from reconciler.plan.decisions import Delete, DeletedWith, Draft, Forget, Removal
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.passes.worklist import Worklist
 from reconciler.plan.world import Decisions, World
-from reconciler.resource import FieldRole, Kind
+from reconciler.resource import UNSET, FieldRole, Kind
 
 UNREAD = "run again when the service answers"
 
@@ -81,6 +81,8 @@ class _Deletions:
 
     `resources`: the declared resources that exist. `triggers`: the objects with whose delete the service rearranges a container, and the
     kinds that it keeps then. `rearrangements`: by address of what is deleted in it. `stopped`: why a container is not rearranged.
+    `blocked_in`: by kind and node, what is blocked and would be there; `blocked_referrers`: by id, what is blocked and would no longer refer
+    to it.
     """
 
     def __init__(self, world: World, decisions: Decisions, removals: dict[Address, Removal]) -> None:
@@ -100,9 +102,15 @@ class _Deletions:
         self.rearrangements = {address: rearrangement for rearrangement in decisions.rearrangements for address in rearrangement.leaving}
         self.stopped: dict[Address, Blocked] = {}
         self.blocked_in: dict[tuple[str, Any], list[Draft]] = defaultdict(list)
+        self.blocked_referrers: dict[str, Draft] = {}
         for draft in decisions.drafts.values():
-            if draft.blocked is not None and draft.kind.inside is not None:
+            if draft.blocked is None:
+                continue
+            if draft.kind.inside is not None:
                 self.blocked_in[draft.kind.name, draft.wants.get(draft.kind.inside.name)].append(draft)
+            for difference in draft.sendable if not draft.is_new else ():
+                for id in ids_in(difference.before) if difference.before is not UNSET else ():
+                    self.blocked_referrers.setdefault(id, draft)
 
     # -- blocking --------------------------------------------------------------------------------------------------------------------
 
@@ -158,7 +166,12 @@ class _Deletions:
         successor = self._blocked_successor(removal)
         if successor is not None:
             return waiting(removal.address, successor, reason=f"waits for {successor.address}, which replaces it")
+        referrer = self.blocked_referrers.get(removal.id)
+        if referrer is not None and referrer.blocked is not None:
+            reason = f"waits for {referrer.address}, which refers to it and is blocked"
+            return waiting(removal.address, referrer.blocked, reason=reason)
         remaining = [observed for observed in self._not_deleted_with(removal) if not self._is_removed(observed)]
+        remaining += [observed for observed in self._members(removal) if self._is_managed(observed) and not self._is_removed(observed)]
         if remaining:
             return self._still_contains(removal, remaining, "move its contents elsewhere, or declare and remove them too")
         lost = list(self._deleted_with(removal))
@@ -193,6 +206,12 @@ class _Deletions:
                 yield from (
                     observed for observed in self.contents.inside(kind.name, removal.kind.name, removal.id) if observed.deleted_at is None
                 )
+
+    def _members(self, removal: Removal) -> Iterable[Observed]:
+        """The objects that are its members: the service would move them out of it."""
+        for kind in self.kinds.values():
+            if any(field.role is FieldRole.MEMBER and field.to == removal.kind.name for field in kind.location_fields):
+                yield from self.contents.inside(kind.name, removal.kind.name, removal.id)
 
     def _deleted_with(self, removal: Removal) -> Iterable[Observed]:
         """The objects in it that the service deletes with it."""
@@ -238,11 +257,17 @@ class _Deletions:
         return (kind.name, removal.id) in self.actual.complete or (listed(kind) and (kind.name, within) in self.actual.complete)
 
     def _blocked_successor(self, removal: Removal) -> Blocked | None:
-        """The blocked resource that would have come beside the deleted object: without both, nothing would be left there."""
+        """The blocked resource that would have come beside the deleted object, where without both nothing would be left."""
         inside = removal.kind.inside
         if inside is None or not inside.cascade or removal.observed is None or removal.deleted_with is not None:
             return None
         node = removal.observed.values.get(inside.name)
+        scope = removal.observed.within.get(removal.kind.within or "", "")
+        beside = self.contents.inside(removal.kind.name, removal.kind.within or "", scope)
+        if any(
+            observed.values.get(inside.name) == node and not self._is_removed(observed) for observed in beside if observed.id != removal.id
+        ):
+            return None
         for draft in self.blocked_in.get((removal.kind.name, node), ()):
             current_node = draft.observed.values.get(inside.name) if draft.observed is not None else None
             if node != current_node:

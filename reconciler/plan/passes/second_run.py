@@ -17,7 +17,6 @@ from reconciler.dataclass import dataclass
 from reconciler.model import Declared, Observed, waiting
 from reconciler.model.codec import title
 from reconciler.plan.decisions import DeletedWith, Draft, Removal
-from reconciler.plan.matching.matches import Matches
 from reconciler.plan.world import Decisions, Rearrangement, World
 from reconciler.resource import Field, FieldRole, Kind
 
@@ -32,14 +31,15 @@ class _Inner:
 
 
 def rearrangements(world: World, decisions: Decisions) -> Decisions:
-    """Find every container that changes its form. Drafts and removals do not take this into account yet and may still be blocked."""
+    """Find every container that changes its form in this run. Drafts and removals do not take this into account yet and may still be
+    blocked."""
     matches, actual, changing = decisions.matches, world.actual, list[Rearrangement]()
     for kind in world.kinds.values():
         names = kind.reshapes
         if not names:
             continue
-        declared, inner = _by_container(world, matches, kind)
-        leaving = _leaving(decisions.removals, kind)
+        declared, inner = _by_container(world, decisions, kind)
+        leaving = _leaving(world, decisions, kind)
         for container in sorted({*declared, *leaving}):
             scope = matches.ids.get(container)
             if scope is None or (kind.name, scope) not in actual.complete:
@@ -58,26 +58,35 @@ def _directly_in(world: World, kind: Kind, container: str) -> list[Observed]:
     return list(world.contents.inside(kind.name, str(kind.within), container))
 
 
-def _by_container(world: World, matches: Matches, kind: Kind) -> tuple[dict[Address, list[Address]], dict[Address, list[_Inner]]]:
-    """By container: the declared resources of the kind, and the declared ones of the kinds it rearranges."""
+def _selected(world: World, decisions: Decisions, address: Address) -> bool:
+    """Whether the run is about an address, as far as it is known."""
+    return world.selection.takes(address) or address in decisions.required
+
+
+def _by_container(world: World, decisions: Decisions, kind: Kind) -> tuple[dict[Address, list[Address]], dict[Address, list[_Inner]]]:
+    """By container: the declared resources of the kind that exist or that this run creates, and the declared ones of the kinds it
+    rearranges."""
+    matches = decisions.matches
     declared: dict[Address, list[Address]] = defaultdict(list)
     inner: dict[Address, list[_Inner]] = defaultdict(list)
     for address, resource in world.desired.resources.items():
         if address.container is None:
             continue
         if resource.kind == kind.name:
-            declared[address.container].append(address)
+            if address in matches.ids or _selected(world, decisions, address):
+                declared[address.container].append(address)
         elif resource.kind in kind.reshapes:
             id, other = matches.ids.get(address), world.kinds[resource.kind]
             inner[address.container].append(_Inner(resource, other, world.actual.find(other.name, id) if id is not None else None))
     return declared, inner
 
 
-def _leaving(removals: Mapping[Address, Removal], kind: Kind) -> dict[Address, dict[str, Address]]:
-    """The objects of a kind that are deleted: by container, the addresses by id."""
+def _leaving(world: World, decisions: Decisions, kind: Kind) -> dict[Address, dict[str, Address]]:
+    """The objects of a kind that this run deletes: by container, the addresses by id."""
     leaving: dict[Address, dict[str, Address]] = defaultdict(dict)
-    for removal in removals.values():
-        if removal.kind is kind and removal.deletes and removal.address.container is not None:
+    for removal in decisions.removals.values():
+        deletes = removal.kind is kind and removal.deletes and _selected(world, decisions, removal.address)
+        if deletes and removal.address.container is not None:
             leaving[removal.address.container][removal.id] = removal.address
     return leaving
 
@@ -121,8 +130,6 @@ def second_run(world: World, decisions: Decisions) -> Decisions:
             _after_first(change, entries)
         else:
             _after_last(change, entries)
-    for draft in _blocked_top(world, decisions, entries):
-        entries.put(draft)
     for address in decisions.drafts:
         draft = entries.drafts[address]
         waits = [difference.field.name for difference in draft.sendable if _chosen_later(draft, difference.field, entries.drafts)]
@@ -175,6 +182,8 @@ def _after_first(change: Rearrangement, entries: _Entries) -> None:
     for draft in entries.drafts_in(change.container):
         if draft.kind is change.kind and draft.address != trigger.address:
             draft = replace(draft, created_after=(trigger.address,))
+            if draft.is_new and draft.active and trigger.blocked is not None:  # else it would be the first
+                draft = replace(draft, blocked=waiting(draft.address, trigger.blocked, draft.declared.source))
         if draft.kind.name in change.names:
             if where(draft.old or draft.observed, draft.kind) is None:
                 draft = replace(draft, moves_into=trigger.address)
@@ -209,8 +218,12 @@ def _after_last(change: Rearrangement, entries: _Entries) -> None:
             entries.put(Removal(draft.address, draft.kind, draft.old.id, DeletedWith(section), reason, draft.old, draft.binding))
 
 
-def _blocked_top(world: World, decisions: Decisions, entries: _Entries) -> Iterator[Draft]:
+def beside_others(world: World, decisions: Decisions) -> Decisions:
     """Block creates at the top of a container in which there are objects that would take them in."""
+    return decisions.changed(_beside_others(world, decisions, _Entries(decisions)))
+
+
+def _beside_others(world: World, decisions: Decisions, entries: _Entries) -> Iterator[Draft]:
     moving = {(change.kind.name, change.container) for change in decisions.rearrangements}
     for kind in world.kinds.values():
         if not kind.reshapes:

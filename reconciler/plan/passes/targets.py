@@ -1,138 +1,307 @@
-"""Which addresses a run is about: `--target`, `--exclude`, what a target needs, and what waits for something blocked. Pure."""
+"""Which addresses a run is about: `--target`, `--exclude`, what these require, and what waits for something blocked. Pure.
+
+A selection is an input of the passes, not a filter behind them. What a run leaves alone is blocked for every pass after `targets`, so that
+each protection, guard and count is decided on what is really sent:
+
+    selected  ->  with all that it requires  ->  the rest is blocked  ->  contents, last_admin, ... decide as ever
+
+If something required is excluded, what requires it is blocked instead. What is required is what the plan itself waits for (references,
+parents, transfers) and what would otherwise change or vanish without a line: the contents of what is deleted, what the service rearranges.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
+from typing import NamedTuple
 
 from reconciler.address import Address
-from reconciler.model import Blocked, waiting
-from reconciler.model.codec import unresolved_addresses
-from reconciler.plan.decisions import Draft, Keep, Removal
-from reconciler.plan.derived import pending_sources
+from reconciler.model import Blocked, Observed, waiting
+from reconciler.model.codec import ids_in, unresolved_addresses
+from reconciler.plan.containment import Key
+from reconciler.plan.decisions import Draft, Keep, Removal, Transfer
+from reconciler.plan.derived import Level, level, pending_sources
 from reconciler.plan.drafts.declared import needed
 from reconciler.plan.passes.worklist import Worklist
 from reconciler.plan.selection import Selection
-from reconciler.plan.world import Decisions, World
+from reconciler.plan.world import Decisions, Rearrangement, World
+from reconciler.resource import UNSET, Kind
+
+
+class Requirement(NamedTuple):
+    """An address that something in the run requires. `blocks`: whether that is blocked where the address is excluded; `why`: its reason,
+    with the address for `{}`."""
+
+    address: Address
+    blocks: bool = True
+    why: str = "waits for {}, which is not part of this run"
 
 
 def targets(world: World, decisions: Decisions) -> Decisions:
-    """Limit the run to what `--target` and `--exclude` select, with what a target requires."""
-    selection, drafts = world.selection, dict(decisions.drafts)
-    chosen = {address for address in drafts if selection.takes(address)}
-    required: set[Address] = set()
-    refused: dict[Address, set[Address]] = {}  # of transfers that go together, by the last of them: those that the selection refuses
-    created_children = {draft.created_with: address for address, draft in drafts.items() if draft.created_with is not None}
-    pending = [address for address in chosen if drafts[address].active and not isinstance(drafts[address].decision, Keep)]
-    while pending:
-        draft = drafts[pending.pop()]
-        sources, child = set(pending_sources(drafts, draft)), created_children.get(draft.address)
+    """Limit the run to what is selected, with what that requires; what requires something excluded is blocked, and so is the rest."""
+    if world.selection == Selection():
+        return decisions
+    run = _Run(world, decisions)
+    run.include_required()
+    left = {address: entry for address, entry in run.entries.items() if address not in run.included}
+    return replace(
+        decisions.changed([*run.blocked.values(), *map(_left_alone, left.values())]),
+        left_alone=left,
+        required=frozenset(address for address in run.included if not run.selects(run.entries[address])),
+    )
+
+
+def _left_alone(entry: Draft | Removal) -> Draft | Removal:
+    """What every other address sees of one that the run leaves alone."""
+    idle = isinstance(entry, Draft) and isinstance(entry.decision, Keep)
+    return (
+        entry if idle or not entry.active else entry.block("is not part of this run", f"include {entry.address}", id="RC-outside-selection")
+    )
+
+
+class _Run:
+    """What a run is about. `included`: the addresses so far; `blocked`: the entries of those that require something excluded."""
+
+    def __init__(self, world: World, decisions: Decisions) -> None:
+        self.world, self.selection, self.decisions = world, world.selection, decisions
+        self.drafts, self.removals = decisions.drafts, decisions.removals
+        self.entries: Mapping[Address, Draft | Removal] = {**self.removals, **self.drafts}
+        self.included = {address for address, entry in self.entries.items() if self.selects(entry)}
+        self.blocked: dict[Address, Draft | Removal] = {}
+        self._refused: dict[Address, set[Address]] = {}  # of transfers that go together, by the last of them: those that are excluded
+        self._pending = [address for address in self.entries if address in self.included]
+
+    def selects(self, entry: Draft | Removal) -> bool:
+        """Whether people selected it: what is deleted for a replacement, with what replaces it."""
+        return self.selection.takes(_selected_as(entry))
+
+    def include_required(self) -> None:
+        """Include everything that something included requires, and block what requires something excluded."""
+        while self._pending:
+            entry = self.entries[self._pending.pop()]
+            if entry.active and not isinstance(entry.decision, Keep):
+                for requirement in self._requirements(entry):
+                    self._require(entry, requirement)
+
+    def _require(self, entry: Draft | Removal, requirement: Requirement) -> None:
+        other = self.entries.get(requirement.address)
+        if other is None or requirement.address in self.included:
+            return
+        excluded = _selected_as(other)
+        if not self.selection.refuses(excluded):
+            self.included.add(requirement.address)
+            self._pending.append(requirement.address)
+        elif requirement.blocks and entry.address not in self.blocked:
+            way = f"include {excluded}, or exclude {entry.address} too"
+            self.blocked[entry.address] = entry.block(requirement.why.format(excluded), way, id="RC-outside-selection")
+            self._block_parent(self.blocked[entry.address])
+
+    def _block_parent(self, entry: Draft | Removal) -> None:
+        """Block what would create a blocked resource on the way."""
+        parent = self.drafts.get(entry.created_with) if isinstance(entry, Draft) and entry.created_with is not None else None
+        if parent is not None and parent.active and parent.address not in self.blocked and entry.blocked is not None:
+            self.blocked[parent.address] = replace(parent, blocked=waiting(parent.address, entry.blocked, parent.declared.source))
+
+    # -- what is required ------------------------------------------------------------------------------------------------------------
+
+    def _requirements(self, entry: Draft | Removal) -> Iterator[Requirement]:
+        if isinstance(entry, Draft):
+            yield from self._by_references(entry)
+            yield from self._by_values(entry)
+            yield from self._by_nesting(entry)
+            if entry.old is not None:
+                yield from self._by_contents(entry, (entry.kind.name, entry.old.id))
+        elif entry.deletes:
+            yield from self._by_contents(entry, (entry.kind.name, entry.id))
+            yield from self._by_mentions(entry)
+            yield from self._by_successors(entry)
+        for rearrangement in self._rearranged.get(entry.address, ()):
+            yield from self._by_rearrangement(rearrangement)
+
+    def _by_references(self, draft: Draft) -> Iterator[Requirement]:
+        """What must exist before a request can name it, and the transfers that go together."""
+        sources, child = set(pending_sources(self.drafts, draft)), self._first_children.get(draft.address)
         wanted = needed(draft.declared) | sources | ({child} if child is not None else set())
-        for batch in [drafts[address].batch for address in (draft.address, *wanted) if address in drafts]:
-            if batch is not None and batch.roots[-1] in refused:
-                wanted |= refused[batch.roots[-1]]
+        for batch in [self.drafts[address].batch for address in (draft.address, *wanted) if address in self.drafts]:
+            if batch is not None and batch.roots[-1] in self._refused:
+                wanted |= self._refused[batch.roots[-1]]
             elif batch is not None:
                 wanted |= set(batch.roots)
-                refused[batch.roots[-1]] = {root for root in batch.roots if selection.refuses(root)}
+                self._refused[batch.roots[-1]] = {root for root in batch.roots if self.selection.refuses(root)}
         for address in sorted(wanted):
-            other = drafts.get(address)
-            if other is None or address in chosen or not (_appears(other) or address in sources):
+            other = self.drafts.get(address)
+            if other is not None and (_appears(other) or address in sources):
+                yield Requirement(address, address == child or address in _used(draft, address))
+
+    def _by_values(self, draft: Draft) -> Iterator[Requirement]:
+        """What gives up a value that must be unique and that this one gets."""
+        for difference in draft.sendable:
+            if difference.field.unique:
+                holder = self._holders.get((level(draft, now=False), difference.field.name, repr(difference.after)))
+                if holder is not None and holder != draft.address:
+                    yield Requirement(holder)
+
+    def _by_nesting(self, draft: Draft) -> Iterator[Requirement]:
+        """What must leave this one before it can be moved into that, or into something in that."""
+        if not any(difference.field.container for difference in draft.sendable) or draft.id is None:
+            return
+        at, moving = draft.declared.parent, list[Address]()
+        while at is not None and (outer := self.drafts.get(at)) is not None and outer.id is not None and at != draft.address:
+            if self._moves(outer):
+                moving.append(at)
+            at = self._address_of_parent(outer)
+        if at == draft.address:
+            yield from map(Requirement, moving)
+
+    def _by_contents(self, entry: Draft | Removal, key: Key) -> Iterator[Requirement]:
+        """What leaves an object that is deleted, and what is deleted in it or with it."""
+        for kind in self.world.kinds.values():
+            for observed in self.world.contents.inside(kind.name, *key):
+                for address in self._of.get((kind.name, observed.id), ()):
+                    inner = self.entries[address]
+                    if isinstance(inner, Removal):
+                        yield Requirement(address, why="would also delete {}, which is not part of this run")
+                    elif self._moves(inner):
+                        yield Requirement(address, why="would also delete {}, whose move is not part of this run")
+
+    def _by_mentions(self, removal: Removal) -> Iterator[Requirement]:
+        """What refers to a deleted object, and no longer does afterwards."""
+        yield from map(Requirement, self._mentions.get(removal.id, ()))
+
+    def _by_successors(self, removal: Removal) -> Iterator[Requirement]:
+        """What is created beside a deleted object, where without it the service would rearrange or empty what contains both."""
+        where = level(removal, now=True)
+        if not _shapes(removal.kind) or any(other.id != removal.id and self._stays(other) for other in self._siblings.get(where, ())):
+            return
+        for draft in self._newcomers.get(where, ()):
+            yield Requirement(draft.address)
+
+    def _by_rearrangement(self, rearrangement: Rearrangement) -> Iterator[Requirement]:
+        """What the service rearranges when this is created or deleted."""
+        for address in self._inside[rearrangement.container]:
+            entry = self.entries[address]
+            if entry.kind.name in rearrangement.names and entry.observed is not None and not entry.observed.deleted_at:
+                yield Requirement(address, why="would also rearrange {}, which is not part of this run")
+
+    # -- the entries by what is looked for -------------------------------------------------------------------------------------------
+
+    def _moves(self, draft: Draft) -> bool:
+        """Whether the object of a draft leaves what contains it."""
+        return draft.old is not None or draft.is_transferred or any(difference.field.container for difference in draft.sendable)
+
+    def _stays(self, observed: Observed) -> bool:
+        """Whether an object is not deleted by this run, as far as it is known."""
+        removals = [
+            entry for address in self._of.get((observed.kind, observed.id), ()) if isinstance(entry := self.entries[address], Removal)
+        ]
+        return observed.deleted_at is None and not any(removal.deletes and removal.address in self.included for removal in removals)
+
+    def _address_of_parent(self, draft: Draft) -> Address | None:
+        """What an object is in now."""
+        inside, observed = draft.kind.inside, draft.observed
+        id = observed.values.get(inside.name) if inside is not None and observed is not None else None
+        return (
+            next((at for at in self._of.get((str(inside.to), id), ()) if at in self.drafts), None)
+            if inside and isinstance(id, str)
+            else None
+        )
+
+    @cached_property
+    def _of(self) -> Mapping[Key, list[Address]]:
+        """By object: what is decided about it."""
+        of: dict[Key, list[Address]] = defaultdict(list)
+        for entry in self.entries.values():
+            for id in {entry.id, entry.old.id if isinstance(entry, Draft) and entry.old is not None else None} - {None}:
+                of[entry.kind.name, str(id)].append(entry.address)
+        return of
+
+    @cached_property
+    def _first_children(self) -> Mapping[Address, Address]:
+        """By what is created: the child that its create creates."""
+        return {draft.created_with: address for address, draft in self.drafts.items() if draft.created_with is not None}
+
+    @cached_property
+    def _mentions(self) -> Mapping[str, list[Address]]:
+        """By id: what refers to it now, and no longer does afterwards."""
+        mentions: dict[str, list[Address]] = defaultdict(list)
+        for address, draft in self.drafts.items():
+            for difference in draft.sendable if not draft.is_new else ():
+                for id in ids_in(difference.before) if difference.before is not UNSET else ():
+                    mentions[id].append(address)
+            if isinstance(draft.purpose, Transfer) and draft.purpose.left is not None:
+                mentions[draft.purpose.left].append(address)
+        return mentions
+
+    @cached_property
+    def _holders(self) -> Mapping[tuple[Level, str, str], Address]:
+        """By a unique value, where it is in use now: what has it and is about to give it up."""
+        holders: dict[tuple[Level, str, str], Address] = {}
+        for entry in self.entries.values():
+            observed = entry.old if isinstance(entry, Draft) and entry.old is not None else entry.observed
+            if observed is None:
                 continue
-            if not selection.refuses(address):
-                chosen.add(address)
-                required.add(address)
-                pending.append(address)
-            elif address == child or address in _used(draft, address):
-                drafts |= _without(drafts, draft, address)
-                draft = drafts[draft.address]
-    removals = {
-        address: removal
-        for address, removal in decisions.removals.items()
-        if (removal.replaces in chosen if removal.replaces is not None else selection.takes(address))
-    }
-    deletes = _Deletes(selection, decisions.removals, set(removals), chosen)
-    return replace(
-        decisions,
-        drafts=drafts,
-        removals=deletes.removals,
-        selected=frozenset(chosen),
-        selected_removals=frozenset(deletes.selected),
-        required=tuple(sorted(required)),
-    )
+            for field in entry.kind.fields.values():
+                if field.unique and (isinstance(entry, Removal) or _gives_up(entry, field.name)):
+                    holders[level(entry, now=True), field.name, repr(observed.values.get(field.name))] = entry.address
+        return holders
+
+    @cached_property
+    def _siblings(self) -> Mapping[Level, list[Observed]]:
+        """By level: the objects on it."""
+        siblings: dict[Level, list[Observed]] = defaultdict(list)
+        for entry in self.entries.values():
+            if entry.observed is not None and _shapes(entry.kind) and not (isinstance(entry, Draft) and self._moves(entry)):
+                siblings[level(entry, now=True)].append(entry.observed)
+        return siblings
+
+    @cached_property
+    def _newcomers(self) -> Mapping[Level, list[Draft]]:
+        """By level: what is created or moved there."""
+        newcomers: dict[Level, list[Draft]] = defaultdict(list)
+        for draft in self.drafts.values():
+            if _shapes(draft.kind) and (draft.is_new or self._moves(draft)):
+                newcomers[level(draft, now=False)].append(draft)
+        return newcomers
+
+    @cached_property
+    def _inside(self) -> Mapping[Address, list[Address]]:
+        """By address: those directly below it."""
+        inside: dict[Address, list[Address]] = defaultdict(list)
+        for address in self.entries:
+            if address.container is not None:
+                inside[address.container].append(address)
+        return inside
+
+    @cached_property
+    def _rearranged(self) -> Mapping[Address, list[Rearrangement]]:
+        """By what is created or deleted: what the service rearranges with it."""
+        rearranged: dict[Address, list[Rearrangement]] = defaultdict(list)
+        for rearrangement in self.decisions.rearrangements:
+            for address in (rearrangement.trigger, *rearrangement.leaving):
+                rearranged[address].append(rearrangement)
+        return rearranged
+
+
+def _selected_as(entry: Draft | Removal) -> Address:
+    """The address by which people select it."""
+    return entry.replaces if isinstance(entry, Removal) and entry.replaces is not None else entry.address
+
+
+def _gives_up(draft: Draft, name: str) -> bool:
+    """Whether an object has another value of a field afterwards, or is elsewhere."""
+    return draft.old is not None or any(difference.field.name == name or difference.field.container for difference in draft.sendable)
+
+
+def _shapes(kind: Kind) -> bool:
+    """Whether the last object of a kind means something for what contains it."""
+    return bool(kind.reshapes) or (kind.inside is not None and kind.inside.cascade)
 
 
 def _appears(draft: Draft) -> bool:
     """Whether what refers to the object must wait for a request."""
     return draft.is_new or draft.is_restored or draft.is_transferred
-
-
-def _without(drafts: Mapping[Address, Draft], draft: Draft, missing: Address) -> dict[Address, Draft]:
-    """A draft that needs what this run must leave alone, blocked, and with it what would create it on the way."""
-    way = f"include {missing}, or exclude {draft.address} too"
-    draft = draft.block(f"waits for {missing}, which is not part of this run", way, id="RC-outside-selection")
-    assert draft.blocked is not None
-    parent = drafts.get(draft.created_with) if draft.created_with is not None else None
-    if parent is None or not parent.active:
-        return {draft.address: draft}
-    return {draft.address: draft, parent.address: replace(parent, blocked=waiting(parent.address, draft.blocked, parent.declared.source))}
-
-
-class _Deletes:
-    """The removals of a run: a delete counts what it deletes too, and waits where that is excluded; what nothing covers any more sends its
-    own request."""
-
-    def __init__(
-        self, selection: Selection, removals: Mapping[Address, Removal], selected: set[Address], chosen: Collection[Address]
-    ) -> None:
-        self.selection, self.removals, self.selected, self.chosen = selection, dict(removals), selected, chosen
-        self._below: dict[Address, list[Address]] = defaultdict(list)
-        for removal in removals.values():
-            if removal.deleted_with is not None and removal.deletes:
-                self._below[removal.deleted_with].append(removal.address)
-        for address in [address for address in removals if address in selected and removals[address].deleted_with not in selected]:
-            self._settle(address)
-
-    def _settle(self, address: Address) -> None:
-        """Settle a delete that no other one covers."""
-        removal = self.removals[address] = self.removals[address].alone()
-        if not removal.deletes:
-            return
-        inner = self._inside(address)
-        blocked = self._excluded(removal, inner)
-        if blocked is None:
-            self.selected.update(inner)
-            return
-        self.removals[address] = blocked
-        for below in self._below.get(address, ()):
-            if below in self.selected:
-                self._settle(below)
-
-    def _inside(self, address: Address) -> dict[Address, Removal]:
-        """All that the delete of an address deletes too."""
-        inner: dict[Address, Removal] = {}
-        pending = [address]
-        while pending:
-            below = self._below.get(pending.pop(), [])
-            inner |= {other: self.removals[other] for other in below}
-            pending += below
-        return inner
-
-    def _excluded(self, removal: Removal, inner: Mapping[Address, Removal]) -> Removal | None:
-        """The removal, blocked, where it would delete or needs something that this run leaves alone; else None."""
-        replaced = {other.replaces for other in inner.values() if other.replaces is not None}
-        left = (other.replaces if other.replaces is not None else other.address for other in inner.values())
-        moved = {address for address in replaced if address not in self.chosen}
-        excluded = next((address for address in left if address in moved or self.selection.refuses(address)), None)
-        missing = next((other for other in removal.deleted_after if other not in self.selected), None)
-        if excluded is not None:
-            way = f"include {excluded}, or exclude {removal.address} too"
-            return removal.block(f"would also delete {excluded}, which is not part of this run", way, id="RC-outside-selection")
-        if missing is not None:
-            return removal.block(
-                f"must be deleted after {missing}, which is not part of this run", f"include {missing}", id="RC-outside-selection"
-            )
-        return None
 
 
 def waits(world: World, decisions: Decisions) -> Decisions:
@@ -150,13 +319,12 @@ def waits(world: World, decisions: Decisions) -> Decisions:
             drafts[address] = waiting_draft
             for dependent in dependents[address]:
                 pending.add(dependent)
-    abandoned = {
-        address
+    removals = {
+        address: removal
         for address, removal in decisions.removals.items()
-        if removal.replaces is not None and removal.replaces in drafts and not drafts[removal.replaces].active
+        if removal.replaces is None or removal.replaces not in drafts or drafts[removal.replaces].active
     }
-    selected = decisions.selected_removals if decisions.selected_removals is not None else frozenset(decisions.removals)
-    return replace(decisions, drafts={**decisions.drafts, **drafts}, selected_removals=selected - abandoned)
+    return replace(decisions, drafts={**decisions.drafts, **drafts}, removals=removals)
 
 
 def _waiting(drafts: Mapping[Address, Draft], draft: Draft) -> Draft | None:
