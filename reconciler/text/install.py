@@ -1,4 +1,4 @@
-"""The command that installs the packages of an extra into the running environment, with or without pip in it."""
+"""The commands that install packages into the running environment, with or without pip in it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ import sys
 from typing import Final
 
 DISTRIBUTION: Final = "docs-reconciler"  # as in pyproject.toml
+PUBLISHED: Final = False
+"""Whether a version is on PyPI. Until then nobody has the name there, and whoever registers it decides what its installation runs: no
+message, page or recipe may install it by its name."""
 
 
 def installing(*requirements: str) -> str:
     """`python3 -m pip --python /path/of/python install fastapi uvicorn`."""
     return shlex.join(["python3", "-m", "pip", "--python", sys.executable, "install", *requirements])
+
+
+def installing_extra(extra: str) -> str:
+    """The command that installs an extra of this program; where no version is published, in a clone."""
+    return installing(f"{DISTRIBUTION}[{extra}]") if PUBLISHED else f"{installing(f'.[{extra}]')} (in a clone of Reconciler)"

@@ -103,6 +103,35 @@ def test_the_actions_of_the_workflows_are_pinned() -> None:
         assert [action for action in actions if not re.search(r"@[0-9a-f]{40}$", action)] == []
 
 
+def test_zizmor_finds_nothing_in_the_workflows_and_the_action() -> None:
+    program = shutil.which("zizmor") or shutil.which("zizmor", path=str(Path(sys.executable).parent))
+    if program is None:
+        pytest.skip("zizmor is not installed: install the extra dev")
+    command = [program, "--offline", "--no-progress", "--quiet", ROOT / ".github", ROOT / "action.yml"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_builds_a_release_is_pinned_by_hash_and_is_the_extra() -> None:
+    text = (ROOT / ".ci" / "requirements.txt").read_text(encoding="utf-8")
+    names = set(re.findall(r"^([\w-]+)==\S+.*\\$", text, re.MULTILINE))
+    assert {re.split(r"[<>=]", requirement)[0] for requirement in PROJECT["optional-dependencies"]["release"]} | {"hatchling"} <= names
+    assert len(names) == len(re.findall(r"^[\w-]+", text, re.MULTILINE))
+    assert text.count("--hash=sha256:") >= len(names)
+    (release,) = (path.read_text(encoding="utf-8") for path in WORKFLOWS if path.stem == "release")
+    installs = [line for line in release.splitlines() if "pip install" in line]
+    assert [line for line in installs if "--no-deps" not in line] == []
+
+
+def test_whoever_finds_a_vulnerability_reads_where_to_report_it_and_the_files_that_run_where_secrets_are_have_owners() -> None:
+    assert "Report a vulnerability" in (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    owned = re.findall(r"^/(\S+)", (ROOT / ".github" / "CODEOWNERS").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {".github/", "action.yml", "templates/", ".ci/"} <= set(owned)
+    assert [path for path in owned if not (ROOT / path).exists()] == []
+    updates = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text(encoding="utf-8"))["updates"]
+    assert {update["package-ecosystem"] for update in updates} == {"github-actions", "pip", "docker"}
+
+
 def built(folder: Path, *, seconds: int, repository: str = "") -> Path:
     """A copy of this repository, as old as `seconds` says, and its distributions. An odd number also has another umask and time zone."""
     if find_spec("build") is None:

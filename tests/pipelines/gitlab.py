@@ -17,7 +17,7 @@ from typing import Any, Final
 import yaml
 
 from tests.pipelines.kept import Pipelines, files_of
-from tests.pipelines.python import ROOT, python, search_path
+from tests.pipelines.python import COMMIT, ROOT, python, search_path
 from tests.pipelines.repository import Repository
 
 COMPONENT: Final = ROOT / "templates" / "reconciler.yml"
@@ -117,9 +117,10 @@ def jobs_of(configuration: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     known, body = documents()
     jobs: dict[str, dict[str, Any]] = {}
     for include in configuration["include"]:
-        assert include["component"] == "$CI_SERVER_FQDN/acme/reconciler/reconciler@v1"
+        assert include["component"] == f"$CI_SERVER_FQDN/acme/reconciler/reconciler@{COMMIT}"
         given = include.get("inputs", {})
         assert set(given) <= set(known), given
+        assert {name for name, about in known.items() if "default" not in about} <= set(given), "an input without a default is required"
         values = {name: given.get(name, about.get("default")) for name, about in known.items()}
         for name, about in known.items():
             assert values[name] in about.get("options", [values[name]])

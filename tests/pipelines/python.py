@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import zipfile
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +15,20 @@ from tests import processes
 
 ROOT: Final = Path(__file__).parents[2]
 LOCKED: Final = ROOT / "reconciler" / "requirements.txt"
+REPOSITORY: Final = "https://gitlab.example.com/acme/reconciler.git"
+COMMIT: Final = "0123456789abcdef0123456789abcdef01234567"
+
+GIT: Final = """#!/bin/sh
+case "$*" in
+  "-C "*" fetch "*{repository}*)
+    env > {log}
+    [ "$GIT_ALLOW_PROTOCOL" = https ] || exit 98
+    mkdir -p "$2/reconciler" && exec cp {locked} "$2/reconciler/requirements.txt" ;;
+  "-C "*" checkout --quiet {commit}") exit 0 ;;
+  *) exec {git} "$@" ;;
+esac
+"""
+"""A `git` that has the repository of Reconciler at one commit, and writes the variables that it was given into a log."""
 
 SCRIPT: Final = """#!/bin/sh
 [ "$1" = -I ] || {{ echo "python was started without -I: $*" >&2; exit 97; }}
@@ -29,7 +42,6 @@ case "$2 $3" in
       case "$previous" in
         --find-links) ls "$word"/* > /dev/null 2>&1 || exit 1 ;;
         --dest) mkdir -p "$word" && echo wheel > "$word/some.whl" ;;
-        --wheel-dir) mkdir -p "$word" && cp {wheel} "$word/" ;;
         --requirement) cmp "$word" {locked} ;;
       esac
       previous=$word
@@ -49,14 +61,14 @@ def python(folder: Path, *, apart: bool = False) -> Path:
     """The program, in a folder of its own. `apart`: reconciler is a process below the script, not a fork of the tests."""
     place = folder / "python"
     place.mkdir()
-    wheel = place / "docs_reconciler-0.1.0-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.write(LOCKED, "reconciler/requirements.txt")
+    git = place / "git"
+    given = {"log": place / "git.log", "repository": REPOSITORY, "commit": COMMIT, "locked": LOCKED, "git": shutil.which("git")}
+    git.write_text(GIT.format(**given), encoding="utf-8")
+    git.chmod(0o755)
     file = place / "python"
     real = f"env PYTHONPATH={ROOT} {sys.executable} -P -m reconciler"
     words = {
         "log": place / "pip.log",
-        "wheel": wheel,
         "locked": LOCKED,
         "program": real if apart else processes.program() / "reconciler",
         "python": sys.executable,
@@ -76,3 +88,8 @@ def search_path(*folders: Path) -> str:
     """A PATH with the programs of the machine behind folders; `python` and `reconciler` of this environment are not on it."""
     shell = [str(Path(found).parent) for name in ("bash", "git", "cp") if (found := shutil.which(name))]
     return os.pathsep.join([*map(str, folders), *dict.fromkeys(shell)])
+
+
+def variables_of_git(file: Path) -> str:
+    """The environment in which git fetched Reconciler."""
+    return (file.parent / "git.log").read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,6 +14,7 @@ from tests.pipelines.conftest import PROJECT, READS, WRITES, Home
 from tests.pipelines.gitlab import Ended, Runner
 from tests.pipelines.kept import Pipelines
 from tests.pipelines.pages import files
+from tests.pipelines.python import installs, variables_of_git
 
 
 class World:
@@ -93,3 +95,28 @@ def test_a_fork_sees_the_difference_and_a_plan_by_hand_applies_its_merge(world: 
     by_hand = world.run(world.repository.id("main"), manual=True, CI_PIPELINE_SOURCE="web", CI_COMMIT_BRANCH="main")
     assert [(job.name, job.code) for job in by_hand] == [("reconciler-plan", 0), ("reconciler-apply", 0)]
     assert world.service.titles("teams") == ["Authors", "Readers"]
+
+
+def test_what_is_fetched_is_pinned_and_gets_no_secret(world: World) -> None:
+    (planned, *_) = world.push(1, PROJECT.replace("Writers", "Authors"))
+    assert planned.code == 0, planned.log
+    given = variables_of_git(world.runner.python)
+    assert "RECONCILER" not in given
+    assert "TOKEN" not in given
+
+
+@pytest.mark.parametrize(
+    "package",
+    [
+        "docs-reconciler", "docs-reconciler==0.1.0", "git+https://gitlab.example.com/acme/reconciler.git", "./x.whl",
+        "git+https://gitlab.example.com/acme/reconciler.git@v1", "git+ssh://git@example.com/x@main",
+        "git+https://gitlab.example.com/acme/reconciler.git@0123456",
+    ],
+)  # fmt: skip
+def test_what_can_change_under_its_name_is_not_installed(world: World, package: str) -> None:
+    configuration = copy.deepcopy(files(".gitlab-ci.yml")[0])
+    configuration["include"][0]["inputs"]["package"] = package
+    (planned, *_) = world.push(1, PROJECT.replace("Writers", "Authors"), configuration=configuration)
+    assert planned.code == 3
+    assert "package: " in planned.log
+    assert installs(world.runner.python) == []

@@ -47,13 +47,11 @@ def data() -> Decorator:
 
 def installed(*modules: str) -> None:
     """Raise `UsageError` where a package of the extra is missing."""
-    from reconciler.text.install import DISTRIBUTION, installing
+    from reconciler.text.install import installing_extra
 
     missing = [name for name in modules or NEEDED if find_spec(name) is None]
     if missing:
-        raise UsageError(
-            f"a fleet requires {', '.join(missing)}", id="RC-package-missing", hint=f"Install it: {installing(f'{DISTRIBUTION}[fleet]')}"
-        )
+        raise UsageError(f"a fleet requires {', '.join(missing)}", id="RC-package-missing", hint=f"Install it: {installing_extra('fleet')}")
 
 
 def url_of(screen: Screen, given: str | None, folder: Path = DATA) -> str | None:

@@ -39,9 +39,9 @@ def begin(screen: Screen) -> Traces | None:
     try:
         from reconciler.cli.terminal.traces import Traces
     except ImportError:
-        from reconciler.text.install import DISTRIBUTION, installing
+        from reconciler.text.install import installing_extra
 
-        way = installing(f"{DISTRIBUTION}[otel]")
+        way = installing_extra("otel")
         screen.warn(
             f"{endpoint} is set, but the extra otel is not installed. No traces are sent. To install it: {way}", id="RC-package-missing"
         )

@@ -81,8 +81,8 @@ class _Deletions:
 
     `resources`: the declared resources that exist. `triggers`: the objects with whose delete the service rearranges a container, and the
     kinds that it keeps then. `rearrangements`: by address of what is deleted in it. `stopped`: why a container is not rearranged.
-    `blocked_in`: by kind and node, what is blocked and would be there; `blocked_referrers`: by id, what is blocked and would no longer refer
-    to it.
+    `blocked_in`: by kind and node, what is blocked and would be there; `blocked_referrers`: by id, what is blocked and would no longer
+    refer to it.
     """
 
     def __init__(self, world: World, decisions: Decisions, removals: dict[Address, Removal]) -> None:
