@@ -48,7 +48,7 @@ class Saml(
     object="saml-provider",
     protected=True,
     loses="people can no longer sign in through it",
-    needed=Needed("sso", True),
+    needed=Needed("sso", True, of=("member",)),
     permission=Permission("admin", of="organization"),
 ):
     """An identity provider that members sign in with."""

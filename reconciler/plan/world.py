@@ -13,7 +13,7 @@ from typing import TypeVar
 from reconciler.address import Address, Glob
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, State
-from reconciler.plan.containment import Contents
+from reconciler.plan.containment import Contents, Key
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.selection import Selection
@@ -86,7 +86,8 @@ class Decisions:
     `matches`: which object is which resource, what is replaced left out of its `ids`. `drafts`: of all declared addresses, in the order of
     Desired. `removals`: of all that are no longer declared. `selected`, `selected_removals`: those that this run is about; None for all.
     `required`: those of them that are selected because a target requires them. `notes`: sentences for the reader. `unsettled`: tracked
-    addresses that the state keeps until a transfer has succeeded.
+    addresses that the state keeps until a transfer has succeeded. `lists`: the lists that must be read to decide, each a kind and the id of
+    its container.
     """
 
     matches: Matches
@@ -98,6 +99,7 @@ class Decisions:
     required: tuple[Address, ...] = ()
     notes: tuple[str, ...] = ()
     unsettled: frozenset[Address] = frozenset()
+    lists: frozenset[Key] = frozenset()
 
     def changed(self, entries: Iterable[Draft | Removal]) -> Decisions:
         """The decisions with these in place of what was decided of their addresses."""
