@@ -1,4 +1,4 @@
-"""Random organizations with members, roles and providers of single sign-on, and whether somebody can administer and sign in at every moment.
+"""Random organizations with members and providers of single sign-on: can somebody administer and sign in at every moment?
 
 A moment is what the sandbox's own objects say after a request. Nothing of the planner is in it.
 """
