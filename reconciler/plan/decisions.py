@@ -96,14 +96,16 @@ class Deferred:
 
 @dataclass(frozen=True)
 class Prerequisite:
-    """What must have succeeded before a request is sent. `field`: the request writes it; "" for the delete of a removal.
+    """What must have succeeded, or must still be so, before a request is sent. `field`: the request writes it; "" for a removal's delete.
 
-    `address`: whose requests must have succeeded; `writes`: those that write this field, "" for all of them.
+    `address`: whose requests must have succeeded; `writes`: those that write this field, "" for all of them. `remains`: an object that must
+    still exist as it was read; one of the two is given.
     """
 
     field: str
-    address: Address
+    address: Address | None = None
     writes: str = ""
+    remains: tuple[str, str] | None = None
 
 
 DraftPurpose = Keep | Create | Replace | Restore | Adopt | Transfer

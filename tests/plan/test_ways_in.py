@@ -248,3 +248,44 @@ def test_a_provider_that_cannot_be_created_holds_single_sign_on_up(tmp_path: Pat
     plan = org.plan(failing=("saml",))
     assert {str(blocked.address) for blocked in plan.blocked} == {"acme", "acme/saml/okta"}
     assert plan.steps == ()
+
+
+# -- what others do during a run -----------------------------------------------------------------------------------------------------
+
+
+def meanwhile(org: Troubled, method: str, path: str, body: Any = None) -> None:
+    """Let somebody else send a request after the plan, before the first request of the run."""
+    inner = org.transport
+
+    class Meddling(Faulty):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            if org.made is not None and not meddled:
+                meddled.append(True)
+                async with httpx.AsyncClient(transport=httpx.ASGITransport(org.app), base_url="http://127.0.0.1:1") as other:
+                    answer = await other.request(method, f"/v1{path}", json=body, headers={"Authorization": f"Bearer {TOKEN}"})
+                    assert answer.status_code < 300
+            return await self.inner.handle_async_request(request)
+
+    meddled: list[bool] = []
+    org.made, org.fresh = None, -1.0
+    org.transport = lambda: Meddling(inner(), org)  # type: ignore[method-assign]
+
+
+def test_nobody_is_demoted_once_the_admin_who_remains_was_demoted_by_somebody_else(tmp_path: Path) -> None:
+    org = troubled(tmp_path)
+    org.write(people("admin", "admin"), service={})
+    org.apply()
+    org.write({"members": {"ada@acme.example": "read"}}, service={})
+    meanwhile(org, "PATCH", "/orgs/org_acme/members/usr_linus", {"role": "read"})
+    (result,) = org.apply().results
+    assert (result.status, org.call("GET", "/orgs/org_acme/members/usr_ada")["role"]) == (StepStatus.STALE, "admin")
+    assert "on which this relies, role was 'admin' and is now 'read'" in result.error
+
+
+def test_single_sign_on_is_not_enforced_once_its_provider_was_deleted_by_somebody_else(tmp_path: Path) -> None:
+    org = troubled(tmp_path, saml=[{"organization": ORGANIZATION, "id": "saml_1", "label": "Okta"}])
+    org.write({"sso": True}, service={})
+    meanwhile(org, "DELETE", "/orgs/org_acme/saml/saml_1")
+    (result,) = org.apply().results
+    assert (result.status, org.call("GET", "/orgs/org_acme")["sso"]) == (StepStatus.STALE, False)
+    assert "saml 'Okta', on which this relies, no longer exists" in result.error

@@ -6,7 +6,7 @@ new ones require that the new ones have succeeded.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ from reconciler.resource import Field, Kind
 def last_admin(world: World, decisions: Decisions) -> Decisions:
     """Block changes that would leave fewer than `guards.minAdmins` admins in a container, or take the role from the token's owner.
 
-    Changes that would leave too few if the promotions of this run failed get them as prerequisites.
+    All others get as prerequisites the admins who remain, and the promotions of this run if too few remain without them.
     """
     for kind in world.kinds.values():
         for field in kind.fields.values():
@@ -31,32 +31,34 @@ def last_admin(world: World, decisions: Decisions) -> Decisions:
 
 def _guarded(world: World, decisions: Decisions, kind: Kind, field: Field) -> Iterator[Draft | Removal]:
     """The changes that take the scarce value of a field from objects which need it, blocked or with their prerequisites."""
-    least, held = world.desired.guards.min_admins, Counter[str]()
+    least, holding = world.desired.guards.min_admins, defaultdict[str, list[str]](list)
     for observed in world.actual.objects.get(kind.name, {}).values():
         if _holds(field, observed):
-            held[_scope(kind, observed)] += 1
+            holding[_scope(kind, observed)].append(observed.id)
     drafts, removals = decisions.of_this_run()
     changing = [draft for draft in drafts.values() if draft.kind is kind and draft.active and _differs(draft, field)]
     losing: list[Draft | Removal] = [draft for draft in changing if _holds(field, draft.observed)]
     losing += [removal for removal in removals.values() if removal.kind is kind and removal.deletes and _holds(field, removal.observed)]
-    lost = Counter(_scope(kind, entry.observed) for entry in losing)
+    lost = {entry.id for entry in losing}
     gaining: dict[str, list[Draft]] = defaultdict(list)
     for draft in changing:
         if not _holds(field, draft.observed) and draft.wants.get(field.name) == field.scarce:
             gaining[_scope(kind, draft.observed)].append(draft)
     for entry in losing:
         scope = _scope(kind, entry.observed)
-        staying, gained = held[scope] - lost[scope], gaining[scope]
-        if staying + len(gained) < least:
-            reason = f"would leave {staying + len(gained)} with {field.name} {field.scarce} in {entry.address.container}"
+        staying, gained = [id for id in holding[scope] if id not in lost], gaining[scope]
+        if len(staying) + len(gained) < least:
+            reason = f"would leave {len(staying) + len(gained)} with {field.name} {field.scarce} in {entry.address.container}"
             remedy = f"make somebody else {field.scarce} first, or lower guards.minAdmins"
             yield entry.block(f"{reason}; guards.minAdmins is {least}", remedy, id="RC-last-admin")
         elif _owns_token(world, decisions, entry):
             reason = f"owns the token (service.member); without {field.name} {field.scarce} the next run could do nothing"
             yield entry.block(reason, f"set service.member to another {field.scarce}, and use their token", id="RC-own-token")
-        elif staying < max(least, 1):  # even where the project allows none, a promotion that fails must not be what leaves none
-            name = field.name if isinstance(entry, Draft) else ""
-            required = (Prerequisite(name, draft.address, field.name) for draft in gained)
+        else:
+            name, enough = field.name if isinstance(entry, Draft) else "", max(least, 1)
+            required = [Prerequisite(name, remains=(kind.name, id)) for id in sorted(staying)[:enough]]
+            if len(staying) < enough:  # even where the project allows none, a promotion that fails must not be what leaves none
+                required += [Prerequisite(name, draft.address, field.name) for draft in gained]
             yield replace(entry, prerequisites=(*entry.prerequisites, *required))
 
 

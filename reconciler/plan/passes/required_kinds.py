@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from reconciler.address import Address
-from reconciler.model import Blocked, Observed, waiting
+from reconciler.model import Blocked, waiting
 from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Prerequisite
 from reconciler.plan.matching.differences import FieldDifference
@@ -58,16 +58,19 @@ class _Run:
             for other in self.drafts.values()
             if other.kind is self.kind and other.address.container == container and other.active and (other.is_new or other.sendable)
         ]
-        if not any(self.drafts[address].is_new for address in pending) and not any(self._staying(scope)):
+        staying = min(self._staying(scope), default=None)
+        if staying is None and not any(self.drafts[address].is_new for address in pending):
             return draft.without(difference, self._refusal(draft, difference, container, scope))
-        required = (Prerequisite(difference.field.name, address) for address in pending)
+        required = [Prerequisite(difference.field.name, address) for address in pending]
+        if staying is not None:
+            required.append(Prerequisite(difference.field.name, remains=(self.kind.name, staying)))
         return replace(draft, prerequisites=(*draft.prerequisites, *required))
 
-    def _staying(self, scope: str) -> Iterator[Observed]:
-        """The objects that exist and are not deleted in this run."""
+    def _staying(self, scope: str) -> Iterator[str]:
+        """The ids of the objects that exist and are not deleted in this run."""
         for observed in self.world.contents.inside(self.kind.name, self.container, scope):
             if (observed.kind, observed.id) not in self.deleted and observed.deleted_at is None:
-                yield observed
+                yield observed.id
 
     def _refusal(self, draft: Draft, difference: FieldDifference, container: Address, scope: str) -> Blocked:
         """Why a setting is not turned on, and what to do."""

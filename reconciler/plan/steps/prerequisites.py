@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.address import Address
-from reconciler.plan.decisions import Removal
+from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.steps.edges import Edge, StepFacts, needs
 from reconciler.plan.steps.requests import Sketches
 
@@ -13,8 +13,11 @@ from reconciler.plan.steps.requests import Sketches
 def prerequisites_first(facts: StepFacts) -> Iterator[Edge]:
     """The request that takes away the last admin, or that requires a provider, needs the requests that give the new one."""
     sketches = facts.sketches
-    for entry in (*sketches.drafts.values(), *sketches.removals.values()):
+    entries: list[Draft | Removal] = [*sketches.drafts.values(), *sketches.removals.values()]
+    for entry in entries:
         for prerequisite in entry.prerequisites:
+            if prerequisite.address is None:
+                continue
             giving = _writing(sketches, prerequisite.address, prerequisite.writes)
             deletes = isinstance(entry, Removal)
             taking = [sketches.deletes[entry.address]] if deletes else _writing(sketches, entry.address, prerequisite.field)

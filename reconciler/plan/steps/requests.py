@@ -316,7 +316,7 @@ def body_of(kind: Kind, writes: Mapping[str, Any]) -> dict[str, Any]:
 
 def _separately(draft: Draft, verb: Verb, fields: Sequence[Field]) -> list[Sequence[Field]]:
     """The fields of a request, in two requests where some have prerequisites: what they wait for must not hold up the others."""
-    waiting = {prerequisite.field for prerequisite in draft.prerequisites}
+    waiting = {prerequisite.field for prerequisite in draft.prerequisites if prerequisite.address is not None}
     if verb.whole or not waiting:
         return [fields]
     now = [declared_field for declared_field in fields if declared_field.name not in waiting]
