@@ -40,13 +40,14 @@ def _guarded(world: World, decisions: Decisions, kind: Kind, field: Field) -> It
     losing: list[Draft | Removal] = [draft for draft in changing if _holds(field, draft.observed)]
     losing += [removal for removal in removals.values() if removal.kind is kind and removal.deletes and _holds(field, removal.observed)]
     lost = {entry.id for entry in losing}
+    remaining = {scope: sorted(id for id in ids if id not in lost) for scope, ids in holding.items()}
     gaining: dict[str, list[Draft]] = defaultdict(list)
     for draft in changing:
         if not _holds(field, draft.observed) and draft.wants.get(field.name) == field.scarce:
             gaining[_scope(kind, draft.observed)].append(draft)
     for entry in losing:
         scope = _scope(kind, entry.observed)
-        staying, gained = [id for id in holding[scope] if id not in lost], gaining[scope]
+        staying, gained = remaining[scope], gaining[scope]
         if len(staying) + len(gained) < least:
             reason = f"would leave {len(staying) + len(gained)} with {field.name} {field.scarce} in {entry.address.container}"
             remedy = f"make somebody else {field.scarce} first, or lower guards.minAdmins"
@@ -56,7 +57,7 @@ def _guarded(world: World, decisions: Decisions, kind: Kind, field: Field) -> It
             yield entry.block(reason, f"set service.member to another {field.scarce}, and use their token", id="RC-own-token")
         else:
             name, enough = field.name if isinstance(entry, Draft) else "", max(least, 1)
-            required = [Prerequisite(name, remains=(kind.name, id)) for id in sorted(staying)[:enough]]
+            required = [Prerequisite(name, remains=(kind.name, id)) for id in staying[:enough]]
             if len(staying) < enough:  # even where the project allows none, a promotion that fails must not be what leaves none
                 required += [Prerequisite(name, draft.address, field.name) for draft in gained]
             yield replace(entry, prerequisites=(*entry.prerequisites, *required))

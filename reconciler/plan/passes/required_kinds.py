@@ -6,6 +6,7 @@ requires the requests that create or change such objects. `lists`: what must be 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -34,6 +35,10 @@ class _Run:
         self.world, self.decisions, self.kind, self.container = world, decisions, kind, container
         self.drafts, removals = decisions.of_this_run()
         self.deleted = {(removal.kind.name, removal.id) for removal in removals.values() if removal.deletes}
+        self.declared: dict[Address | None, list[Draft]] = defaultdict(list)
+        for draft in decisions.drafts.values():
+            if draft.kind is kind:
+                self.declared[draft.address.container].append(draft)
         self.lists: set[Key] = set()
 
     def settled(self) -> Iterator[Draft]:
@@ -53,11 +58,8 @@ class _Run:
     def _with_prerequisites(self, draft: Draft, difference: FieldDifference) -> Draft:
         container = self.world.kinds.container(draft.address, self.container)
         scope = self.decisions.matches.ids.get(container, "")
-        pending = [
-            other.address
-            for other in self.drafts.values()
-            if other.kind is self.kind and other.address.container == container and other.active and (other.is_new or other.sendable)
-        ]
+        sent = [other for other in self.declared[container] if other.address in self.drafts and other.active]
+        pending = [other.address for other in sent if other.is_new or other.sendable]
         staying = min(self._staying(scope), default=None)
         if staying is None and not any(self.drafts[address].is_new for address in pending):
             return draft.without(difference, self._refusal(draft, difference, container, scope))
@@ -75,7 +77,7 @@ class _Run:
     def _refusal(self, draft: Draft, difference: FieldDifference, container: Address, scope: str) -> Blocked:
         """Why a setting is not turned on, and what to do."""
         name, field, source = self.kind.name, difference.field.name, draft.declared.positions.get(difference.field.name)
-        declared = [other for other in self.decisions.drafts.values() if other.kind is self.kind and other.address.container == container]
+        declared = self.declared[container]
         blocked = next((other.blocked for other in declared if other.blocked is not None and other.address in self.drafts), None)
         if blocked is not None:
             return waiting(draft.address, blocked, source, reason=f"{field} waits for {blocked.address}, which is blocked")
