@@ -289,3 +289,44 @@ def test_single_sign_on_is_not_enforced_once_its_provider_was_deleted_by_somebod
     (result,) = org.apply().results
     assert (result.status, org.call("GET", "/orgs/org_acme")["sso"]) == (StepStatus.STALE, False)
     assert "saml 'Okta', on which this relies, no longer exists" in result.error
+
+
+# -- another e-mail ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("member", [None, "ada@new.example"])
+def test_whoever_has_another_email_now_is_not_deleted_as_somebody_else(tmp_path: Path, member: str | None) -> None:
+    org = troubled(tmp_path)
+    top: dict[str, Any] = {"prune": {"member": "owned"}, "service": {"member": member} if member else {}}
+    org.write(people("admin", "read"), **{**top, "service": {}})
+    org.apply()
+    renamed(org, "ada@new.example")
+    changed = {"members": {"ada@new.example": {"role": "read"}, "linus@acme.example": "admin"}}
+    org.write(changed, **top)
+    plan = org.plan()
+    assert refusals(plan) == [("acme/member/ada@new.example", "RC-probable-rename"), (ADA, "RC-probable-rename")]
+    assert [str(step.address) for step in plan.steps] == [LINUS]
+    changed["members"]["ada@new.example"]["previously"] = ["ada@acme.example"]  # type: ignore[assignment]
+    org.write(changed, **top)
+    refused = [("acme/member/ada@new.example", "RC-own-token")] if member else []
+    assert refusals(org.plan()) == refused
+
+
+def test_the_owner_of_the_token_is_not_deleted_under_a_former_email(tmp_path: Path) -> None:
+    org = troubled(tmp_path)
+    org.write(people("admin", "admin"), service={}, prune={"member": "owned"})
+    org.apply()
+    renamed(org, "ada@new.example")
+    org.write({"members": {"linus@acme.example": "admin"}}, service={"member": "ada@new.example"}, prune={"member": "owned"})
+    plan = org.plan()
+    assert plan.steps == ()
+    assert {str(blocked.address) for blocked in plan.blocked} >= {ADA}
+
+
+def renamed(org: Troubled, email: str) -> None:
+    """Ada has another e-mail on the service."""
+    store = org.app.state.service.store
+    with store.write():
+        member = store.find("member", f"{ORGANIZATION}:usr_ada")
+        member["email"] = email
+        store.save("member", member)

@@ -76,9 +76,10 @@ def _scope(kind: Kind, observed: Observed | None) -> str:
 
 
 def _owns_token(world: World, decisions: Decisions, entry: Draft | Removal) -> bool:
-    """Whether it is the token's owner, in any container: the same key, or the same object under another key."""
-    owner = world.desired.lister
-    if owner is None or owner.kind != entry.kind.name:
+    """Whether it is the token's owner, in any container: the same key, now or in the YAML, or the same object under another key."""
+    owner, key_is = world.desired.lister, entry.kind.place.key_is
+    if owner is None or owner.kind != entry.kind.name or entry.observed is None:
         return False
-    id, own = entry.id, decisions.matches.ids.get(owner)
-    return entry.address.key == owner.key or (id is not None and own is not None and bare(id) == bare(own))
+    own = decisions.matches.ids.get(owner)
+    key = str(entry.observed.values.get(key_is)) if key_is is not None else ""
+    return owner.key in (entry.address.key, key) or (own is not None and bare(entry.observed.id) == bare(own))
