@@ -224,12 +224,13 @@ class Ways:
         self.runs += 1
         start = self.org.entrances[0]
         least = min(start.admins, end.admins, max(edit.least, 1))
-        for problem in _problems(self.org.entrances, start, least):
+        for problem in problems(self.org.entrances, start, least):
             requests = "".join(f"\n    {entrance}" for entrance in self.org.entrances)
             self.violations.append(f"{run}: {problem}{requests}")
 
 
-def _problems(entrances: list[Entrance], start: Entrance, least: int) -> Iterator[str]:
+def problems(entrances: list[Entrance], start: Entrance, least: int) -> Iterator[str]:
+    """What is wrong at each moment, in words."""
     enrolled = start.enrolled
     for entrance in entrances:
         if entrance.admins < least:
