@@ -2,7 +2,8 @@
 
 Before a request on an object that was last read more than some seconds ago, it is read again, together with the others that are sent
 next and with whatever else the same lists show. Before a delete or a transfer, the object and its contents are read whatever their age;
-before a transfer, so are the container that it leaves and the one that gets it. While it reads, nothing is written.
+before a transfer, so are the container that it leaves and the one that gets it. What decides who can read something, and the admins who
+remain after a demotion, are read again like the object itself. While it reads, nothing is written.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ class Preconditions:
         self._chosen_at: dict[Key, float] = {}
         self._gone: set[Key] = set()
         self._wider: dict[Key, str] = {}
+        self._lost: dict[Key, str] = {}
         taking = (step for step in plan.steps if step.verb == "delete" and self._takes_contents(step))
         self._deletes = {step.id: step for step in taking}  # those that did not pass yet
         self._emptied: dict[int, Refusal | None] = {}
@@ -105,7 +107,7 @@ class Preconditions:
         return self.reader.monotonic() - at > self.fresh
 
     def _needs(self, step: Step) -> bool:
-        if any(self._old(self.expected.read_at(key)) for key in step.gates if self.expected.find(*key) is not None):
+        if any(self._old(self.expected.read_at(key)) for key in (*step.gates, *step.relies) if self.expected.find(*key) is not None):
             return True
         target = self._target(step)
         if target is None:
@@ -155,11 +157,14 @@ class Preconditions:
         children = [child for outer, field in choosing.values() for child in self._children(outer, field)]
         gates = {key: gate for step in coming.values() for key in step.gates if (gate := self.expected.find(*key)) is not None}
         gates = {key: gate for key, gate in gates.items() if key in old or self._old(self.expected.read_at(key))}
+        relied = {key: other for step in coming.values() for key in step.relies if (other := self.expected.find(*key)) is not None}
+        relied = {key: other for key, other in relied.items() if key in old or self._old(self.expected.read_at(key))}
         ends = {id: self._ends(coming[id]) for id in targets if coming[id].verb == "transfer"}
         objects = {
             **old,
             **{(observed.kind, observed.id): observed for observed in (*children, *(end for some in ends.values() for end in some))},
             **gates,
+            **relied,
         }
         moved = {keys[id] for id in targets if coming[id].address in self._moved}
         at = self.reader.monotonic()
@@ -174,6 +179,8 @@ class Preconditions:
         moved_outside = self.expected.moved_outside(shown)
         for key, gate in gates.items():
             self._judge_gate(key, gate, now, at)
+        for key, other in relied.items():
+            self._judge_relied(key, other, now, at)
         for key, address in addresses.items():
             self._judge(key, address, now, at, key in moved_outside)
         for id, some in ends.items():
@@ -267,6 +274,21 @@ class Preconditions:
         if key not in self._addresses:
             self.expected.note_read(key, at)
 
+    def _judge_relied(self, key: Key, expected: Observed, now: Actual, at: float) -> None:
+        """Whether an object on which a step relies still exists, with the value that some objects must always keep."""
+        kind, observed, scarce = self.kinds[key[0]], now.find(*key), self.kinds[key[0]].scarce
+        self._lost.pop(key, None)
+        if observed is None:
+            failed = next((failure for failure in now.unknown if failure.kind == kind.name), None)
+            says = f"could not be read again: {failed.reason}" if failed is not None else "no longer exists"
+            self._lost[key] = f"{kind.name} {title(expected)!r}, on which this relies, {says}"
+            return
+        if scarce is not None and observed.values.get(scarce.name) != expected.values.get(scarce.name):
+            changed = difference_text(scarce, expected.values.get(scarce.name), observed.values.get(scarce.name))
+            self._lost[key] = f"of {kind.name} {title(expected)!r}, on which this relies, {changed}"
+        if key not in self._addresses:
+            self.expected.note_read(key, at)
+
     def _names(self, kind: Kind, address: Address) -> list[str]:
         """The fields to compare: declared and written ones, and the location; all fields of an undeclared object."""
         declared = self.desired.resources.get(address)
@@ -331,8 +353,9 @@ class Preconditions:
 
     def _verdict(self, step: Step) -> Refusal | None:
         wider = next((self._wider[key] for key in step.gates if key in self._wider), None)
-        if wider is not None:
-            return StepStatus.STALE, wider
+        lost = next((self._lost[key] for key in step.relies if key in self._lost), None)
+        if wider is not None or lost is not None:
+            return StepStatus.STALE, str(wider or lost)
         target = self._target(step)
         if target is None:
             return None

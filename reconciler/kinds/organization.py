@@ -85,7 +85,7 @@ class Organization(
     defaultRole: MemberRole = field("The role of new members.", exposes=Exposes("new members may do more", ROLES))
     defaultContent: DefaultContent = field("The site that members see first.", clear=True, read=_seen_content)
     logo: Uri | None = field("The URL of an image; the service hosts a copy.", clear=True, read="urls.logo", lossy=True)
-    sso: bool = field("Enforce single sign-on.", exposes=Exposes("people can sign in without it", (True, False)))
+    sso: bool = field("Enforce single sign-on; requires a SAML provider.", exposes=Exposes("people can sign in without it", (True, False)))
     ai: bool = field("Enable AI features.")
     inviteLinks: bool = field("Enable invite links.", exposes=Exposes("everybody with a link may join", (False, True)))
     mergeRules: MergeRules = field("Who must review a change request.", exposes=LOOSER)

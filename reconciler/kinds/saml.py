@@ -48,7 +48,8 @@ class Saml(
     object="saml-provider",
     protected=True,
     loses="people can no longer sign in through it",
-    needed=Needed("sso", True),
+    grants="whoever it signs in may join the organization",
+    needed=Needed("sso", True, of=("member",)),
     permission=Permission("admin", of="organization"),
 ):
     """An identity provider that members sign in with."""
@@ -62,7 +63,7 @@ class Saml(
 
     organization = within("organization")
     label: Annotated[str, Len(1, 30)] = field("The name on the sign-in page.", required=True)
-    entityID: Annotated[str, Len(1, 1024)] = field("The identifier of the provider.", key=True, required=True)
+    entityID: Annotated[str, Len(1, 1024)] = field("The identifier of the provider.", key=True, required=True, exposes=_ELSEWHERE)
     ssoURL: Uri = field("The URL where members sign in.", required=True, lossy=True, exposes=_ELSEWHERE)
     certificate: Annotated[str, Len(1, 10_000)] = field(
         "The certificate of the provider, in PEM format.", required=True, lossy=True, exposes=_ELSEWHERE, expires="certificate"

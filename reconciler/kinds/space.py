@@ -93,6 +93,6 @@ class Space(
     mergeRules: MergeRules = field("Who must review a change request.", on="update", usual={"type": "inherit"}, exposes=LOOSER)
     template: bool = local(
         "Declare that the content is not confidential, so copies of it may be published.",
-        exposes=Exposes("copies of it may be published without further consent", (False, True)),
+        exposes=Exposes("copies of it may be published without further consent", (True,)),
     )
     visibility = output()

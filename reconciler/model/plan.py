@@ -99,8 +99,8 @@ class Step:
     sending it twice would create two objects. `identity`: of a create, the natural key (request form). `source`: of a copy, what is copied.
     `brings`: the children its answer shows: (kind, key of the answer, address). `takes`: what is deleted with the object of a delete.
     `before`: what undoing it needs. `renames`: the addresses, former one to new, that the state changes with the outcome of a transfer.
-    `gates`: the objects (kind, id) that decide who can read what it opens. `needs` must have succeeded, `after` must have ended, before it
-    is sent.
+    `gates`: the objects (kind, id) that decide who can read what it opens. `relies`: those that must still be as they were read: the admins
+    who remain, the provider that exists. `needs` must have succeeded, `after` must have ended, before it is sent.
     """
 
     id: int
@@ -120,6 +120,7 @@ class Step:
     before: Before = field(default_factory=Before)
     renames: Mapping[Address, Address] = field(default_factory=dict)
     gates: tuple[tuple[str, str], ...] = ()
+    relies: tuple[tuple[str, str], ...] = ()
     needs: frozenset[int] = frozenset()
     after: frozenset[int] = frozenset()
 

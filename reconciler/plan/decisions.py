@@ -94,6 +94,20 @@ class Deferred:
     reason: str
 
 
+@dataclass(frozen=True)
+class Prerequisite:
+    """What must have succeeded, or must still be so, before a request is sent. `field`: the request writes it; "" for a removal's delete.
+
+    `address`: whose requests must have succeeded; `writes`: those that write this field, "" for all of them. `remains`: an object that must
+    still exist as it was read; one of the two is given.
+    """
+
+    field: str
+    address: Address | None = None
+    writes: str = ""
+    remains: tuple[str, str] | None = None
+
+
 DraftPurpose = Keep | Create | Replace | Restore | Adopt | Transfer
 """What a draft is for, before its differences and its obstacles."""
 
@@ -115,7 +129,7 @@ class Draft:
     address whose create creates it too. `blocked`: why nothing can be done for it; `blocked_fields`: the fields that cannot be set, and
     why. `deferred`: why it waits for a second run. `created_after`: what must be created before it. `moves_into`: where the service moves
     it in this run. `until`: when the deleted object in the reason can no longer be restored. `batch`: the transfers before which nothing
-    is done here; the state gets this address with the last of them.
+    is done here; the state gets this address with the last of them. `prerequisites`: what must have succeeded before some of its requests.
     """
 
     address: Address
@@ -137,6 +151,7 @@ class Draft:
     created_after: tuple[Address, ...] = ()
     moves_into: Address | None = None
     batch: Batch | None = None
+    prerequisites: tuple[Prerequisite, ...] = ()
 
     @property
     def decision(self) -> Decision:
@@ -204,7 +219,8 @@ class Removal:
     """One object that is no longer declared.
 
     `replaces`: the address whose old object it is. `reason`: one sentence. `deleted_after`: what must be deleted before it. `moves_into`:
-    where the service moves it in this run. `pruned`: it is unmanaged, and `prune: all` deletes it.
+    where the service moves it in this run. `pruned`: it is unmanaged, and `prune: all` deletes it. `prerequisites`: what must have
+    succeeded before it is deleted.
     """
 
     address: Address
@@ -220,6 +236,7 @@ class Removal:
     deleted_after: tuple[Address, ...] = ()
     moves_into: Address | None = None
     pruned: bool = False
+    prerequisites: tuple[Prerequisite, ...] = ()
 
     @property
     def decision(self) -> Decision:

@@ -27,6 +27,7 @@ from reconciler.plan.passes.contents import contents
 from reconciler.plan.passes.expectations import expectations
 from reconciler.plan.passes.last_admin import last_admin
 from reconciler.plan.passes.renames import probable_renames, repeated_renames
+from reconciler.plan.passes.required_kinds import required_kinds
 from reconciler.plan.passes.second_run import beside_others, rearrangements, second_run
 from reconciler.plan.passes.targets import targets, waits
 from reconciler.plan.selection import Selection
@@ -60,9 +61,10 @@ PASSES: Final[tuple[Pass, ...]] = (
     expectations,  # what the service derives must be what the YAML expects
     waits,  # what needs something blocked waits for it
     contents,  # nothing is deleted while something that stays is in it
-    last_admin,  # an organization keeps its admins
     second_run,  # what the service rearranges waits for a second run
     waits,  # and so does what needs that
+    last_admin,  # an organization keeps its admins: decided on what is really sent
+    required_kinds,  # a setting that requires an object of a kind is turned on only where there is one
 )
 """All decisions, in the order in which they are taken: each pass sees those of the passes before it."""
 
@@ -209,7 +211,7 @@ def _assemble_plan(
         changes=(*changes(desired, drafts, rows, names, derived), *removal_changes(removals), *cascades),
         steps=disclosed.steps,
         questions=disclosed.questions | access.questions | shown_where(world, drafts, before),
-        lists=access.lists | disclosed.lists,
+        lists=access.lists | disclosed.lists | decisions.lists,
         unmanaged=unmanaged(kinds, desired, state, before, matches),
         unknown=actual.unknown,
         in_doubt=tuple(sorted({intent.address for intent in state.intents})),

@@ -13,7 +13,7 @@ from typing import TypeVar
 from reconciler.address import Address, Glob
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, State
-from reconciler.plan.containment import Contents
+from reconciler.plan.containment import Contents, Key
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.selection import Selection
@@ -87,7 +87,7 @@ class Decisions:
     Desired. `removals`: of all that are no longer declared. `left_alone`: what would happen to the addresses that this run is not about;
     what `drafts` and `removals` say of them is that they are blocked. `required`: those that are not selected and that the run is about
     because something selected requires them. `notes`: sentences for the reader. `unsettled`: tracked addresses that the state keeps until a
-    transfer has succeeded.
+    transfer has succeeded. `lists`: the lists that must be read to decide, each a kind and the id of its container.
     """
 
     matches: Matches
@@ -98,6 +98,7 @@ class Decisions:
     required: frozenset[Address] = frozenset()
     notes: tuple[str, ...] = ()
     unsettled: frozenset[Address] = frozenset()
+    lists: frozenset[Key] = frozenset()
 
     def changed(self, entries: Iterable[Draft | Removal]) -> Decisions:
         """The decisions with these in place of what was decided of their addresses."""

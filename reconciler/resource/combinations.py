@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def contradictions_between(kinds: Kinds, kind: Kind) -> Iterator[str]:
     """What one of the kinds declares that another one contradicts, the first cause first."""
-    parts = (_containers, _references, _transfer, _readings, _paths, _sections, _lists)
+    parts = (_containers, _references, _needed, _transfer, _readings, _paths, _sections, _lists)
     return chain.from_iterable(part(kinds, kind) for part in parts)
 
 
@@ -45,6 +45,14 @@ def _references(kinds: Kinds, kind: Kind) -> Iterator[str]:
         for name in (*verb.brings, *verb.reshapes, *verb.anchors):
             if name not in kinds:
                 yield f"verb {verb.name} names the kind {name}, which does not exist{did_you_mean(name, kinds)}"
+
+
+def _needed(kinds: Kinds, kind: Kind) -> Iterator[str]:
+    needed = kind.needed
+    for name in (kind.within, *needed.of) if needed is not None else ():
+        known = name is not None and name in kinds and name in (kind.within, *(other.name for other in kinds.below(str(kind.within))))
+        if not known or needed is None or needed.field not in kinds[str(name)].fields:
+            yield f"needed names a field of {name or 'its container'}, which is not its container or beside it, or has no such field"
 
 
 def _transfer(kinds: Kinds, kind: Kind) -> Iterator[str]:

@@ -71,7 +71,12 @@ class ProcessingField(NamedTuple):
 
 
 class Needed(NamedTuple):
-    """An object of this kind is in use while a field of its fixed container has this value; the last one is always in use."""
+    """An object of this kind is in use while a field of its fixed container has this value; the last one is always in use.
+
+    The field gets the value only where there is an object of this kind. `of`: kinds in the same container with a field of the same name,
+    of which that is true as well.
+    """
 
     field: str
     value: Any
+    of: tuple[str, ...] = ()

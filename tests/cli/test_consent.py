@@ -169,6 +169,21 @@ def test_another_value_of_an_allowed_field_is_asked_for(cli: Cli) -> None:
     refused(cli, "acme/site/docs")
 
 
+def test_a_provider_that_a_killed_run_did_not_create_is_asked_for_again_with_another_url(cli: Cli) -> None:
+    document = closed()
+    provider = {"label": "New", "entityID": "http://new.example/1", "ssoURL": "https://new.example/sso", "certificate": "PEM"}
+    acme(document)["saml"]["new"] = provider
+    write(cli, document)
+    refused(cli, "acme/saml/new")
+    assert killed(cli, 1, *APPLY, *ALL, sort=Requests) < 0
+    provider["ssoURL"] = "https://evil.example/sso"
+    write(cli, document)
+    refused(cli, "acme/saml/new")
+    provider["ssoURL"] = "https://new.example/sso"
+    write(cli, document)
+    assert cli(*APPLY).exit_code == 0
+
+
 def test_what_a_finished_run_was_allowed_is_asked_for_again(cli: Cli) -> None:
     assert cli(*APPLY, *ALL).exit_code == 0
     ident = next(line.split()[2] for line in cli("state", "list", "p").stdout.splitlines() if line.startswith("acme/site/docs "))

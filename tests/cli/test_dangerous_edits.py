@@ -257,7 +257,7 @@ def living(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project, applied once; every row works on a copy."""
     cli = Cli(tmp_path_factory.mktemp("living"))
     write(cli, base())
-    result = cli("apply", "p", "--yes", "--allow-exposure", "acme")
+    result = cli("apply", "p", "--yes", "--allow-exposure", "acme", "--allow-exposure", "acme/saml/*")
     assert result.exit_code == 0, result.stdout + result.stderr
     return cli.root
 

@@ -13,7 +13,7 @@ import pytest
 from reconciler import kinds
 from tests.hostile.canaries.birds import CANARIES, FORMS, PEM, found
 from tests.hostile.canaries.service import FAILURES, Spilling, serving
-from tests.hostile.canaries.world import GIVEN, PROJECT, World, crash, secretive
+from tests.hostile.canaries.world import GIVEN, JOINING, PROJECT, World, crash, secretive
 from tests.proofs import proof, spread
 from tests.state import server
 
@@ -217,7 +217,7 @@ def test_nothing_comes_out_of_the_sandbox(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_nothing_comes_out_of_a_killed_run_and_its_recovery(world: World, service: Spilling) -> None:
     world.write("p/reconciler.yaml", PROJECT.replace("service: {", "service: {timeout: 3, "))  # how long the second run has to wait
-    running = world.process("apply", "p", "--yes", *GIVEN, "-v")
+    running = world.process("apply", "p", "--yes", *JOINING, *GIVEN, "-v")
     service.on_write = lambda number: running.send_signal(signal.SIGKILL) if number == 4 else None
     assert world.ended(running, "a killed apply") == -signal.SIGKILL
     assert any(path.name.endswith("-wal") for path in world.root.rglob("*")), "the log of the database is still there"

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from tests.harness import ORGANIZATION, Org
+from tests.harness import ORGANIZATION, SEED, Org
 from tests.importer.imported import imported
 from tests.outside import drifted, said
 from tests.small import applied, described, settled
@@ -15,6 +15,8 @@ from tests.undo.undoing import runs, undo
 
 LINUS = "acme/member/linus@acme.example"
 MEMBER = f"/orgs/{ORGANIZATION}/members/usr_linus"
+PROVIDED = {**SEED, "saml": [{"organization": ORGANIZATION, "id": "saml_okta", "label": "Okta"}]}
+"""An organization with a provider, which a member of single sign-on requires."""
 
 
 def people(**linus: Any) -> dict[str, Any]:
@@ -22,7 +24,7 @@ def people(**linus: Any) -> dict[str, Any]:
 
 
 def test_a_member_joins_single_sign_on_by_one_request_and_cannot_leave_it(tmp_path: Path) -> None:
-    org = Org(tmp_path)
+    org = Org(tmp_path, PROVIDED)
     applied(org, people())
     org.write(people(sso=True, role="edit"))
     assert described(org.plan()) == [f"{LINUS}: update role sso"]
@@ -43,7 +45,7 @@ def test_who_was_added_outside_is_drift_and_an_undo_says_that_it_cannot_take_the
     applied(org, people(sso=False))
     org.call("POST", f"{MEMBER}/sso")
     assert said(drifted(org)) == [f"{LINUS}: changed sso"]
-    again = Org(tmp_path / "again")
+    again = Org(tmp_path / "again", PROVIDED)
     applied(again, people())
     applied(again, people(sso=True))
     outcome, found, _ = undo(again, runs(again)[0].id)

@@ -12,10 +12,18 @@ from reconciler.report.text import plan_text
 from tests.harness import Org
 from tests.proofs import spread
 from tests.small import applied, node, small
+from tests.undo.undoing import runs, undo
 
 Tree = dict[str, Any]
 Edit = Callable[[Tree], Any]
 DOCS = "acme/site/docs"
+NEW = {
+    "label": "New",
+    "entityID": "http://new.example/1",
+    "ssoURL": "https://new.example/sso",
+    "certificate": "PEM",
+    "defaultRole": "admin",
+}
 
 
 def closed() -> Tree:
@@ -88,6 +96,10 @@ EXPOSED: list[tuple[str, Edit, str]] = [
         "acme/space/one defaultLevel guest -> read",
     ),
     ("a public description", lambda t: t["openapi"]["pets"].update(visibility="public"), "acme/openapi/pets visibility private -> public"),
+    ("a provider more", lambda t: t["saml"].update(new=NEW), "acme/saml/new  _Unset.UNSET -> _Unset.UNSET"),
+    ("another identifier", lambda t: t["saml"]["okta"].update(entityID="http://evil.example"), "acme/saml/okta entityID"),
+    ("another certificate", lambda t: t["saml"]["okta"].update(certificate="OTHER"), "acme/saml/okta certificate"),
+    ("admins by a provider", lambda t: t["saml"]["okta"].update(defaultRole="admin"), "acme/saml/okta defaultRole guest -> admin"),
     ("another provider", lambda t: t["saml"]["okta"].update(ssoURL="https://evil.example"), "acme/saml/okta ssoURL"),
     ("looser rules", lambda t: t.update(mergeRules="inherit"), "acme mergeRules"),
     ("no reviewer", lambda t: node(t, "one").update(mergeRules={"reviewers": []}), "acme/space/one mergeRules"),
@@ -114,6 +126,9 @@ CLOSING: list[tuple[str, Edit]] = [
     ("no admin less", lambda t: t["members"].update({"linus@acme.example": "create"})),
     ("rules where none were", lambda t: node(t, "two").update(mergeRules={"reviewers": ["ada@acme.example"]})),
     ("another title", lambda t: docs(t).update(title="Handbook")),
+    ("a template that is none", lambda t: node(t, "six").update(template=False, title="Sei")),
+    ("a template no more", lambda t: (node(t, "blank").pop("template"), node(t, "blank").update(title="Empty"))),
+    ("another label of a provider", lambda t: t["saml"]["okta"].update(label="Okta 2")),
     ("a new site", lambda t: t["sites"].update(new={"title": "New", "visibility": "public", "published": True})),
 ]
 
@@ -146,12 +161,51 @@ def test_a_protection_that_is_no_longer_managed_has_a_line(tmp_path: Any) -> Non
     assert [f"{one.address} {one.field}" for one in org.plan().exposures] == ["protect site"]
 
 
-def test_what_a_first_apply_makes_exposes_nothing_that_was_there(tmp_path: Any) -> None:
+def test_what_a_first_apply_makes_exposes_nothing_that_was_there_but_who_can_join(tmp_path: Any) -> None:
     org = Org(tmp_path)
     org.write(small())
     plan = org.plan()
-    assert [f"{one.address} {one.field}" for one in plan.exposures] == []
+    assert [f"{one.address} {one.field}" for one in plan.exposures] == ["acme/saml/okta "]
     assert plan.broken == ()
+
+
+def test_a_provider_says_who_can_join_and_as_what_and_a_consent_is_for_that_alone(tmp_path: Any) -> None:
+    org = Org(tmp_path)
+    org.write({"saml": {"new": NEW}})
+    (exposure,) = org.plan().exposures
+    assert exposure.says == "whoever it signs in may join the organization (ssoURL: https://new.example/sso, defaultRole: admin)"
+    assert (exposure.id, exposure.asked) == ("RC-access-granted", True)
+    others = [NEW | change for change in ({"ssoURL": "https://evil.example"}, {"certificate": "OTHER"}, {"defaultRole": "read"})]
+    for other in others:
+        org.write({"saml": {"new": other}})
+        assert not set(exposure.consents).issuperset(org.plan().exposures[0].consents)
+    org.write({"saml": {"new": {**NEW, "label": "Newer"}}})
+    assert set(org.plan().exposures[0].consents) == set(exposure.consents)
+
+
+def test_a_provider_that_somebody_deleted_is_created_again_only_with_a_line(tmp_path: Any) -> None:
+    org = Org(tmp_path)
+    applied(org, {"saml": {"new": NEW}, "emailDomains": ["acme.example"], "inviteLinks": True, "defaultRole": "edit"})
+    org.call("DELETE", f"/orgs/org_acme/saml/{org.id('acme/saml/new')}")
+    org.call("PATCH", "/orgs/org_acme", {"emailDomains": [], "inviteLinks": False, "defaultRole": "read"})
+    told = [f"{exposure.address} {exposure.field}" for exposure in org.plan().exposures]
+    assert told == ["acme emailDomains", "acme defaultRole", "acme inviteLinks", "acme/saml/new "]
+
+
+def test_a_provider_that_exists_is_adopted_without_a_line(tmp_path: Any) -> None:
+    org = Org(tmp_path)
+    org.call("POST", "/orgs/org_acme/saml", NEW)
+    org.write({"saml": {"new": NEW}})
+    assert org.plan().exposures == ()
+
+
+def test_an_undo_that_lets_more_people_join_has_a_line(tmp_path: Any) -> None:
+    org = Org(tmp_path)
+    applied(org, {"saml": {"new": NEW}, "emailDomains": ["acme.example"]})
+    applied(org, {"saml": {"new": {**NEW, "defaultRole": "read"}}, "emailDomains": []})
+    outcome, _, _ = undo(org, runs(org)[0].id)
+    told = [f"{exposure.address} {exposure.field}" for exposure in outcome.plan.exposures]
+    assert told == ["acme emailDomains", "acme/saml/new defaultRole"]
 
 
 BROKEN: list[tuple[str, Edit, str]] = [

@@ -11,6 +11,7 @@ from reconciler.plan.drafts.undeclared import undeclared
 from reconciler.plan.passes.contents import contents
 from reconciler.plan.passes.last_admin import last_admin
 from reconciler.plan.passes.renames import probable_renames, repeated_renames
+from reconciler.plan.passes.required_kinds import required_kinds
 from reconciler.plan.world import Decisions, Pass, World
 from tests.plan.book import BOOK, page_text, pages_of
 from tests.plan.edits import Page
@@ -18,7 +19,7 @@ from tests.plan.pages import PAGES
 from tests.proofs import sampled, stride, tries
 
 KEPT = pages_of(BOOK.read_text(encoding="utf-8"))
-INDEPENDENT: Final = ((repeated_renames, probable_renames), (contents, last_admin))
+INDEPENDENT: Final = ((repeated_renames, probable_renames), (last_admin, required_kinds))
 
 
 def exchanged(first: Pass, second: Pass) -> tuple[Pass, ...]:

@@ -20,6 +20,7 @@ from reconciler.resource import (
     Kinds,
     Listing,
     ListItem,
+    Needed,
     One,
     Permission,
     Resource,
@@ -170,6 +171,14 @@ MOVED = Verbs(create=POST("/things"), update=PATCH("/things/{id}"), move=POST("/
         (
             {"words": {"place": ListItem("thing", {"sight": "things"})}, "api": MOVED},
             'its place is in the kind sight, which does not exist; did you mean "site"?',
+        ),
+        (
+            {"words": {"needed": Needed("sso", True)}},
+            "needed names a field of site, which is not its container or beside it, or has no such field",
+        ),
+        (
+            {"words": {"needed": Needed("title", "x", of=("space",))}},
+            "needed names a field of space, which is not its container or beside it, or has no such field",
         ),
         ({"words": {"permission": Permission("admin", of="space")}}, "it requires a permission of space, which does not contain it"),
     ],

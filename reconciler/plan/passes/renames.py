@@ -45,6 +45,7 @@ def probable_renames(world: World, decisions: Decisions) -> Decisions:
             blocked += _blocked(
                 desired, old, new, f"{new.address} looks like it ({name!r})", f"looks like {old.address}, which is no longer declared"
             )
+    blocked += _under_another_key(decisions, vanished)
     blocked += _elsewhere(decisions, vanished, fresh)
     blocked += _taken_over(decisions, vanished)
     for address, meant in _mistyped(desired, vanished, fresh).items():
@@ -53,6 +54,21 @@ def probable_renames(world: World, decisions: Decisions) -> Decisions:
         blocked += _blocked(desired, old, new, f"{new.address} {former}", f"{former}, and {old.address} is no longer declared")
     notes = (*decisions.notes, *_remarks(vanished.values(), fresh.values()))
     return replace(decisions.changed(blocked), notes=notes)
+
+
+def _under_another_key(decisions: Decisions, vanished: dict[Address, Removal]) -> Iterator[Draft | Removal]:
+    """Block the delete of what is declared under its present key: the service changed the value that was its key, as an e-mail.
+
+    Only of a kind that no request creates: of others, the new key is a create that looks like the former one.
+    """
+    deleted = {address: removal for address, removal in vanished.items() if removal.deletes and "create" not in removal.kind.api}
+    missing = (draft for draft in decisions.drafts.values() if draft.id is None and draft.binding is None) if deleted else ()
+    for old, new in _pairs(deleted, {draft.address: draft for draft in missing}, {}):
+        removal, draft = vanished.pop(old), decisions.drafts[new]
+        reason = f"is no longer declared, and is declared as {new} now: its key changed on the service"
+        way = f"write previously: [{old.key}] on {new}"
+        yield replace(removal, blocked=Blocked(old, reason, way, draft.declared.source, id="RC-probable-rename"))
+        yield draft.block(f"is tracked as {old}, which is no longer declared: its key changed on the service", way, id="RC-probable-rename")
 
 
 def _elsewhere(decisions: Decisions, vanished: dict[Address, Removal], fresh: dict[Address, Draft]) -> Iterator[Draft | Removal]:

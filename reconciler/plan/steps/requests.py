@@ -17,7 +17,7 @@ from reconciler.plan.decisions import Draft, Removal, Transfer
 from reconciler.plan.matching.differences import FieldDifference
 from reconciler.plan.siblings.moves import SiblingMove
 from reconciler.plan.siblings.rows import SiblingRow
-from reconciler.resource import UNSET, FieldRole, Kind, Kinds, Verb, placeholders
+from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds, Verb, placeholders
 
 
 @dataclass(frozen=True)
@@ -159,10 +159,11 @@ class Sketches:
                         for declared_field in draft.kind.sent_by(verb.name)
                         if draft.wants.get(declared_field.name, UNSET) is not UNSET
                     ]
-                writes = {declared_field.name: draft.wants[declared_field.name] for declared_field in carried}
-                body = body_of(draft.kind, {k: v for k, v in writes.items() if not draft.kind.fields[k].one_way})
-                body = {**_unmanaged_values(draft, verb), **body, **self._container(draft, verb)}
-                self.add(StepSketch(draft, verb, self._path(verb, draft), body or None, writes, target=self._self(draft)))
+                for fields in _separately(draft, verb, carried):
+                    writes = {declared_field.name: draft.wants[declared_field.name] for declared_field in fields}
+                    body = body_of(draft.kind, {k: v for k, v in writes.items() if not draft.kind.fields[k].one_way})
+                    body = {**_unmanaged_values(draft, verb), **body, **self._container(draft, verb)}
+                    self.add(StepSketch(draft, verb, self._path(verb, draft), body or None, writes, target=self._self(draft)))
             self._membership(draft)
 
     def _container(self, draft: Draft, verb: Verb) -> dict[str, Any]:
@@ -311,6 +312,16 @@ def _deleted_with(address: Address, below: Mapping[Address, Sequence[Address]]) 
 
 def body_of(kind: Kind, writes: Mapping[str, Any]) -> dict[str, Any]:
     return {kind.fields[name].wire: value for name, value in writes.items()}
+
+
+def _separately(draft: Draft, verb: Verb, fields: Sequence[Field]) -> list[Sequence[Field]]:
+    """The fields of a request, in two requests where some have prerequisites: what they wait for must not hold up the others."""
+    waiting = {prerequisite.field for prerequisite in draft.prerequisites if prerequisite.address is not None}
+    if verb.whole or not waiting:
+        return [fields]
+    now = [declared_field for declared_field in fields if declared_field.name not in waiting]
+    later = [declared_field for declared_field in fields if declared_field.name in waiting]
+    return [part for part in (now, later) if part]
 
 
 def _unmanaged_values(draft: Draft, verb: Verb) -> dict[str, Any]:

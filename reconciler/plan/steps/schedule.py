@@ -52,6 +52,16 @@ def requests(
     return tuple(_step(sketches, sketches.all[index], waits[index], numbers, numbers[index]) for index in sequence)
 
 
+def _relies(sketch: StepSketch) -> tuple[tuple[str, str], ...]:
+    """The objects that must still be as they were read when a request is sent."""
+    fields = sketch.writes if isinstance(sketch.draft, Draft) else ("",)
+    return tuple(
+        prerequisite.remains
+        for prerequisite in sketch.draft.prerequisites
+        if prerequisite.remains is not None and prerequisite.field in fields
+    )
+
+
 def _step(sketches: Sketches, sketch: StepSketch, waits: Edges, numbers: Mapping[int, int], id: int) -> Step:
     return Step(
         id=id,
@@ -70,6 +80,7 @@ def _step(sketches: Sketches, sketch: StepSketch, waits: Edges, numbers: Mapping
         takes=sketch.takes,
         before=sketches.before(sketch),
         renames=sketch.renames,
+        relies=_relies(sketch),
         needs=frozenset(numbers[index] for index in waits.needs),
         after=frozenset(numbers[index] for index in waits.after),
     )

@@ -16,12 +16,16 @@ from reconciler.plan.audience.openings import Opening
 from reconciler.plan.audience.readers import Access, Objects
 from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.matching.differences import FieldDifference
 from reconciler.plan.names import Names, named
 from reconciler.plan.state_updates import is_protected
 from reconciler.plan.warnings.consents import canonical, consent_to, consent_to_readers, consent_value
 from reconciler.resource import UNSET, Field, FieldRole, Kinds
 
 UNGUARDED: Final = "it is deleted without further consent when its line is removed"
+
+VALUE_MAX: Final = 200
+"""Characters of a value in the text of an exposure; longer ones are shown with the change."""
 
 Called = Callable[[Key], Address]
 """The address of an object, managed or not."""
@@ -67,13 +71,34 @@ def exposures(
 
 
 def _granted(draft: Draft, names: Names) -> Iterator[Exposure]:
-    """What the create of an object lets others do."""
-    if draft.kind.grants and draft.is_new and draft.old is None:
-        keys = [named(draft.wants.get(field.name), names, draft.address) for field in draft.kind.keys]
-        consents, source = (consent_to(draft.address, "", canonical(keys)),), draft.declared.source
-        yield Exposure(
-            draft.address, draft.kind.name, "", UNSET, UNSET, draft.kind.grants, source, id="RC-access-granted", consents=consents
-        )
+    """What the create of an object lets others do, with the values on which that depends: a consent is for exactly these."""
+    if not draft.kind.grants or not draft.is_new or draft.old is not None:
+        return
+    keys = [named(draft.wants.get(field.name), names, draft.address) for field in draft.kind.keys]
+    opening = [difference for difference in draft.sendable if difference.field.exposes is not None]
+    values = (consent_to(draft.address, difference.field.name, consent_value(draft, difference, names)) for difference in opening)
+    texts = [f"{difference.field.name}: {text}" for difference in opening if (text := _short(draft, difference, names))]
+    says = f"{draft.kind.grants} ({', '.join(texts)})" if texts else draft.kind.grants
+    yield Exposure(
+        draft.address,
+        draft.kind.name,
+        "",
+        UNSET,
+        UNSET,
+        says,
+        draft.declared.source,
+        id="RC-access-granted",
+        consents=(consent_to(draft.address, "", canonical(keys)), *values),
+    )
+
+
+def _short(draft: Draft, difference: FieldDifference, names: Names) -> str:
+    """The new value of a field, as part of a line; "" for one that is secret, that nobody can read, or that only identifies the object."""
+    value = _shown(difference.field, difference.after, names, draft.address)
+    if difference.field.key or difference.field.expires or not isinstance(value, str | Address):
+        return ""
+    text = str(value)
+    return text if len(text) <= VALUE_MAX and text.isprintable() else ""
 
 
 def audience_lines(

@@ -67,6 +67,8 @@ organizations:
         shareLinks: {partners: {name: Partners, active: true}}
 """
 GIVEN = ("--var", f"given={CANARIES['given']}")
+JOINING = ("--allow-exposure", "acme/saml/*")
+"""The consent to the providers of the project, which let people join."""
 
 
 @cache
@@ -111,7 +113,7 @@ class World:
 
     def __call__(self, *words: str, env: Mapping[str, str] = {}, input: str | None = None) -> int:
         """Run a command; its exit code."""
-        words = (*words, "--create-state") if words[0] == "apply" else words
+        words = (*words, "--create-state", *JOINING) if words[0] == "apply" else words
         clean: dict[str, str | None] = {"RECONCILER_STATE": None, "RECONCILER_BASE_URL": None, "TERM": None, "COLUMNS": "60"}
         with contextlib.chdir(self.root):
             result = CliRunner().invoke(main, list(words), env={**clean, **self.env, **env}, input=input)

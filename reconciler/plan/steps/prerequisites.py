@@ -1,0 +1,30 @@
+"""What must have succeeded before a request, by the decisions of the passes: a rule about prerequisites. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reconciler.address import Address
+from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.steps.edges import Edge, StepFacts, needs
+from reconciler.plan.steps.requests import Sketches
+
+
+def prerequisites_first(facts: StepFacts) -> Iterator[Edge]:
+    """The request that takes away the last admin, or that requires a provider, needs the requests that give the new one."""
+    sketches = facts.sketches
+    entries: list[Draft | Removal] = [*sketches.drafts.values(), *sketches.removals.values()]
+    for entry in entries:
+        for prerequisite in entry.prerequisites:
+            if prerequisite.address is None:
+                continue
+            giving = _writing(sketches, prerequisite.address, prerequisite.writes)
+            deletes = isinstance(entry, Removal)
+            taking = [sketches.deletes[entry.address]] if deletes else _writing(sketches, entry.address, prerequisite.field)
+            for step in taking:
+                yield from needs(step, giving)
+
+
+def _writing(sketches: Sketches, address: Address, field: str) -> list[int]:
+    """The requests of an address that write a field, or all of them."""
+    return sketches.writers(address, field) if field else list(sketches.of.get(address, ()))
