@@ -204,7 +204,8 @@ class Removal:
     """One object that is no longer declared.
 
     `replaces`: the address whose old object it is. `reason`: one sentence. `deleted_after`: what must be deleted before it. `moves_into`:
-    where the service moves it in this run. `pruned`: it is unmanaged, and `prune: all` deletes it.
+    where the service moves it in this run. `pruned`: it is unmanaged, and `prune: all` deletes it. `inside`: the removal of the nearest
+    object that contains it, at any depth. `with_contents`: everything in it is deleted too, managed or not.
     """
 
     address: Address
@@ -220,6 +221,8 @@ class Removal:
     deleted_after: tuple[Address, ...] = ()
     moves_into: Address | None = None
     pruned: bool = False
+    inside: Address | None = None
+    with_contents: bool = False
 
     @property
     def decision(self) -> Decision:
