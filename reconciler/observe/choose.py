@@ -13,7 +13,7 @@ from typing import Final
 
 from reconciler.address import Address, bare, is_key
 from reconciler.client import Reader, encode
-from reconciler.model import Binding, Desired, Observed, State
+from reconciler.model import Binding, Desired, State
 from reconciler.model.codec import holder as shown_by
 from reconciler.model.codec import ids_in, outside, path_ids
 from reconciler.observe.privileged import reaching

@@ -174,16 +174,12 @@ def _of_pruned_kinds(world: World, containers: UndeclaredContainers, matches: Ma
 def _late(world: World, containers: UndeclaredContainers, matches: Matches) -> Iterator[Removal]:
     """The removals of objects created by requests that were considered lost, where another object has the address now."""
     for (name, id), meant in matches.late.items():
-        container = meant.container
-        if (
-            (name, id) not in containers.claimed
-            and container is not None
-            and container in matches.ids
-            and "delete" in world.kinds[name].api
-        ):
-            reason = f"created for {meant} by a late request of an earlier run"
-            address = container.child(name, bare(id))
-            yield Removal(address, world.kinds[name], id, Delete(), reason, world.actual.find(name, id))
+        container, kind = meant.container, world.kinds[name]
+        if (name, id) in containers.claimed or container is None or container not in matches.ids or "delete" not in kind.api:
+            continue
+        address, observed = container.child(name, bare(id)), world.actual.find(name, id)
+        reason, outer = f"created for {meant} by a late request of an earlier run", containers.around(kind, address, observed, None)
+        yield Removal(address, kind, id, Delete(), reason, observed, inside=outer)
 
 
 # -- what the service created for an object, and keeps when that is deleted --------------------------------------------------------

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Blocked, Desired, Observed, waiting
+from reconciler.model import Blocked, Observed, waiting
 from reconciler.model.codec import title
 from reconciler.plan.containment import Key, containers, deleted_with
 from reconciler.plan.decisions import Delete, DeletedWith, Draft, Removal
