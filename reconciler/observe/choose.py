@@ -41,6 +41,11 @@ class Survey(Readings):
         self._former, self._order = follow(kinds, desired, self.state), tuple(by_reference(kinds, desired))
         self._matches: tuple[int, Matches] | None = None
         self._remembering = True
+        self._known_by_id = [
+            resource
+            for resource in desired.resources.values()
+            if resource.id is not None and (field := kinds[resource.kind].listed_by) is not None and field.name not in resource.values
+        ]
         self._needed = self._needs()
         self._referring = [resource for resource in desired.resources.values() if any(True for _ in outside(resource.values))]
 
@@ -67,6 +72,9 @@ class Survey(Readings):
                     needed.setdefault((kind.name, address), True)
         for container, name in self.desired.policies.asks:
             needed.setdefault((name, container), True)
+        for declared in self._known_by_id:  # any list of its kind may show it
+            listed_by = self.kinds[declared.kind].listed_by
+            needed.setdefault((str(listed_by.refers if listed_by is not None else None), declared.address.container), True)
         for address, former in self.state.renamed.items():
             if former.root != address.root and former.container is not None and address in self.state.bindings:
                 needed.setdefault((self.state.bindings[address].kind, former.container), True)  # it may still have to be transferred
@@ -207,6 +215,10 @@ class Survey(Readings):
     def _holders(self, kind: Kind, container_kind: str, matches: Matches) -> list[tuple[Address, str]]:
         """The objects of kind `container_kind` whose contents matter: they contain or contained declared objects, or are to be deleted."""
         wanted = self._named_by_key(kind, container_kind, matches) if kind.listed_by is not None else {}
+        for sought in self._known_by_id if kind.listed_by is not None else ():
+            if sought.kind == kind.name and sought.address.container is not None:
+                container = sought.address.container
+                wanted |= {container.child(container_kind, bare(id)): id for id in self._objects[container_kind]}
         inside = kind.inside
         for declared in self.desired.resources.values():
             if declared.kind == kind.name and inside is not None:
