@@ -56,9 +56,7 @@ def read_runs(connection: Connection, state: int) -> tuple[RecordedRun, ...]:
         counts, word = (did, row.verb) if row.status in DONE else (undone, row.status or "in-doubt")
         counts[row.run][word] = counts[row.run].get(word, 0) + row.number
     turned = count_turns(connection, state)
-    return tuple(
-        _run(row, did[row.id], undone[row.id], turned.get(row.id, {})) for row in connection.execute(_RUNS, {"of": state})
-    )
+    return tuple(_run(row, did[row.id], undone[row.id], turned.get(row.id, {})) for row in connection.execute(_RUNS, {"of": state}))
 
 
 def _run(row: Any, did: Mapping[str, int], undone: Mapping[str, int], turned: Mapping[str, int]) -> RecordedRun:

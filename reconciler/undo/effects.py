@@ -30,8 +30,8 @@ class RunEffect:
     `id`: of the object it changed. `created`: the id of what it created, or restored where `restored` says so. `deleted`: the id of what it
     deleted; `cascaded`: it was deleted with another object, without a request of its own. `replaces`: the id of the object that `created`
     replaced. `fields`: values before it (request form, UNSET where there was none), `after`: values seen after it, `position`: the position
-    before it. `unmanaged`: those of `fields` that were not managed. `doubts`: verbs whose outcome is unknown. `carried`: the addresses that a transfer renamed, former one to new, and `left`:
-    the id of the container that the object left.
+    before it. `unmanaged`: those of `fields` that were not managed. `doubts`: verbs whose outcome is unknown. `carried`: the addresses that
+    a transfer renamed, former one to new, and `left`: the id of the container that the object left.
     """
 
     address: Address

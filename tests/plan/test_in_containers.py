@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from reconciler.address import Address
 from reconciler.model import Plan
 from tests.harness import ORGANIZATION, Org
 from tests.plan.edits import lose
@@ -180,3 +181,22 @@ def test_unmanaged_spaces_in_a_collection_that_is_no_longer_managed_are_not_prun
     assert {"One", "Two", "Three", "Four"} <= {
         entry["space"]["title"] for entry in acme.items(f"/orgs/{ORGANIZATION}/members/usr_ada/spaces")
     }
+
+
+def test_what_the_next_run_would_prune_stays_managed(acme: Org) -> None:
+    tree = small()
+    lose(tree, "six")
+    top = said("acme/space/six", action="forget")
+    acme.write(tree, **top, prune={"space": "all"})
+    assert why(acme.plan()) == {"acme/space/six": "RC-forgotten-would-be-pruned"}
+    acme.write(tree, **top)
+    assert forgotten(acme.plan()) == {"acme/space/six"}
+
+
+def test_what_an_earlier_run_left_in_a_container_that_is_no_longer_managed_is_left_by_the_next(acme: Org) -> None:
+    tree = without("product")
+    acme.write(tree, **said(PRODUCT, action="forget"))
+    with acme.store() as store, store.lease(who="test", command="apply") as journal:
+        journal.remember(forget=[Address.parse(PRODUCT)])  # as a run about the collection alone may have done
+    plan = acme.plan(allow_replace=("**",))
+    assert not deleted(plan) & IN_PRODUCT

@@ -1,4 +1,5 @@
-"""Undo of what a run changed in the state alone: what it stopped managing, which fields it began to manage, what it renamed; once and again."""
+"""Undo of what a run changed in the state alone: what it stopped managing, the fields that it began to manage, what it renamed; and undo
+of that."""
 
 from __future__ import annotations
 

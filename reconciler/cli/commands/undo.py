@@ -46,8 +46,8 @@ ONLY_RECORDED: Final = (
 def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue", "stop"], full: bool, **words: Any) -> int:
     """Undo a run: restore its fields and locations, delete what it created, restore the spaces that it deleted.
 
-    RUN is the id of the run, the beginning of an id, or `last`: the newest run that sent or recorded anything. What was changed since is not undone.
-    What cannot be undone is listed, and so are the lines of the YAML that would repeat the run: change them before the next apply.
+    RUN is the id of the run, the beginning of an id, or `last`: the newest run that sent or recorded anything. What was changed since
+    stays. What cannot be undone is listed, and so are the lines of the YAML that would repeat the run: change them before the next apply.
 
     \b
     Example:

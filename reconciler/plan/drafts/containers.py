@@ -38,7 +38,7 @@ class UndeclaredContainers:
     def around(self, kind: Kind, address: Address, observed: Observed | None, binding: Binding | None) -> Address | None:
         """The address of the nearest tracked object that contains this one and is undeclared; None where there is none.
 
-        An unmanaged object between them is no obstacle, a declared one is. What was not read is where it was seen last.
+        Unmanaged objects between them are ignored; a declared one ends the search. For what was not read, its last known place counts.
         """
         remembered = _remembered(kind, observed, binding)
         if remembered in self.bindings:
@@ -135,8 +135,8 @@ def kept_with_containers(desired: Desired, removals: Mapping[Address, Removal]) 
             if staying_with is None or removal.replaces is not None or at in desired.removed:
                 settled[at] = removal
                 continue
-            settled[at] = kept = _kept(removal, staying_with)
-            if kept is not removal:
+            settled[at] = _kept(removal, staying_with)
+            if settled[at] is not removal:
                 staying[at] = staying_with
     return {address: removal for address in removals if (removal := settled[address]) is not None}
 

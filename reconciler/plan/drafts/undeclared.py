@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Binding, Observed
+from reconciler.model import Actual, Binding, Desired, Observed
 from reconciler.model.codec import title
 from reconciler.plan.containment import Key, parent
 from reconciler.plan.decisions import Delete, Forget, Removal
@@ -96,13 +96,7 @@ def _removal(
     if not declared_root or "delete" not in kind.api:
         return forget("no longer declared; it is left unchanged")
     if removed is not None and removed.action == "forget":
-        forgotten = forget("no longer managed, by removed:")
-        around = containers.removed(outer) if outer is not None else None
-        return forgotten if around is None or around.action != "delete-all" else forgotten.block(
-            f"would no longer be managed, and then be deleted with {outer}, which is deleted with everything in it",
-            f"move it elsewhere first, or delete {outer} with action: delete",
-            id="RC-still-contains",
-        )  # fmt: skip
+        return _forgotten(desired, containers, forget("no longer managed, by removed:"))
     if desired.prune.get(kind.name, kind.prune) == "none" and removed is None:
         return forget(f"no longer declared; {kind.name}s are not pruned")
     container = containers.was_forgotten(kind, observed, binding) if removed is None else None
@@ -124,6 +118,26 @@ def _removal(
         )
     lost = pruned_later(world, matches, kind, observed)
     return delete if lost is None else replace(delete, reason="").block(*lost, id="RC-result-would-be-pruned")
+
+
+def _forgotten(desired: Desired, containers: UndeclaredContainers, removal: Removal) -> Removal:
+    """The removal of what `removed` says is no longer managed, blocked where it would be deleted for that: now or by the next run."""
+    address, kind, outer = removal.address, removal.kind, removal.inside
+    around = containers.removed(outer) if outer is not None else None
+    if around is not None and around.action == "delete-all":
+        return removal.block(
+            f"would no longer be managed, and then be deleted with {outer}, which is deleted with everything in it",
+            f"move it elsewhere first, or delete {outer} with action: delete",
+            id="RC-still-contains",
+        )
+    pruned = desired.prune.get(kind.name) == "all" and kind.name not in desired.protect
+    if outer is None and pruned and (address.container, kind.name) in desired.written:
+        return removal.block(
+            "would no longer be managed, and the next run would delete it (prune: all)",
+            f"write prune: {{{kind.name}: owned}}, or, to delete it, action: delete in {desired.list_of(address)}",
+            id="RC-forgotten-would-be-pruned",
+        )
+    return removal
 
 
 def _pruned(

@@ -152,8 +152,8 @@ class _Deletions:
             return waiting(removal.address, successor, reason=f"waits for {successor.address}, which replaces it")
         remaining = [observed for observed in self._not_deleted_with(removal) if not self._is_removed(observed)]
         if remaining:
-            unmanaged = not removal.with_contents and not any(self._is_managed(observed) for observed in remaining)
-            way = self._delete_all(removal) if unmanaged else "move its contents elsewhere, or declare and remove them too"
+            deletable = not removal.with_contents and not any(self._is_managed(observed) for observed in remaining)
+            way = self._delete_all(removal) if deletable else "move its contents elsewhere, or declare and remove them too"
             return self._still_contains(removal, remaining, way)
         lost = list(self._deleted_with(removal))
         managed = [observed for observed in lost if self._is_managed(observed)]
