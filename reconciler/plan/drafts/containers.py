@@ -138,7 +138,7 @@ def kept_with_containers(desired: Desired, removals: Mapping[Address, Removal]) 
             settled[at] = _kept(removal, staying_with)
             if settled[at] is not removal:
                 staying[at] = staying_with
-    return {address: removal for address in removals if (removal := settled[address]) is not None}
+    return {address: decided for address in removals if (decided := settled[address]) is not None}
 
 
 def _kept(removal: Removal, outer: Removal) -> Removal | None:
