@@ -65,7 +65,8 @@ class Before:
 
     `values`: the request form by field as it would be sent again, UNSET where there was no value; without sensitive values. `position`: its
     position, where the request changes that. `replaces`: the id of the object that a create replaces. `takes`: what is deleted with the
-    object of a delete. `renames`: the addresses, former one to new, that the state changes with the outcome of a transfer.
+    object of a delete. `renames`: the addresses, former one to new, that the state changes with the outcome of a transfer. `unmanaged`: the
+    fields among `values` that were not managed before.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -73,6 +74,7 @@ class Before:
     replaces: str | None = None
     takes: tuple[Address, ...] = ()
     renames: Mapping[Address, Address] = field(default_factory=dict)
+    unmanaged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

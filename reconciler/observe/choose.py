@@ -13,7 +13,7 @@ from typing import Final
 
 from reconciler.address import Address, bare, is_key
 from reconciler.client import Reader, encode
-from reconciler.model import Binding, Desired, Observed, State
+from reconciler.model import Binding, Desired, State
 from reconciler.model.codec import holder as shown_by
 from reconciler.model.codec import ids_in, outside, path_ids
 from reconciler.observe.privileged import reaching
@@ -24,7 +24,7 @@ from reconciler.plan.matching.match import match
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.matching.outsiders import pending, scope_of
-from reconciler.plan.matching.renames import follow
+from reconciler.plan.matching.renames import current_addresses, follow
 from reconciler.plan.matching.sequence import by_reference
 from reconciler.plan.matching.service_copies import makers
 from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders
@@ -41,6 +41,11 @@ class Survey(Readings):
         self._former, self._order = follow(kinds, desired, self.state), tuple(by_reference(kinds, desired))
         self._matches: tuple[int, Matches] | None = None
         self._remembering = True
+        self._known_by_id = [
+            resource
+            for resource in desired.resources.values()
+            if resource.id is not None and (field := kinds[resource.kind].listed_by) is not None and field.name not in resource.values
+        ]
         self._needed = self._needs()
         self._referring = [resource for resource in desired.resources.values() if any(True for _ in outside(resource.values))]
 
@@ -67,6 +72,9 @@ class Survey(Readings):
                     needed.setdefault((kind.name, address), True)
         for container, name in self.desired.policies.asks:
             needed.setdefault((name, container), True)
+        for declared in self._known_by_id:  # any list of its kind may show it
+            listed_by = self.kinds[declared.kind].listed_by
+            needed.setdefault((str(listed_by.refers if listed_by is not None else None), declared.address.container), True)
         for address, former in self.state.renamed.items():
             if former.root != address.root and former.container is not None and address in self.state.bindings:
                 needed.setdefault((self.state.bindings[address].kind, former.container), True)  # it may still have to be transferred
@@ -207,6 +215,10 @@ class Survey(Readings):
     def _holders(self, kind: Kind, container_kind: str, matches: Matches) -> list[tuple[Address, str]]:
         """The objects of kind `container_kind` whose contents matter: they contain or contained declared objects, or are to be deleted."""
         wanted = self._named_by_key(kind, container_kind, matches) if kind.listed_by is not None else {}
+        for sought in self._known_by_id if kind.listed_by is not None else ():
+            if sought.kind == kind.name and sought.address.container is not None:
+                container = sought.address.container
+                wanted |= {container.child(container_kind, bare(id)): id for id in self._objects[container_kind]}
         inside = kind.inside
         for declared in self.desired.resources.values():
             if declared.kind == kind.name and inside is not None:
@@ -228,6 +240,7 @@ class Survey(Readings):
         if inside is not None and not inside.cascade and inside.to == container_kind and container_kind not in self.desired.protect:
             wanted |= self._prunable(container_kind, matches)
         wanted |= self._carried(container_kind, matches) if matches.transfers else {}
+        wanted |= self._deleted_along(container_kind, matches)
         return list(wanted.items())
 
     def _named_by_key(self, kind: Kind, container_kind: str, matches: Matches) -> dict[Address, str]:
@@ -245,25 +258,36 @@ class Survey(Readings):
 
     def _carried(self, name: str, matches: Matches) -> dict[Address, str]:
         """The objects of the kind `name` that a transfer includes, by address: they may contain more, managed or not."""
-        kind = self.kinds[name]
-        going = {matches.ids[address] for address in matches.transfers if address.kind == name}
-        inner: dict[str, list[Observed]] = {}
-        for observed in self._objects[name].values():
-            parent = observed.values.get(kind.inside.name) if kind.inside is not None and kind.inside.to == name else None
-            if isinstance(parent, str):
-                inner.setdefault(parent, []).append(observed)
+        going = self._nested(name, {matches.ids[address] for address in matches.transfers if address.kind == name})
         carried: dict[Address, str] = {}
-        ahead = [*going]
-        while ahead:
-            for observed in inner.get(ahead.pop(), ()):
-                if observed.id not in going:
-                    going.add(observed.id)
-                    ahead.append(observed.id)
         for address in self.desired.resources:
             if address.container is None and address in matches.ids:
-                here = [id for id in going if self._objects[name][id].within.get(str(kind.within)) == matches.ids[address]]
+                here = [id for id in going if self._objects[name][id].within.get(str(self.kinds[name].within)) == matches.ids[address]]
                 carried |= {address.child(name, bare(id)): id for id in here}
         return carried
+
+    def _deleted_along(self, name: str, matches: Matches) -> dict[Address, str]:
+        """The objects of the kind `name` in what is deleted with everything in it, by address: they may contain more, managed or not."""
+        deleted: dict[Address, str] = {}
+        for address, line in current_addresses(self.desired.removed, matches.former).items():
+            binding, container = self.state.bindings.get(address), address.container
+            if line.action == "delete-all" and binding is not None and binding.kind == name and container is not None:
+                present = self._nested(name, {binding.id} & self._objects[name].keys())
+                deleted |= {container.child(name, bare(id)): id for id in present}
+        return deleted
+
+    def _nested(self, name: str, outer: AbstractSet[str]) -> set[str]:
+        """The ids of these objects of the kind `name` and of those in them, at any depth."""
+        inside, inner = self.kinds[name].inside, dict[str, list[str]]()
+        for observed in self._objects[name].values() if outer and inside is not None and inside.to == name else ():
+            if inside is not None and isinstance(parent := observed.values.get(inside.name), str):
+                inner.setdefault(parent, []).append(observed.id)
+        nested, ahead = set(outer), [*outer]
+        while ahead:
+            more = [id for id in inner.get(ahead.pop(), ()) if id not in nested]
+            nested.update(more)
+            ahead += more
+        return nested
 
     def _prunable(self, name: str, matches: Matches) -> dict[Address, str]:
         """The objects that `prune: all` would delete: they must be known to be empty first."""

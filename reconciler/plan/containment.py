@@ -74,11 +74,9 @@ class Contents:
         return len(self._ids.get((kind, outer, id), ()))
 
     def deleted_below(self, kind: str, outer: str, id: str) -> Iterator[Observed]:
-        """The objects of a kind that the service deletes with one that contains them, at any depth of containers."""
-        cascades = self.kinds[kind].inside
+        """The objects of a kind that the service deletes with one that contains or lists them, at any depth of containers."""
         for observed in self.inside(kind, outer, id):
-            in_node = cascades is not None and cascades.cascade and cascades.to == outer and observed.values.get(cascades.name) == id
-            if observed.within.get(outer) == id or in_node:
+            if observed.within.get(outer) == id or (outer, id) in deleted_with(self.kinds[kind], observed):
                 yield observed
 
     def deleted_directly(self, outer: Key) -> Iterator[Observed]:

@@ -220,7 +220,8 @@ class Removal:
 
     `replaces`: the address whose old object it is. `reason`: one sentence. `deleted_after`: what must be deleted before it. `moves_into`:
     where the service moves it in this run. `pruned`: it is unmanaged, and `prune: all` deletes it. `prerequisites`: what must have
-    succeeded before it is deleted.
+    succeeded before it is deleted. `inside`: the removal of the nearest object that contains it, at any depth. `with_contents`: everything
+    in it is deleted too, managed or not.
     """
 
     address: Address
@@ -237,6 +238,8 @@ class Removal:
     moves_into: Address | None = None
     pruned: bool = False
     prerequisites: tuple[Prerequisite, ...] = ()
+    inside: Address | None = None
+    with_contents: bool = False
 
     @property
     def decision(self) -> Decision:

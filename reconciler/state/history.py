@@ -19,7 +19,7 @@ from reconciler.model import JournalEntry, RecordedRun
 from reconciler.state.tables.rows import INTENTS, intent_of
 from reconciler.state.tables.schema import afters, approvals, journal, outcomes, runs, turns
 from reconciler.state.tables.turns import count_turns
-from reconciler.state.tables.values import damaged, from_json, mapping
+from reconciler.state.tables.values import damaged, from_json, mapping, recorded
 
 DONE: Final = ("done", "recovered")
 
@@ -62,7 +62,8 @@ def read_runs(connection: Connection, state: int) -> tuple[RecordedRun, ...]:
 def _run(row: Any, did: Mapping[str, int], undone: Mapping[str, int], turned: Mapping[str, int]) -> RecordedRun:
     try:
         ended = None if row.ended is None else datetime.fromisoformat(row.ended)
-        return RecordedRun(row.id, row.who, row.command, datetime.fromisoformat(row.started), ended, row.exit_code, did, undone, turned)
+        changed = turned or ({} if did or undone else recorded(row.summary))
+        return RecordedRun(row.id, row.who, row.command, datetime.fromisoformat(row.started), ended, row.exit_code, did, undone, changed)
     except (TypeError, ValueError) as error:
         raise damaged(f"the run {row.id!r}") from error
 

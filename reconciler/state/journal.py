@@ -82,6 +82,7 @@ class Journal:
         self._renames = renames
         self._failed: StateError | None = None
         self._held: frozenset[tuple[str, Address | None]] = frozenset()
+        self._recorded = 0  # objects of which other values were recorded, without a request
         self.run: str = lease.holder.run
 
     def intend(self, intents: Sequence[Intent]) -> tuple[Intent, ...]:
@@ -238,8 +239,11 @@ class Journal:
             if protect:
                 protected = [{**at, "at": str(address), "protected": value} for address, value in protect.items()]
                 connection.execute(update(bindings).where(*_here()).values(protected=bindparam("protected")), protected)
-            if forget or bind or rename or protect:
-                write_turns(connection, self._state, turned(before, bound(connection, self._state)), run=self.run, at=self._now())
+            turns = tuple(turned(before, bound(connection, self._state))) if forget or bind or rename or protect else ()
+            if turns:
+                write_turns(connection, self._state, turns, run=self.run, at=self._now())
+        changed = {(turn.kind, turn.id) for turn in turns}
+        self._recorded += sum(1 for binding in bind if (binding.kind, binding.id) not in changed)
 
     def remember_rules(self, rules: Rules) -> None:
         """Record the rules under which the project was applied."""
@@ -286,7 +290,8 @@ class Journal:
 
     def finish(self, *, exit_code: int, summary: Mapping[str, int]) -> None:
         """Record how this run ended; a run without this was killed."""
-        text = values.to_json(dict(summary), "the summary")
+        recorded = {"recorded": self._recorded} if self._recorded else {}
+        text = values.to_json({**summary, **recorded}, "the summary")
         with self._database.write() as connection:
             self._lease.check(connection)
             connection.execute(update(runs).where(runs.c.id == self.run).values(ended=self._now(), exit_code=exit_code, summary=text))

@@ -165,7 +165,7 @@ class Store:
         return self._database.read(work) or ()
 
     def later_turns(self, run: str) -> tuple[tuple[StateChange, ...], ...]:
-        """The same of each run that began after it, in the order in which they ran."""
+        """The same of each run that began after it, in the order in which they ran; first its own after its last request."""
         from reconciler.state.tables.turns import read_later
 
         def work(connection: Connection) -> tuple[tuple[StateChange, ...], ...]:

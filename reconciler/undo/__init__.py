@@ -18,7 +18,7 @@ from reconciler.undo.effects import Cannot, Inverse, RunEffect, run_effects
 from reconciler.undo.reapplied import YamlLine, redeclaring_lines
 from reconciler.undo.renames import entries_today, turns_today
 from reconciler.undo.revert import inverse
-from reconciler.undo.tracking import journal_arguments
+from reconciler.undo.tracking import journal_arguments, stop_managing_fields
 
 __all__ = [
     "Cannot",
@@ -31,5 +31,6 @@ __all__ = [
     "journal_arguments",
     "redeclaring_lines",
     "run_effects",
+    "stop_managing_fields",
     "turns_today",
 ]

@@ -101,10 +101,12 @@ def _container(tracked: ObservedObject, parent: Address | None, kinds: Kinds, na
 
 
 def _named_in_paths(tracked: ObservedObject) -> dict[str, Any]:
-    """The key fields that are part of the paths of its requests."""
-    holes = {hole for verb in tracked.kind.api.values() for hole in verb.placeholders}
+    """The key fields that are part of the paths of its requests, and what an object that is to be tracked is recognized by."""
+    names = {hole for verb in tracked.kind.api.values() for hole in verb.placeholders}
+    if tracked.binding is None:
+        names |= {tracked.kind.place.key_is or "", tracked.kind.listed_by.name if tracked.kind.listed_by is not None else ""}
     shown = tracked.observed.values if tracked.observed is not None else {}
-    return {name: value for name, value in shown.items() if name in holes and tracked.kind.fields[name].key}
+    return {name: value for name, value in shown.items() if name in names and tracked.kind.fields[name].key}
 
 
 def _never_shown(tracked: ObservedObject, line: Declared | None) -> dict[str, Any]:

@@ -30,8 +30,8 @@ class RunEffect:
     `id`: of the object it changed. `created`: the id of what it created, or restored where `restored` says so. `deleted`: the id of what it
     deleted; `cascaded`: it was deleted with another object, without a request of its own. `replaces`: the id of the object that `created`
     replaced. `fields`: values before it (request form, UNSET where there was none), `after`: values seen after it, `position`: the position
-    before it. `doubts`: verbs whose outcome is unknown. `carried`: the addresses that a transfer renamed, former one to new, and `left`:
-    the id of the container that the object left.
+    before it. `unmanaged`: those of `fields` that were not managed. `doubts`: verbs whose outcome is unknown. `carried`: the addresses that
+    a transfer renamed, former one to new, and `left`: the id of the container that the object left.
     """
 
     address: Address
@@ -45,6 +45,7 @@ class RunEffect:
     fields: dict[str, Any] = field(default_factory=dict)
     after: dict[str, Any] = field(default_factory=dict)
     position: SiblingPosition | None = None
+    unmanaged: set[str] = field(default_factory=set)
     doubts: list[str] = field(default_factory=list)
     carried: dict[Address, Address] = field(default_factory=dict)
     left: str | None = None
@@ -97,6 +98,7 @@ def _done(change: RunEffect, entry: JournalEntry) -> None:
             change.fields, change.position = dict(intent.before.values), intent.before.position
         case _:
             change.id = intent.target
+            change.unmanaged |= {name for name in intent.before.unmanaged if name not in change.fields}
             owner = change.kind.transferable.name if change.kind.transferable is not None else None
             for name, value in intent.before.values.items():
                 if name == owner:
@@ -120,10 +122,11 @@ def further_ids(done: Mapping[Address, RunEffect], turns: Iterable[StateChange])
 class Inverse:
     """`desired`: everything as it is, except for what is reverted. `only`: the addresses to which the plan is limited.
 
-    `turns`: the changes of bindings once the plan is carried out.
+    `turns`: the changes of bindings once the plan is carried out. `unmanaged`: by address, the fields that are no longer managed then.
     """
 
     desired: Desired
     only: frozenset[Address]
     cannot: tuple[Cannot, ...]
     turns: tuple[StateChange, ...] = ()
+    unmanaged: Mapping[Address, frozenset[str]] = field(default_factory=dict)

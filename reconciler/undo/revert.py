@@ -55,6 +55,7 @@ class _Undoing:
     values: dict[Address, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
     places: dict[Address, SiblingPosition] = field(default_factory=dict)
     cannot: list[Cannot] = field(default_factory=list)
+    unmanaged: dict[Address, frozenset[str]] = field(default_factory=dict)
 
     def inverse(self) -> Inverse:
         again, self.cannot = tracked_again(self.kinds, self.turns, self.state, self.actual)
@@ -213,6 +214,7 @@ class _Undoing:
             if change.fields or change.position is not None:
                 self._say(change.address, f"{_listed(change.fields) or 'its place'}: {GONE}")
             return
+        unmanaged = set[str]()
         for name, before in change.fields.items():
             field = change.kind.fields.get(name)
             if field is None or field.container:
@@ -222,6 +224,11 @@ class _Undoing:
                 self.values[change.address][name] = self._addressed(before, change.address)
             elif reason:
                 self._say(change.address, f"{name} {reason}")
+            if not reason and name in change.unmanaged:
+                unmanaged.add(name)
+        managed = {*tracked.binding.sent, *tracked.binding.seen} if tracked.binding is not None else set()
+        if unmanaged & managed:
+            self.unmanaged[self.back.get(change.address, change.address)] = frozenset(unmanaged & managed)
         if change.left is not None and change.address not in self.back:
             return
         if change.position is not None or any(change.kind.fields[name].container for name in change.fields if name in change.kind.fields):
@@ -323,7 +330,7 @@ class _Undoing:
         only = frozenset({*self.removed, *(about & desired.resources.keys())})
         deleted = {id for change in self.done.values() for id in (change.deleted, change.replaces) if id is not None}
         turns, cannot = reverted_turns(self.turns, self.state, added={*restored, *again}, removed=self.removed, deleted=deleted)
-        return Inverse(replace(desired, removed=removed), only, tuple(sorted({*self.cannot, *cannot})), turns)
+        return Inverse(replace(desired, removed=removed), only, tuple(sorted({*self.cannot, *cannot})), turns, self.unmanaged)
 
 
 def _listed(names: Collection[str]) -> str:

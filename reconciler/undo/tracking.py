@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from heapq import heappop, heappush
+from typing import Any
 
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, State, StateChange, What
-from reconciler.resource import Kinds
-from reconciler.undo.effects import Cannot
+from reconciler.resource import UNSET, Kinds
+from reconciler.undo.effects import Cannot, Inverse
 from reconciler.undo.objects import ObservedObject
 
 
@@ -61,6 +62,11 @@ def journal_arguments(turns: Iterable[StateChange]) -> tuple[list[Address], dict
     forget = [turn.address for turn in listed if turn.what is What.FORGET]
     rename = {turn.old: turn.address for turn in listed if turn.old is not None}
     return forget, rename, {turn.address: turn.what is What.PROTECT for turn in listed if turn.what in (What.PROTECT, What.UNPROTECT)}
+
+
+def stop_managing_fields(inverse: Inverse, state: State) -> dict[Address, dict[str, Any]]:
+    """The fields that are no longer managed once a run is undone, as values of a binding, by tracked address."""
+    return {address: dict.fromkeys(names, UNSET) for address, names in inverse.unmanaged.items() if address in state.bindings}
 
 
 @dataclass

@@ -216,3 +216,15 @@ def test_a_project_in_the_place_of_the_run_and_no_run_say_what_to_write(cli: Cli
     assert "p is a project, not a run" in project.stderr
     assert f"Name the run first: reconciler {command} last p\n" in project.stderr
     assert f"Name the run first: reconciler {command} last\n" in here.stderr
+
+
+def test_undo_last_of_a_run_that_only_recorded_values_does_not_undo_the_run_before(renamed: Cli) -> None:
+    assert renamed("apply", "p", "--yes").exit_code == 0
+    renamed.edit("p/reconciler.yaml", "title: Documentation", "title: Documentation\n        visibility: public")
+    assert renamed("apply", "p", "--yes").exit_code == 0
+    (newest, *_) = renamed.json("history", "p")["runs"]
+    assert (newest["did"], newest["turned"]) == ({}, {"record": 1})
+    undone = renamed("undo", "last", "p", "--yes")
+    assert undone.exit_code == 0
+    assert "only recorded values that the service had already, so there is nothing to undo" in undone.stderr
+    assert renamed("plan", "p").exit_code == 0, "everything is as the files say"

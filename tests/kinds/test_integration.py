@@ -11,6 +11,7 @@ import httpx
 import pytest
 import yaml
 
+from reconciler.address import Address
 from reconciler.errors import ConfigError
 from reconciler.model import StepStatus
 from reconciler.sandbox.seed import SeedError, seed
@@ -337,6 +338,24 @@ def test_the_installation_of_an_integration_that_is_deleted_is_deleted_with_it(o
     }
     org.apply()
     assert [item["name"] for item in org.call("GET", "/integrations")["items"]] == ["vendor-search"]
+
+
+def test_an_integration_is_not_deleted_with_an_installation_that_is_still_declared_or_unmanaged(org: Org) -> None:
+    applied(org, published(), protect=[])
+    tree = published()
+    del tree["integrations"]
+    tree["installations"]["charts"] = {"integration": {"id": "acme-charts"}}
+    org.write(tree)
+    (blocked,) = org.plan().blocked
+    assert (str(blocked.address), blocked.id) == (MINE, "RC-still-contains")
+    with org.store() as store, store.lease(who="test", command="state forget") as journal:
+        journal.remember(forget=[Address.parse(CHARTS)])
+    del tree["installations"]["charts"]
+    org.write(tree)
+    (blocked,) = org.plan().blocked
+    assert "action: delete-all" in blocked.remedy
+    org.write(tree, removed=[{"address": MINE, "action": "delete-all"}])
+    assert org.plan().blocked == ()
 
 
 def test_the_first_publication_of_what_existed_says_what_it_may_lose(org: Org) -> None:

@@ -23,6 +23,7 @@ from reconciler.undo import (
     journal_arguments,
     redeclaring_lines,
     run_effects,
+    stop_managing_fields,
     turns_today,
 )
 from tests.harness import Org, kinds
@@ -67,6 +68,8 @@ async def _undo(org: Org, run: str) -> Undone:
             lines = redeclaring_lines(kinds(), project, found.desired, made, found.turns, match(kinds(), project, state, actual).ids)
             outcome = await apply(writer, kinds(), found.desired, made, actual, journal, ApplyOptions(deadline=30.0, selection=only))
             if not outcome.plan.deferred:
+                for address, unset in stop_managing_fields(found, journal.state()).items():
+                    journal.note(address, sent=unset, seen=unset)
                 forget, rename, protect = journal_arguments(found.turns)
                 journal.remember(forget=forget, rename=rename, protect=protect)
             return outcome, found, lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from reconciler.model import Outcome, RecordedRun, StateChange
     from reconciler.state import Journal, Store
     from reconciler.undo import Cannot, Inverse, YamlLine
+
+ONLY_RECORDED: Final = (
+    "Run {} only recorded values that the service had already, so there is nothing to undo.\n"
+    "To undo an earlier run: reconciler history lists them, and reconciler undo RUN undoes one."
+)
 
 
 @click.command("undo", short_help="Plan and apply the reverse of a run.")
@@ -41,8 +46,8 @@ if TYPE_CHECKING:
 def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue", "stop"], full: bool, **words: Any) -> int:
     """Undo a run: restore its fields and locations, delete what it created, restore the spaces that it deleted.
 
-    RUN is the id of the run, the beginning of an id, or `last`: the newest run that sent anything. What was changed since is not undone.
-    What cannot be undone is listed, and so are the lines of the YAML that would repeat the run: change them before the next apply.
+    RUN is the id of the run, the beginning of an id, or `last`: the newest run that sent or recorded anything. What was changed since
+    stays. What cannot be undone is listed, and so are the lines of the YAML that would repeat the run: change them before the next apply.
 
     \b
     Example:
@@ -88,7 +93,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
             return exits.FAILED
         lines = _lines(session, planned, inverse.turns)
         outcome = session.apply(planned, on_error=on_error)
-        turned = _turned(screen, journal, outcome, inverse.turns, recorded_run.id[:ID_SHOWN])
+        turned = _turned(screen, journal, outcome, inverse, recorded_run.id[:ID_SHOWN])
         code = exits.of_outcome(outcome, signal=session.signal)
         if inverse.cannot:
             code = exits.strongest([code, exits.PARTLY if outcome.results or turned or outcome.plan.changes else exits.REFUSED])
@@ -99,6 +104,8 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         done = f"Run {recorded_run.id[:ID_SHOWN]} is undone{', except for what is listed' if inverse.cannot else ''}."
         again = f"reconciler undo {recorded_run.id[:ID_SHOWN]} again"
         screen.spans(outcome_text(screen.masked_data(outcome), width=screen.width, onward=Onward(done, again)))
+    elif set(recorded_run.turned) == {"record"}:
+        screen.say(ONLY_RECORDED.format(recorded_run.id[:ID_SHOWN]))
     _tell_what_wants_it_again(screen, lines)
     return code
 
@@ -129,16 +136,19 @@ def _inverse(session: ApplySession, store: Store, run: str) -> Inverse:
     return inverse(kinds, project, state, actual, done, turns, ever=store.ids())
 
 
-def _turned(screen: Screen, journal: Journal, outcome: Outcome, turns: Collection[StateChange], run: str) -> tuple[StateChange, ...]:
-    """Change the bindings once everything else is done; answers what was changed."""
+def _turned(screen: Screen, journal: Journal, outcome: Outcome, inverse: Inverse, run: str) -> tuple[StateChange, ...]:
+    """Change the bindings once everything else is done; answers what was changed. Fields that were not managed are unmanaged again."""
     from reconciler.model import StepStatus
-    from reconciler.undo import journal_arguments
+    from reconciler.undo import journal_arguments, stop_managing_fields
 
-    if not turns:
+    turns = inverse.turns
+    if not turns and not inverse.unmanaged:
         return ()
     if outcome.plan.deferred or outcome.plan.blocked or any(result.status is not StepStatus.DONE for result in outcome.results):
         screen.note(f"The state was not changed, because not everything was done. To try again: reconciler undo {run}")
         return ()
+    for address, unset in stop_managing_fields(inverse, journal.state()).items():
+        journal.note(address, sent=unset, seen=unset)
     forget, rename, protect = journal_arguments(turns)
     journal.remember(forget=forget, rename=rename, protect=protect)
     return tuple(turns)

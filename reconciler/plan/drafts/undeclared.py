@@ -6,13 +6,15 @@ that is not proven.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Binding, Observed
+from reconciler.model import Actual, Binding, Desired, Observed
 from reconciler.model.codec import title
+from reconciler.plan.containment import Key, parent
 from reconciler.plan.decisions import Delete, Forget, Removal
+from reconciler.plan.drafts.containers import UndeclaredContainers, deleted_along, kept_with_containers
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.matching.renames import stands_in
@@ -23,10 +25,15 @@ from reconciler.resource import Kind
 
 def undeclared(world: World, decisions: Decisions) -> Decisions:
     """Decide what happens to every undeclared object: tracked, unmanaged, or created by a request that completed late."""
-    removals = {removal.address: removal for removal in _tracked(world, decisions.matches)}
-    removals |= {removal.address: removal for removal in _pruned(world, decisions.matches)}
-    removals |= {removal.address: removal for removal in _late(world, decisions.matches)}
-    return replace(decisions, removals=removals)
+    matches = decisions.matches
+    containers = UndeclaredContainers(world, matches)
+    removals = {removal.address: removal for removal in _tracked(world, matches, containers)}
+    removals |= {removal.address: removal for removal in _pruned(world, containers, matches, removals)}
+    removals |= {removal.address: removal for removal in _late(world, containers, matches)}
+    tracked = {(binding.kind, binding.id) for binding in world.state.bindings.values()}
+    managed = tracked | containers.claimed | world.state.foreign | _copies_of_what_stays(world, removals)
+    removals |= {removal.address: removal for removal in deleted_along(world, removals, managed)}
+    return replace(decisions, removals=kept_with_containers(world.desired, removals))
 
 
 def replaced_objects(world: World, decisions: Decisions) -> Decisions:
@@ -40,25 +47,27 @@ def replaced_objects(world: World, decisions: Decisions) -> Decisions:
     return decisions.changed(orphans)
 
 
-def _claimed(world: World, matches: Matches) -> set[tuple[str, str]]:
-    """(kind, id) of every object that is a declared resource."""
-    return {(world.desired.resources[address].kind, id) for address, id in matches.ids.items()}
+def _copies_of_what_stays(world: World, removals: Mapping[Address, Removal]) -> frozenset[Key]:
+    """What the service created for objects that are not deleted."""
+    deleted = {(removal.kind.name, removal.id) for removal in removals.values() if removal.deletes}
+    staying = {
+        kind.name: {id: observed for id, observed in world.actual.objects.get(kind.name, {}).items() if (kind.name, id) not in deleted}
+        for kind, _ in makers(world.kinds)
+    }
+    return service_copies(world.kinds, staying)
 
 
-def _tracked(world: World, matches: Matches) -> Iterator[Removal]:
+def _tracked(world: World, matches: Matches, containers: UndeclaredContainers) -> Iterator[Removal]:
     """The removals of tracked objects that are no longer declared."""
     kinds, desired, state = world.kinds, world.desired, world.state
     roots = {address for address in desired.resources if address.container is None}
     doubtful = {intent.address for intent in state.intents}
-    claimed = _claimed(world, matches)
-    for address, binding in state.bindings.items():
-        if address in desired.resources:
-            continue
+    for address, binding in containers.bindings.items():
         kind = kinds.get(binding.kind)
-        if kind is None or (kind.name, binding.id) in claimed:
+        if kind is None or (kind.name, binding.id) in containers.claimed:
             yield Removal(address, kind or kinds.roots[0], binding.id, Forget(), "another address tracks it now", binding=binding)
             continue
-        removal = _removal(world, matches, kind, address, binding, declared_root=address.root in roots)
+        removal = _removal(world, matches, containers, kind, address, binding, declared_root=address.root in roots)
         if removal.deletes and address in matches.renamed:
             removal = replace(removal, reason=f"{removal.reason} (was {matches.renamed[address]})")
         blocker = matches.former.rename_blocker(address, stands_in(state.bindings, address))
@@ -71,21 +80,28 @@ def _tracked(world: World, matches: Matches) -> Iterator[Removal]:
         yield removal
 
 
-def _removal(world: World, matches: Matches, kind: Kind, address: Address, binding: Binding, *, declared_root: bool) -> Removal:
-    """What happens to one tracked object that is no longer declared."""
+def _removal(
+    world: World, matches: Matches, containers: UndeclaredContainers, kind: Kind, address: Address, binding: Binding, *, declared_root: bool
+) -> Removal:  # fmt: skip
+    """What happens to one tracked object that is no longer declared, by itself."""
     desired = world.desired
-    removed = desired.removed.get(address)
+    removed = containers.removed(address)
     observed = world.actual.find(kind.name, binding.id)
+    outer = containers.around(kind, address, observed, binding)
+    with_contents = removed is not None and removed.action == "delete-all"
 
     def forget(reason: str) -> Removal:
-        return Removal(address, kind, binding.id, Forget(), reason, observed, binding)
+        return Removal(address, kind, binding.id, Forget(), reason, observed, binding, inside=outer, with_contents=with_contents)
 
     if not declared_root or "delete" not in kind.api:
         return forget("no longer declared; it is left unchanged")
     if removed is not None and removed.action == "forget":
-        return forget("no longer managed, by removed:")
+        return _forgotten(desired, containers, forget("no longer managed, by removed:"))
     if desired.prune.get(kind.name, kind.prune) == "none" and removed is None:
         return forget(f"no longer declared; {kind.name}s are not pruned")
+    container = containers.was_forgotten(kind, observed, binding) if removed is None else None
+    if container is not None:
+        return forget(f"no longer managed, like {container}, which contains it")
     if observed is not None and observed.deleted_at is not None:
         return forget("already deleted")
     if observed is None and address in matches.gone:
@@ -104,10 +120,45 @@ def _removal(world: World, matches: Matches, kind: Kind, address: Address, bindi
     return delete if lost is None else replace(delete, reason="").block(*lost, id="RC-result-would-be-pruned")
 
 
-def _pruned(world: World, matches: Matches) -> Iterator[Removal]:
-    """The removals of unmanaged objects, of the kinds for which the project sets `prune: all`."""
+def _forgotten(desired: Desired, containers: UndeclaredContainers, removal: Removal) -> Removal:
+    """The removal of what `removed` says is no longer managed, blocked where it would be deleted for that: now or by the next run."""
+    address, kind, outer = removal.address, removal.kind, removal.inside
+    around = containers.removed(outer) if outer is not None else None
+    if around is not None and around.action == "delete-all":
+        return removal.block(
+            f"would no longer be managed, and then be deleted with {outer}, which is deleted with everything in it",
+            f"move it elsewhere first, or delete {outer} with action: delete",
+            id="RC-still-contains",
+        )
+    pruned = desired.prune.get(kind.name) == "all" and kind.name not in desired.protect
+    if outer is None and pruned and (address.container, kind.name) in desired.written:
+        return removal.block(
+            "would no longer be managed, and the next run would delete it (prune: all)",
+            f"write prune: {{{kind.name}: owned}}, or, to delete it, action: delete in {desired.list_of(address)}",
+            id="RC-forgotten-would-be-pruned",
+        )
+    return removal
+
+
+def _pruned(
+    world: World, containers: UndeclaredContainers, matches: Matches, removals: Mapping[Address, Removal]
+) -> Iterator[Removal]:  # fmt: skip
+    """The removals of unmanaged objects, of the kinds for which the project sets `prune: all`, unless an unmanaged one that stays contains
+    them. `removals`: of what is tracked."""
+    candidates = {(removal.kind.name, removal.id): removal for removal in _of_pruned_kinds(world, containers, matches)}
+    deleted = candidates.keys() | {(removal.kind.name, removal.id) for removal in removals.values() if removal.deletes}
+    for removal in candidates.values():
+        assert removal.observed is not None
+        if not containers.is_kept_elsewhere(removal.kind, removal.observed, deleted):
+            node = parent(removal.kind, removal.observed)
+            outer = candidates[node].address if node in candidates else removal.inside
+            yield replace(removal, inside=outer)
+
+
+def _of_pruned_kinds(world: World, containers: UndeclaredContainers, matches: Matches) -> Iterator[Removal]:
+    """The removals of all unmanaged objects of the kinds for which the project sets `prune: all`."""
     kinds, desired, actual = world.kinds, world.desired, world.actual
-    known = {(binding.kind, binding.id) for binding in world.state.bindings.values()} | world.state.foreign | _claimed(world, matches)
+    known = {(binding.kind, binding.id) for binding in world.state.bindings.values()} | world.state.foreign | containers.claimed
     known |= service_copies(kinds, actual.objects)
     for container, name in sorted(desired.written, key=lambda pair: (pair[0], pair[1])):
         kind = kinds.get(name)
@@ -122,7 +173,9 @@ def _pruned(world: World, matches: Matches) -> Iterator[Removal]:
             if (name, observed.id) in known or observed.deleted_at is not None or observed.within.get(kind.within or "") != scope:
                 continue
             reason = f"unmanaged, and prune is all for {name}s"
-            removal = Removal(container.child(name, bare(observed.id)), kind, observed.id, Delete(), reason, observed, pruned=True)
+            address = container.child(name, bare(observed.id))
+            outer = containers.around(kind, address, observed, None)
+            removal = Removal(address, kind, observed.id, Delete(), reason, observed, pruned=True, inside=outer)
             if name in desired.protect:
                 removal = removal.block(
                     f"{name} {title(observed)!r} is unmanaged and of a protected kind",
@@ -132,15 +185,15 @@ def _pruned(world: World, matches: Matches) -> Iterator[Removal]:
             yield removal
 
 
-def _late(world: World, matches: Matches) -> Iterator[Removal]:
+def _late(world: World, containers: UndeclaredContainers, matches: Matches) -> Iterator[Removal]:
     """The removals of objects created by requests that were considered lost, where another object has the address now."""
-    held = _claimed(world, matches)
     for (name, id), meant in matches.late.items():
-        container = meant.container
-        if (name, id) not in held and container is not None and container in matches.ids and "delete" in world.kinds[name].api:
-            reason = f"created for {meant} by a late request of an earlier run"
-            address = container.child(name, bare(id))
-            yield Removal(address, world.kinds[name], id, Delete(), reason, world.actual.find(name, id))
+        container, kind = meant.container, world.kinds[name]
+        if (name, id) in containers.claimed or container is None or container not in matches.ids or "delete" not in kind.api:
+            continue
+        address, observed = container.child(name, bare(id)), world.actual.find(name, id)
+        reason, outer = f"created for {meant} by a late request of an earlier run", containers.around(kind, address, observed, None)
+        yield Removal(address, kind, id, Delete(), reason, observed, inside=outer)
 
 
 # -- what the service created for an object, and keeps when that is deleted --------------------------------------------------------

@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Blocked, Desired, Observed, waiting
+from reconciler.model import Blocked, Observed, waiting
 from reconciler.model.codec import ids_in, title
 from reconciler.plan.containment import Key, containers, deleted_with
-from reconciler.plan.decisions import Delete, DeletedWith, Draft, Forget, Removal
+from reconciler.plan.decisions import Delete, DeletedWith, Draft, Removal
+from reconciler.plan.drafts.containers import kept_with_containers
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.passes.worklist import Worklist
 from reconciler.plan.world import Decisions, World
@@ -29,7 +30,7 @@ def contents(world: World, decisions: Decisions) -> Decisions:
     After a delete is blocked, only what it can prevent is looked at again: what contains the object, and what is rearranged with it.
     """
     triggers = {change.trigger_key for change in decisions.rearrangements}
-    deletions = _Deletions(world, decisions, _covered(_with_container(world.desired, decisions.removals), triggers))
+    deletions = _Deletions(world, decisions, _covered(kept_with_containers(world.desired, decisions.removals), triggers))
     pending = Worklist(deletions.removals)
     for address in pending:
         removal = deletions.removals[address]
@@ -37,22 +38,6 @@ def contents(world: World, decisions: Decisions) -> Decisions:
         for affected in deletions.block(address, obstacle) if obstacle is not None else ():
             pending.add(affected)
     return replace(decisions, removals=deletions.removals)
-
-
-def _with_container(desired: Desired, removals: Mapping[Address, Removal]) -> dict[Address, Removal]:
-    """Treat what a forgotten or protected container contains like the container, unless `removed` names it."""
-    result = dict(removals)
-    for address in sorted(removals):
-        removal, outer = result[address], result.get(address.container) if address.container is not None else None
-        if outer is None or removal.replaces is not None or removal.binding is None or address in desired.removed:
-            continue
-        if isinstance(removal.purpose, Forget):
-            continue
-        if outer.blocked is not None:
-            result[address] = replace(removal, blocked=waiting(address, outer.blocked))
-        elif isinstance(outer.purpose, Forget):
-            result[address] = replace(removal, purpose=Forget(), blocked=None, reason=f"deleted with {outer.address}")
-    return result
 
 
 def _covered(removals: Mapping[Address, Removal], triggers: Collection[tuple[str, str | None]]) -> dict[Address, Removal]:
@@ -93,8 +78,11 @@ class _Deletions:
         self.resources = {(draft.kind.name, draft.id): draft for draft in decisions.drafts.values() if draft.id is not None}
         self.addresses: dict[Key, list[Address]] = defaultdict(list)
         self.covered: dict[Address, list[Address]] = defaultdict(list)
+        self.inside: dict[Address, list[Address]] = defaultdict(list)
         for removal in removals.values():
             self.addresses[_key(removal)].append(removal.address)
+            if removal.inside is not None and removal.replaces is None:
+                self.inside[removal.inside].append(removal.address)
             if removal.deleted_with is not None:
                 self.covered[removal.deleted_with].append(removal.address)
         self.deleted_siblings = Counter(_siblings(removal) for removal in removals.values() if _key(removal) in self.deleted)
@@ -115,22 +103,26 @@ class _Deletions:
     # -- blocking --------------------------------------------------------------------------------------------------------------------
 
     def block(self, address: Address, blocked: Blocked) -> list[Address]:
-        """Block a delete, and what would have been deleted with it, unless `removed` names that. Returns what may now be prevented too."""
+        """Block a delete, and with it everything that is in the object, unless `removed` names that. Returns what may now be prevented
+        too."""
         affected: list[Address] = []
-        ahead = [(address, blocked)]
+        outer, ahead = blocked, [(address, blocked)]
         while ahead:
             address, blocked = ahead.pop()
+            if self.removals[address].blocked is not None:
+                continue  # it is in another object that was blocked with this one
             removal = self.removals[address] = replace(self.removals[address], blocked=blocked)
             if _key(removal) in self.deleted:
                 self.deleted.discard(_key(removal))
                 self.deleted_siblings[_siblings(removal)] -= 1
                 affected += self._containers(removal)
             affected += self._stop_rearranging(removal, blocked)
-            inner = [inner for inner in self.covered[address] if self._is_deleted_with(inner, address)]
-            for other in inner:
+            covered = [inner for inner in self.covered[address] if self._is_deleted_with(inner, address)]
+            for other in covered:
                 self.removals[other] = self.removals[other].alone()
-            affected += [other for other in inner if other in self.desired.removed]
-            ahead += [(other, waiting(other, blocked)) for other in reversed(inner) if other not in self.desired.removed]
+            affected += [other for other in covered if other in self.desired.removed]
+            inner = dict.fromkeys([*covered, *(other for other in self.inside[address] if self.removals[other].deletes)])
+            ahead += [(other, waiting(other, outer)) for other in reversed(inner) if other not in self.desired.removed]
         return affected
 
     def _is_deleted_with(self, address: Address, outer: Address) -> bool:
@@ -173,7 +165,9 @@ class _Deletions:
         remaining = [observed for observed in self._not_deleted_with(removal) if not self._is_removed(observed)]
         remaining += [observed for observed in self._members(removal) if self._is_managed(observed) and not self._is_removed(observed)]
         if remaining:
-            return self._still_contains(removal, remaining, "move its contents elsewhere, or declare and remove them too")
+            deletable = not removal.with_contents and not any(self._is_managed(observed) for observed in remaining)
+            way = self._delete_all(removal) if deletable else "move its contents elsewhere, or declare and remove them too"
+            return self._still_contains(removal, remaining, way)
         lost = list(self._deleted_with(removal))
         managed = [observed for observed in lost if self._is_managed(observed)]
         if managed:
@@ -186,10 +180,13 @@ class _Deletions:
             return Blocked(removal.address, f"would be deleted, but {unread} in it could not be read", UNREAD, id="RC-unread")
         unmanaged = [observed for observed in lost if self._is_unexpected(removal, observed)]
         if unmanaged:
-            line = f"{self.desired.list_of(removal.address)}: {{address: {removal.address}, action: delete-all}}"
-            way = f"declare its contents, or delete them too with {line}"
-            return self._still_contains(removal, unmanaged, way, "unmanaged ")
+            return self._still_contains(removal, unmanaged, self._delete_all(removal), "unmanaged ")
         return self._in_use(removal)
+
+    def _delete_all(self, removal: Removal) -> str:
+        """The way to delete an object with its unmanaged contents."""
+        line = f"{self.desired.list_of(removal.address)}: {{address: {removal.address}, action: delete-all}}"
+        return f"declare its contents, or delete them too with {line}"
 
     def _still_contains(self, removal: Removal, some: list[Observed], remedy: str, what: str = "") -> Blocked:
         names = ", ".join(f"{what}{observed.kind} {title(observed)!r}" for observed in some[:5])
@@ -234,8 +231,7 @@ class _Deletions:
 
     def _is_unexpected(self, removal: Removal, observed: Observed) -> bool:
         """Whether the object is unmanaged and nothing allows its deletion: neither `delete-all` nor `prune: all` of its kind."""
-        removed = self.desired.removed.get(removal.address)
-        allowed = removal.binding is None or (removed is not None and removed.action == "delete-all")
+        allowed = removal.binding is None or removal.with_contents
         pruned = self.desired.prune.get(observed.kind) == "all" and observed.kind not in self.desired.protect
         return not allowed and not pruned and (observed.kind, observed.id) not in self.deleted
 

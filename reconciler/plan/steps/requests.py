@@ -6,13 +6,13 @@ In: drafts, rows of siblings, removals. Out: sketches of steps; `rules` says wha
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.dataclass import dataclass
-from reconciler.model import Before, SiblingPosition
+from reconciler.model import Before, Binding, SiblingPosition
 from reconciler.plan.decisions import Draft, Removal, Transfer
 from reconciler.plan.matching.differences import FieldDifference
 from reconciler.plan.siblings.moves import SiblingMove
@@ -266,14 +266,12 @@ class Sketches:
             return Before(
                 _container_left(sketch.draft.kind, sketch.draft.purpose), self.positions.get(sketch.draft.address), renames=sketch.renames
             )
-        return Before(
-            {
-                difference.field.name: _as_sent(sketch.draft, difference)
-                for difference in sketch.draft.sendable
-                if _is_recorded(sketch, difference)
-            },
-            position,
-        )
+        values = {
+            difference.field.name: _as_sent(sketch.draft, difference)
+            for difference in sketch.draft.sendable
+            if _is_recorded(sketch, difference)
+        }
+        return Before(values, position, unmanaged=_not_managed(sketch.draft.binding, values))
 
     # -- paths and numbers -------------------------------------------------------------------------------------------------------
 
@@ -340,6 +338,11 @@ def _fields_set_by_parent(draft: Draft) -> set[str]:
 
 def _is_recorded(sketch: StepSketch, difference: FieldDifference) -> bool:
     return difference.field.name in sketch.writes and not difference.field.sensitive
+
+
+def _not_managed(binding: Binding | None, names: Iterable[str]) -> tuple[str, ...]:
+    """Those of the fields of a tracked object that were not managed yet."""
+    return tuple(name for name in names if name not in binding.sent and name not in binding.seen) if binding is not None else ()
 
 
 def _as_sent(draft: Draft, difference: FieldDifference) -> Any:

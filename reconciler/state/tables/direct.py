@@ -24,7 +24,7 @@ ORIGINS: Final = frozenset({"created", "adopted", "recovered"})
 _VERSION: Final = "SELECT version FROM reconciler_schema"
 _STATE: Final = "SELECT id, lineage, serial, digest_key FROM states WHERE project = ? AND environment = ? AND service = ?"
 _BINDINGS: Final = "SELECT address, kind, id, origin, protected FROM bindings WHERE state = ?"
-_RUNS: Final = "SELECT id, who, command, started, ended, exit_code FROM runs WHERE state = :state ORDER BY started DESC, id"
+_RUNS: Final = "SELECT id, who, command, started, ended, summary, exit_code FROM runs WHERE state = :state ORDER BY started DESC, id"
 _TURNS: Final = "SELECT run, what, count(*) FROM turns WHERE state = :state GROUP BY run, what ORDER BY min(id)"
 _REQUESTS: Final = """
 SELECT journal.run, journal.verb, outcomes.status, count(*) FROM journal
@@ -91,6 +91,7 @@ def tracking_of(state: State) -> Tracking:
 def read_runs(path: Path, scope: Scope) -> tuple[RecordedRun, ...] | None:
     """Every run of a state, newest first; None also where one of them has not ended, or none did anything yet."""
     from reconciler.model.history import RecordedRun
+    from reconciler.state.tables.values import recorded
 
     did: dict[str, dict[str, int]] = defaultdict(dict)
     undone: dict[str, dict[str, int]] = defaultdict(dict)
@@ -109,9 +110,10 @@ def read_runs(path: Path, scope: Scope) -> tuple[RecordedRun, ...] | None:
         return tuple(
             RecordedRun(
                 id, who, command, datetime.fromisoformat(started), datetime.fromisoformat(ended), exit_code,
-                did.get(id, {}), undone.get(id, {}), turned.get(id, {}),
+                did.get(id, {}), undone.get(id, {}),
+                turned.get(id, {}) if id in turned or id in did or id in undone else recorded(summary),
             )
-            for id, who, command, started, ended, exit_code in rows
+            for id, who, command, started, ended, summary, exit_code in rows
         )  # fmt: skip
     except UNUSUAL:
         return None

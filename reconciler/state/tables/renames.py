@@ -32,7 +32,8 @@ def read_renames(connection: Connection, state: int) -> dict[Address, Address]:
 
 
 def after(fulfilled: Mapping[Address, Address], rename: Mapping[Address, Address]) -> dict[Address, Address]:
-    """The recorded renames that remain when tracked addresses are renamed without the YAML: a reverted rename may happen again."""
+    """The recorded renames when tracked addresses are renamed without the YAML: a reverted rename may happen again, and what is renamed as
+    a line of the YAML says must not be renamed by that line again."""
     left: dict[Address, Address] = {}
     for old, new in fulfilled.items():
         container = next((above for above in old.containers if above in rename), None)
@@ -40,4 +41,8 @@ def after(fulfilled: Mapping[Address, Address], rename: Mapping[Address, Address
         now = rename.get(new, new)
         if now != was:
             left[was] = now
+    for old, new in rename.items():
+        with_container = any(above in rename and old.renamed(above, rename[above]) == new for above in old.containers)
+        if fulfilled.get(new) != old and not with_container:
+            left[old] = new
     return left

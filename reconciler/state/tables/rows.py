@@ -214,6 +214,8 @@ def before_row(state: int, intent: Intent) -> dict[str, Any] | None:
         value["takes"] = [str(address) for address in before.takes]
     if before.renames:
         value["renames"] = {str(old): str(new) for old, new in before.renames.items()}
+    if before.unmanaged:
+        value["unmanaged"] = list(before.unmanaged)
     return {"state": state, "intent": intent.id, "value": to_json(value, f"what {intent.verb} {intent.address} met")}
 
 
@@ -233,7 +235,8 @@ def _before(text: str | None, what: str) -> Before:
         position = SiblingPosition(Address.parse(parent), int(index), None if previous is None else Address.parse(previous))
     takes = tuple(Address.parse(text) for text in value.get("takes", ()))
     renames = {Address.parse(old): Address.parse(new) for old, new in value.get("renames", {}).items()}
-    return Before({**value["values"], **dict.fromkeys(value["absent"], UNSET)}, position, value["replaces"], takes, renames)
+    values = {**value["values"], **dict.fromkeys(value["absent"], UNSET)}
+    return Before(values, position, value["replaces"], takes, renames, tuple(value.get("unmanaged", ())))
 
 
 _MADE: Final = (

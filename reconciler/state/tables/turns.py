@@ -6,7 +6,7 @@ In: a connection inside a transaction. Out: `StateChange`s. Forbidden: changing 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, func, insert, select
 
 from reconciler.address import Address
 from reconciler.model import StateChange, What
-from reconciler.state.tables.schema import bindings, runs, turns
+from reconciler.state.tables.schema import bindings, journal, runs, turns
 from reconciler.state.tables.values import damaged
 
 Bound = Mapping[tuple[str, str], tuple[str, bool]]
@@ -28,6 +28,9 @@ _COUNTS: Final = (
     .where(turns.c.state == bindparam("of"))
     .group_by(turns.c.run, turns.c.what)
     .order_by(func.min(turns.c.id))
+)
+_LAST_REQUEST: Final = (
+    select(journal.c.at).where(journal.c.state == bindparam("of"), journal.c.run == bindparam("run")).order_by(journal.c.id.desc()).limit(1)
 )
 _STARTED: Final = select(runs.c.id, runs.c.started).where(runs.c.state == bindparam("of"))
 
@@ -53,7 +56,7 @@ def turned(before: Bound, after: Bound) -> Iterator[StateChange]:
             yield StateChange(What.ADOPT, Address.parse(address), *key)
 
 
-def write_turns(connection: Connection, state: int, made: Iterator[StateChange], *, run: str, at: str) -> None:
+def write_turns(connection: Connection, state: int, made: Iterable[StateChange], *, run: str, at: str) -> None:
     """Append these changes, as made by that run."""
     last = connection.execute(_LAST, {"of": state}).scalar() or 0
     listed = [
@@ -81,11 +84,14 @@ def read_turns(connection: Connection, state: int, run: str) -> tuple[StateChang
 
 
 def read_later(connection: Connection, state: int, run: str) -> tuple[tuple[StateChange, ...], ...]:
-    """The same of each run that began after that one, in the order in which they ran."""
+    """The same of each run that began after that one, in the order in which they ran; first its own changes after its last request."""
     started = {row.id: datetime.fromisoformat(row.started) for row in connection.execute(_STARTED, {"of": state})}
+    last = connection.execute(_LAST_REQUEST, {"of": state, "run": run}).scalar()
+    own_from = datetime.fromisoformat(last) if last is not None else None
     later: dict[str, list[StateChange]] = {}
     for row in connection.execute(_TURNS, {"of": state}):
-        if run in started and started[row.run] > started[run]:
+        own = row.run == run and own_from is not None and datetime.fromisoformat(row.at) > own_from
+        if run in started and (own or started[row.run] > started[run]):
             later.setdefault(row.run, []).append(_turn(row))
     return tuple(tuple(some) for some in later.values())
 

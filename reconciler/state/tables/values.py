@@ -28,6 +28,7 @@ RUNS_READ: Final = 100  # how far back to look for a run that sent something
 REMEMBERED: Final = timedelta(days=30)  # longer than any service restores what was deleted
 SLACK: Final = timedelta(minutes=10)  # machines that share a state may differ in their clocks
 RULES: Final = "the rules of the project"
+RECORDED: Final = "record"  # what a run did that changed no binding but in the values of its fields
 _CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)  # `json.dumps` makes a new one at each call
 
 
@@ -51,6 +52,12 @@ def from_json(text: str, what: str) -> Any:
         return json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
         raise damaged(what) from error
+
+
+def recorded(summary: str | None) -> dict[str, int]:
+    """By what they are, the changes of the state of a run that only recorded values which the service had already."""
+    number = mapping(summary, "the summary of a run").get("recorded") if summary else None
+    return {RECORDED: number} if isinstance(number, int) else {}
 
 
 def mapping(text: str, what: str) -> dict[str, Any]:
