@@ -346,7 +346,7 @@ def refers_to(one: Field) -> str | None:
 
 
 def _natural(kind: Kind, one: Observed) -> tuple[str, ...]:
-    return tuple(comparable(one.values.get(field.name, UNSET)) for field in kind.keys)
+    return tuple(comparable(field, one.values.get(field.name, UNSET)) for field in kind.keys)
 
 
 def _called(one: Observed) -> str:

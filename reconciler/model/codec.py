@@ -9,6 +9,7 @@ from typing import Any, Final
 from reconciler.address import Address, bare, is_key
 from reconciler.model import Binding, Declared, Observed
 from reconciler.resource import UNSET, Field, Foreign, Kind, Kinds
+from reconciler.text.names import canonical
 
 _NAMING = (str, type(None), type(UNSET))  # the types of fields that give an object's location
 _NO_FLAGS: Final[Mapping[str, bool]] = {}  # one for thousands of objects
@@ -97,10 +98,12 @@ def wanted(kind: Kind, declared: Declared, ids: Mapping[Address, str]) -> dict[s
     return {name: request(kind.fields[name], value, ids) for name, value in declared.values.items() if name in kind.fields}
 
 
-def comparable(value: Any) -> str:
-    """A value of a natural key as a text that is the same for equal values, regardless of the order of their parts."""
+def comparable(field: Field, value: Any) -> str:
+    """A value of a natural key as a text that is the same for equal values: the order of parts and what services normalize are ignored."""
+    if isinstance(value, str):
+        return repr(canonical(value, caseless=field.caseless))
     if isinstance(value, Mapping):
-        return repr([(key, comparable(value[key])) for key in sorted(value)])
+        return repr([(key, comparable(field, value[key])) for key in sorted(value)])
     return repr(value)
 
 

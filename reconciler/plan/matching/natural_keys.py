@@ -2,6 +2,8 @@
 
 In: one declared resource, what is matched already, Actual. Out: its object, why it is unknown, or a decision for people. An object that was
 not seen may exist: where no reading would have shown it, nothing is created.
+
+Names are compared in the form that services keep (`text.names.canonical`): a service that trims a title shows another one than it was sent.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from reconciler.address import Address
-from reconciler.model import Actual, Binding, Blocked, Declared, Observed, State, waiting
+from reconciler.address import Address, bare
+from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Observed, State, waiting
 from reconciler.model.codec import comparable, holder, request, title
 from reconciler.plan.matching.claims import Projects
 from reconciler.plan.matching.matches import NOTHING, Match, MatchedSoFar
@@ -39,11 +41,15 @@ def waits(address: Address, container: Address, known: MatchedSoFar) -> Match | 
 
 
 class Index:
-    """Objects by container and natural key, built once for each kind that needs it: thousands of containers may have the same title."""
+    """Objects by container and natural key, built once for each kind that needs it: thousands of containers may have the same title.
 
-    def __init__(self, kinds: Kinds, actual: Actual) -> None:
-        self.kinds, self.actual = kinds, actual
+    The same for resources that may still be matched to an object by their natural key.
+    """
+
+    def __init__(self, kinds: Kinds, desired: Desired, state: State, actual: Actual) -> None:
+        self.kinds, self.desired, self.state, self.actual = kinds, desired, state, actual
         self._keys: dict[str, dict[tuple[str | None, ...], list[Observed]]] = {}
+        self._declared: dict[str, dict[tuple[Address | str | None, ...], list[Declared]]] = {}
 
     def complete(self, kind: Kind, scope: str) -> bool:
         return (kind.name, scope) in self.actual.complete
@@ -56,9 +62,26 @@ class Index:
             for observed in self.actual.objects.get(kind.name, {}).values():
                 if observed.deleted_at is None:
                     container = observed.within.get(kind.within) if kind.within is not None else ""
-                    table[(container, *(comparable(observed.values.get(field, UNSET)) for field in fields))].append(observed)
+                    key = (comparable(kind.fields[field], observed.values.get(field, UNSET)) for field in fields)
+                    table[(container, *key)].append(observed)
             self._keys[name] = table
-        return self._keys[name].get((scope, *(comparable(value) for value in values)), [])
+        key = (comparable(kind.fields[field], value) for field, value in zip(fields, values, strict=True))
+        return self._keys[name].get((scope, *key), [])
+
+    def rivals(self, kind: Kind, declared: Declared) -> list[Declared]:
+        """The other resources that may be the same object: their names differ from this one's only in what services normalize."""
+        if kind.name not in self._declared:
+            table: dict[tuple[Address | str | None, ...], list[Declared]] = defaultdict(list)
+            for resource in self.desired.resources.values():
+                tracked = resource.address in self.state.bindings or resource.id is not None
+                if resource.kind == kind.name and resource.adopt and not (tracked or resource.implied):
+                    table[self._declared_key(kind, resource)].append(resource)
+            self._declared[kind.name] = table
+        alike = self._declared[kind.name].get(self._declared_key(kind, declared), [])
+        return [resource for resource in alike if any(resource.values.get(key.name) != declared.values.get(key.name) for key in kind.keys)]
+
+    def _declared_key(self, kind: Kind, declared: Declared) -> tuple[Address | str | None, ...]:
+        return declared.address.container, *(comparable(key, declared.values.get(key.name, UNSET)) for key in kind.keys)
 
 
 class Natural:
@@ -66,7 +89,7 @@ class Natural:
 
     def __init__(self, kinds: Kinds, state: State, actual: Actual, known: MatchedSoFar, projects: Projects) -> None:
         self.kinds, self.state, self.actual, self.known, self.projects = kinds, state, actual, known, projects
-        self.index = Index(kinds, actual)
+        self.index = Index(kinds, projects.desired, state, actual)
 
     def find(self, kind: Kind, declared: Declared) -> Match:
         """The one object that an untracked resource can be, or why there is none."""
@@ -167,6 +190,17 @@ class Natural:
                 f"choose one: {forget}reconciler adopt {address} ID",
                 declared.source,
                 id="RC-several-match",
+            )
+            return Match(blocked=blocked)
+        rivals = self.index.rivals(kind, declared) if here and declared.adopt and not declared.implied else []
+        if rivals:
+            names = " and ".join(f"{rival.address} ({rival.source.file_and_line})" for rival in rivals[:5])
+            blocked = Blocked(
+                address,
+                f"{bare(here[0].id)} ({title(here[0])!r}) matches it and {names}: their names differ only in what services normalize",
+                f"choose one: reconciler adopt {address} {bare(here[0].id)}, or give one of them another name",
+                declared.source,
+                id="RC-matches-several",
             )
             return Match(blocked=blocked)
         if here and (declared.adopt or declared.implied):

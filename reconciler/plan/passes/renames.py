@@ -19,10 +19,11 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.model import Blocked, Desired
-from reconciler.model.codec import substitute, title
+from reconciler.model.codec import comparable, substitute, title
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET, FieldRole, Kind
+from reconciler.text.names import canonical
 
 NAMES = ("title", "name", "label")
 """Fields by which people know an object."""
@@ -163,10 +164,15 @@ def _signs(kind: Kind, address: Address, values: Mapping[str, Any]) -> Iterator[
     """What it has in common with whatever people would call the same, or has the same natural key, beside it."""
     for name in NAMES:
         if values.get(name, UNSET) not in (UNSET, None, ""):
-            yield kind.name, address.container, name, repr(values[name])
-    keys = [values.get(field.name, UNSET) for field in kind.keys]
-    if keys and UNSET not in keys:
+            yield kind.name, address.container, name, _folded(values[name])
+    keys = [comparable(field, values.get(field.name, UNSET)) for field in kind.keys]
+    if keys and all(values.get(field.name, UNSET) is not UNSET for field in kind.keys):
         yield kind.name, address.container, "", repr(keys)
+
+
+def _folded(name: Any) -> str:
+    """A name in the form in which names are compared."""
+    return repr(canonical(name) if isinstance(name, str) else name)
 
 
 def _signs_anywhere(kind: Kind, address: Address, values: Mapping[str, Any]) -> Iterator[Hashable]:
@@ -174,7 +180,7 @@ def _signs_anywhere(kind: Kind, address: Address, values: Mapping[str, Any]) -> 
     yield kind.name, "", address.key
     for name in NAMES:
         if values.get(name, UNSET) not in (UNSET, None, ""):
-            yield kind.name, name, repr(values[name])
+            yield kind.name, name, _folded(values[name])
 
 
 def _mistyped(desired: Desired, vanished: Mapping[Address, Removal], fresh: Mapping[Address, Draft]) -> dict[Address, Address]:
