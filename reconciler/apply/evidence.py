@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.model import Binding, Intent, Observed
-from reconciler.model.codec import NAMES, comparable, moment
+from reconciler.model.codec import comparable, is_chosen_name, moment
 from reconciler.resource import UNSET, Field, Kind
 from reconciler.text.names import altered, canonical
 
@@ -78,8 +78,7 @@ def _agreement(field: Field, sent: Any, shown: Any) -> NameEvidence:
     """How well one part of a natural key agrees. Only names that people choose can agree in part."""
     if comparable(field, sent) == comparable(field, shown):
         return NameEvidence.SAME
-    chosen = field.name in NAMES and not field.caseless
-    if not (chosen and isinstance(sent, str) and isinstance(shown, str)):
+    if not (is_chosen_name(field) and isinstance(sent, str) and isinstance(shown, str)):
         return NameEvidence.NONE
     if altered(sent, shown):
         return NameEvidence.ALTERED

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from reconciler.address import Address, bare, is_key
 from reconciler.model import Binding, Declared, Observed
-from reconciler.resource import UNSET, Field, Foreign, Kind, Kinds
-from reconciler.text.names import canonical
+from reconciler.resource import UNSET, Field, FieldRole, Foreign, Kind, Kinds
+from reconciler.text.names import canonical, without_aside
 
 _NAMING = (str, type(None), type(UNSET))  # the types of fields that give an object's location
 _NO_FLAGS: Final[Mapping[str, bool]] = {}  # one for thousands of objects
@@ -99,9 +99,10 @@ def wanted(kind: Kind, declared: Declared, ids: Mapping[Address, str]) -> dict[s
 
 
 def comparable(field: Field, value: Any) -> str:
-    """A value of a natural key as a text that is the same for equal values: the order of parts and what services normalize are ignored."""
+    """A value of a natural key as a text that is the same for equal values: the order of parts, what services normalize and
+    what a temporary name appends are ignored."""
     if isinstance(value, str):
-        return repr(canonical(value, caseless=field.caseless))
+        return repr(canonical(without_aside(value), caseless=field.caseless))
     if isinstance(value, Mapping):
         return repr([(key, comparable(field, value[key])) for key in sorted(value)])
     return repr(value)
@@ -175,3 +176,8 @@ def title(observed: Observed) -> str:
         if isinstance(value, str):
             return value
     return bare(observed.id)
+
+
+def is_chosen_name(field: Field) -> bool:
+    """Whether a field is a name that people choose freely: services may alter it, and a temporary value in it does no harm."""
+    return field.name in NAMES and field.key and field.role is FieldRole.VALUE and not field.caseless

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from hashlib import sha256
 from typing import Final
 
 CUT_MIN: Final = 0.5  # share of a name that must be left of it, so that what is left is recognized as the name cut off
 _NUMBER: Final = re.compile(r"[\s_-]*(?:\(\d+\)|\[\d+\]|\d+)")  # what a service appends where a name is taken: ` (1)`, `-2`, ` 2`
+
+ASIDE_MAX: Final = 30  # characters of a name that are left in a temporary one: the shortest limit of a title is 50
+_ASIDE: Final = re.compile(r"-aside-[0-9a-f]{4}\Z")
 
 
 def canonical(text: str, *, caseless: bool = False) -> str:
@@ -27,6 +31,16 @@ def canonical(text: str, *, caseless: bool = False) -> str:
 def is_canonical(text: str) -> bool:
     """Whether a name is in NFC and has no white space at its ends."""
     return text == text.strip() and (text.isascii() or unicodedata.is_normalized("NFC", text))
+
+
+def aside(name: str, id: str) -> str:
+    """A temporary name for the object with this id, which is to be called `name` soon: no other object has it."""
+    return f"{name[:ASIDE_MAX].rstrip()}-aside-{sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
+
+
+def without_aside(name: str) -> str:
+    """The name that an object with a temporary name is to get; every other name unchanged."""
+    return _ASIDE.sub("", name)
 
 
 def altered(sent: str, shown: str) -> bool:
