@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.apply import bound_as
+from reconciler.apply.answer import altered
 from reconciler.apply.evidence import Sight, as_created, could_be, effect, made_by, outline, parts, source_of, updated_binding
 from reconciler.apply.unsaved import take_in
 from reconciler.client import Reader, encode
@@ -165,6 +166,8 @@ class _Recovery:
                     bind.append(bound_as(self.desired, child, address, item, {}, Origin.RECOVERED))
                     after[address] = non_sensitive(child, item.values)
         self.end(intent, "recovered", f"{intent.address}: was created by an earlier run ({objects.id})", bind, after)
+        shown = {name: objects.values[name] for name in agreed if objects.values[name] != agreed[name]}
+        self.notes += [altered(intent.address, kind.fields[name], value) for name, value in shown.items()]
 
     # -- copies ----------------------------------------------------------------------------------------------------------------------
 
