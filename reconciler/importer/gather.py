@@ -20,7 +20,7 @@ from reconciler.importer.keys import TakenKeys
 from reconciler.importer.matched import removed_by
 from reconciler.importer.values import Unwritable, in_yaml, written
 from reconciler.model import Actual, Observed, Source
-from reconciler.model.codec import comparable, title
+from reconciler.model.codec import comparable, title, why_unreadable
 from reconciler.model.desired import Patch
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.resource import UNSET, Field, Kind, Kinds
@@ -167,6 +167,9 @@ class Gathered:
     def _possible(self, item: GatheredObject) -> None:
         """Leave out an object that lacks a required value."""
         if item.ref not in self.items or item.ref in self.known:
+            return
+        if item.one.unreadable:
+            self._leave(item, why_unreadable(item.one))
             return
         for name in item.kind.fields:
             declared_field = item.kind.fields[name]

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Binding, Observed
-from reconciler.model.codec import title
+from reconciler.model.codec import title, why_unreadable
 from reconciler.plan.decisions import Delete, Forget, Removal
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.natural_keys import listed
@@ -92,6 +92,8 @@ def _removal(world: World, matches: Matches, kind: Kind, address: Address, bindi
         return forget("already deleted")
     if observed is None:
         return forget("").block("is no longer declared, but it could not be read", "run again when the service answers", id="RC-unread")
+    if observed.unreadable:
+        return forget("").block(f"is no longer declared, but {why_unreadable(observed)}", "then run again", id="RC-unread")
     says = "no longer declared" if removed is None else removed.says
     delete = replace(forget(says + left_behind(world.actual, kind, observed)), purpose=Delete())
     if binding.protected and removed is None:
@@ -121,6 +123,8 @@ def _pruned(world: World, matches: Matches) -> Iterator[Removal]:
         for observed in sorted(actual.objects.get(name, {}).values(), key=lambda observed: observed.id):
             if (name, observed.id) in known or observed.deleted_at is not None or observed.within.get(kind.within or "") != scope:
                 continue
+            if observed.unreadable:
+                continue  # it may be a resource that is declared
             reason = f"unmanaged, and prune is all for {name}s"
             removal = Removal(container.child(name, bare(observed.id)), kind, observed.id, Delete(), reason, observed, pruned=True)
             if name in desired.protect:

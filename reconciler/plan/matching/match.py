@@ -15,7 +15,7 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Origin, State
-from reconciler.model.codec import holder
+from reconciler.model.codec import holder, why_unreadable
 from reconciler.plan.matching.claims import Projects, wrong_ids
 from reconciler.plan.matching.earlier_runs import deleted_before, is_in_place, late, match_deleted, may_lag
 from reconciler.plan.matching.matches import NOTHING, Match, MatchedSoFar, Matches
@@ -124,6 +124,8 @@ class _Matching:
                 return matched if now is None or now.deleted_at is None else matched.then(self.natural.beside(kind, declared, binding))
             waiting = waits(address, origin, known) if origin is not None and origin not in known.ids else None
             return waiting or Match(gone=True, transferred=at)
+        if now is not None and now.unreadable:
+            return Match(unknown=why_unreadable(now))
         if now is not None:
             alive = Match(id=binding.id)
             return alive if now.deleted_at is None else alive.then(self.natural.beside(kind, declared, binding))
@@ -184,7 +186,7 @@ class _Matching:
             )
             return Match(blocked=blocked)
         if now is not None:
-            return Match(id=declared.id, adopted=True)
+            return Match(unknown=why_unreadable(now)) if now.unreadable else Match(id=declared.id, adopted=True)
         if (kind.name, declared.id) in actual.absent or (scope is not None and listed(kind) and (kind.name, scope) in actual.complete):
             blocked = Blocked(
                 address,

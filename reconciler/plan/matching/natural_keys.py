@@ -14,7 +14,7 @@ from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Observed, State, waiting
-from reconciler.model.codec import comparable, holder, request, title
+from reconciler.model.codec import comparable, holder, request, title, why_unreadable
 from reconciler.plan.matching.claims import Projects
 from reconciler.plan.matching.matches import NOTHING, Match, MatchedSoFar
 from reconciler.plan.matching.sequence import key_references
@@ -178,6 +178,9 @@ class Natural:
     ) -> Match | None:
         """The one of these objects that it is, or a decision for people; None where it is none of them and it may be created."""
         address = declared.address
+        unclear = next((candidate for candidate in here if candidate.unreadable), None)
+        if unclear is not None:
+            return Match(unknown=why_unreadable(unclear))
         if others and not here and declared.adopt:
             theirs = self.projects.theirs(declared, others[0].id, "to create another, write adopt: never", self.known.ids)
             return Match(blocked=theirs)
