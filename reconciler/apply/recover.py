@@ -130,7 +130,8 @@ class _Recovery:
         listing = ", ".join(f"{item.id} ({title(item)!r})" for item in objects)
         verb = "match" if len(objects) > 1 else "may be it"
         for intent in intents:
-            way = f"reconciler adopt {intent.address} ID, or, if it is none of them, reconciler state forget {intent.address} --in-doubt"
+            address = f"{intent.address:sh}"
+            way = f"reconciler adopt {address} ID, or, if it is none of them, reconciler state forget {address} --in-doubt"
             self.notes.append(f"{intent.address}: still in doubt, {listing} {verb}: {way}")
         return True
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from reconciler.address import Address, bare, is_key
+from reconciler.address import Address, bare, is_id
 from reconciler.model import Binding, Declared, Observed
 from reconciler.resource import UNSET, Field, FieldRole, Foreign, Kind, Kinds
 from reconciler.text.names import canonical, without_aside
@@ -77,7 +77,7 @@ def is_kind(kind: Kind, raw: Any) -> bool:
 
     An object of a kind without ids must name its kind.
     """
-    if not isinstance(raw, Mapping) or not is_key(kind.own_id(raw)):
+    if not isinstance(raw, Mapping) or not is_id(kind.own_id(raw)):
         return False
     if raw.get("object", None if kind.one_per else kind.object) != kind.object:
         return False

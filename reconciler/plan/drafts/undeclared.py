@@ -99,7 +99,8 @@ def _removal(world: World, matches: Matches, kind: Kind, address: Address, bindi
     if binding.protected and removed is None:
         return replace(delete, reason="").block(
             f"is no longer declared, and {kind.name} {title(observed)!r} is protected",
-            f"to delete it, add to {desired.list_of(address)}: {{address: {address}, action: delete}}; to stop managing it, action: forget",
+            f"to delete it, add to {desired.list_of(address)}: {{address: {address:yaml}, action: delete}}; "
+            "to stop managing it, action: forget",
             id="RC-protected",
         )
     lost = pruned_later(world, matches, kind, observed)

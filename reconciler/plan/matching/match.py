@@ -107,7 +107,7 @@ class _Matching:
             blocked = Blocked(
                 address,
                 f"tracks {binding.id}, but the YAML says id {declared.id}",
-                f"write the tracked id, or stop managing that object: reconciler state forget {address}",
+                f"write the tracked id, or stop managing that object: reconciler state forget {address:sh}",
                 declared.source,
                 id="RC-another-id-declared",
             )
@@ -159,7 +159,7 @@ class _Matching:
         blocked = Blocked(
             address,
             f"{binding.id} belongs to another {kind.within} now ({matched.transferred})",
-            f"declare it there{line}, or stop managing it: reconciler state forget {address}",
+            f"declare it there{line}, or stop managing it: reconciler state forget {address:sh}",
             declared.source,
             id="RC-in-another-container",
         )
@@ -231,7 +231,7 @@ def _undeclared(
 
 def moved_line(old: Address, new: Address) -> str:
     """The line of the YAML that moves an object from one address to another."""
-    return f"moved: [{{from: {old}, to: {new}}}]"
+    return f"moved: [{{from: {old:yaml}, to: {new:yaml}}}]"
 
 
 def _other_id(kind: Kind, actual: Actual) -> str:

@@ -186,11 +186,11 @@ class Natural:
             return Match(blocked=theirs)
         if len(here) > 1:
             listing = ", ".join(f"{candidate.id} ({title(candidate)!r})" for candidate in here[:5]) + (" …" if len(here) > 5 else "")
-            forget = f"reconciler state forget {address}, then " if binding is not None else ""
+            forget = f"reconciler state forget {address:sh}, then " if binding is not None else ""
             blocked = Blocked(
                 address,
                 f"{len(here)} objects match: {listing}",
-                f"choose one: {forget}reconciler adopt {address} ID",
+                f"choose one: {forget}reconciler adopt {address:sh} ID",
                 declared.source,
                 id="RC-several-match",
             )
@@ -201,7 +201,7 @@ class Natural:
             blocked = Blocked(
                 address,
                 f"{bare(here[0].id)} ({title(here[0])!r}) matches it and {names}: their names differ only in what services normalize",
-                f"choose one: reconciler adopt {address} {bare(here[0].id)}, or give one of them another name",
+                f"choose one: reconciler adopt {address:sh} {bare(here[0].id)}, or give one of them another name",
                 declared.source,
                 id="RC-matches-several",
             )
@@ -230,7 +230,7 @@ class Natural:
                 blocked = Blocked(
                     address,
                     f"would be created, but {same[0].id} in another location is called {title(same[0])!r} too",
-                    f"if it is the same object: reconciler adopt {address} {same[0].id}; if not, write adopt: never",
+                    f"if it is the same object: reconciler adopt {address:sh} {same[0].id}; if not, write adopt: never",
                     declared.source,
                     id="RC-may-exist-elsewhere",
                 )

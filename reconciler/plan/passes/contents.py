@@ -173,7 +173,7 @@ class _Deletions:
             return Blocked(removal.address, f"would be deleted, but {unread} in it could not be read", UNREAD, id="RC-unread")
         unmanaged = [observed for observed in lost if self._is_unexpected(removal, observed)]
         if unmanaged:
-            line = f"{self.desired.list_of(removal.address)}: {{address: {removal.address}, action: delete-all}}"
+            line = f"{self.desired.list_of(removal.address)}: {{address: {removal.address:yaml}, action: delete-all}}"
             way = f"declare its contents, or delete them too with {line}"
             return self._still_contains(removal, unmanaged, way, "unmanaged ")
         return self._in_use(removal)
@@ -264,7 +264,7 @@ class _Deletions:
             return Blocked(removal.address, f"is in use: {needed.field} of {container} is {value}", way, id="RC-in-use")
         left = self.contents.count(kind.name, kind.within, scope) - self.deleted_siblings[_siblings(removal)]
         if left <= 0 and removal.address not in self.desired.removed:
-            line = f"{{address: {removal.address}, action: delete}}"
+            line = f"{{address: {removal.address:yaml}, action: delete}}"
             way = f"if this is intended, add to {self.desired.list_of(removal.address)}: {line}"
             return Blocked(removal.address, f"is the last {kind.name} of {container}", way, id="RC-last-of-its-kind")
         return None

@@ -83,7 +83,7 @@ def _taken_over(decisions: Decisions, vanished: dict[Address, Removal]) -> Itera
         if draft is None or draft.observed is None or not any(_takes(draft, old, name) for name in NAMES):
             continue
         vanished.pop(old.address)
-        line = f"moved: [{{from: {old.address}, to: {Address((*draft.address.parts[:-1], 'NEW-KEY'))}}}]"
+        line = f"moved: [{{from: {old.address:yaml}, to: {Address((*draft.address.parts[:-1], 'NEW-KEY'))}}}]"
         way = f"to transfer it, declare it with a key that is free, and {line}; to delete it, add to {delete_line(old.address)}"
         gone = f"is no longer declared, and {draft.address}, which is another object, would get its name"
         new = f"would get the name of {old.address}, which is another object and no longer declared"
@@ -100,7 +100,7 @@ def _takes(draft: Draft, old: Removal, name: str) -> bool:
 
 def delete_line(address: Address) -> str:
     """What to write to delete something."""
-    return f"removed: {{address: {address}, action: delete}}"
+    return f"removed: {{address: {address:yaml}, action: delete}}"
 
 
 def _outermost(ways: Mapping[Address, tuple[Removal, Draft]], old: Removal, draft: Draft) -> tuple[Removal, Draft]:
@@ -115,7 +115,7 @@ def _outermost(ways: Mapping[Address, tuple[Removal, Draft]], old: Removal, draf
 
 def _transfer_blocked(top: Removal, top_draft: Draft, old: Removal, draft: Draft) -> tuple[Removal, Draft]:
     """Both, blocked. `top`, `top_draft`: of what they are in, where its line would be enough."""
-    line = f"moved: [{{from: {top.address}, to: {top_draft.address}}}]"
+    line = f"moved: [{{from: {top.address:yaml}, to: {top_draft.address:yaml}}}]"
     way = f"to transfer it with its content, write {line}; if they are two, add to {delete_line(old.address)}"
     cause = top_draft.address if top_draft is not draft else None
     gone = f"is no longer declared, and {draft.address} looks like it: its line went to {draft.address.root} without one in moved"
@@ -217,8 +217,8 @@ def _blocked(desired: Desired, old: Removal, new: Draft, gone: str, come: str) -
     source = new.declared.source
     line = f"write previously: [{old.address.key}] on {new.address}"
     if new.address in desired.generated:
-        line = f"add to moved: {{from: {old.address}, to: {new.address}}}"
-    way = f"if so, {line}; if not, add to {desired.list_of(old.address)}: {{address: {old.address}, action: delete}}"
+        line = f"add to moved: {{from: {old.address:yaml}, to: {new.address:yaml}}}"
+    way = f"if so, {line}; if not, add to {desired.list_of(old.address)}: {{address: {old.address:yaml}, action: delete}}"
     return (
         replace(
             old, blocked=Blocked(old.address, f"is no longer declared, and {gone}: probably a rename", way, source, id="RC-probable-rename")

@@ -60,7 +60,7 @@ def similar_names(
             other = f"the unmanaged {draft.kind.name} {bare(observed.id)} ({observed.values.get(name)!r})"
             yield (
                 f"{_position(draft.declared)} gets the {name} {draft.wants[name]!r}, which differs from that of {other} only in case, "
-                f"white space or Unicode form; if it is the same object: reconciler adopt {draft.address} {bare(observed.id)}"
+                f"white space or Unicode form; if it is the same object: reconciler adopt {draft.address:sh} {bare(observed.id)}"
             )
 
 
