@@ -59,10 +59,10 @@ def _run(run: RecordedRun) -> run_types.RunData:
 def _step(entry: JournalEntry, kinds: Kinds, names: Names) -> run_types.SentData:
     intent = entry.intent
     kept = _kept(entry, kinds.get(intent.kind), names)
-    fields: list[run_types.SentFieldData] = [
-        {"name": name, "before": data(before), "after": data(after), **({"kept": data(kept[name])} if name in kept else {})}
-        for name, before, after in _fields(entry, kinds.get(intent.kind), names)
-    ]
+    fields: list[run_types.SentFieldData] = []
+    for name, before, after in _fields(entry, kinds.get(intent.kind), names):
+        field: run_types.SentFieldData = {"name": name, "before": data(before), "after": data(after)}
+        fields.append({**field, "kept": data(kept[name])} if name in kept else field)
     return {
         "id": intent.step,
         "address": str(intent.address),

@@ -7,7 +7,7 @@ that, and on each map that contains one. No other text gets the mark: U+FFFD may
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 LOST: Final = "\ufffd"
@@ -49,5 +49,5 @@ def unreadable_texts(value: Any) -> list[str]:
     """The unreadable texts in a value."""
     if isinstance(value, UnreadableText):
         return [value]
-    parts: list[Any] = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else []
+    parts: Iterable[Any] = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
     return [text for part in parts for text in unreadable_texts(part)]

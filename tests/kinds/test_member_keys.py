@@ -19,7 +19,7 @@ from reconciler.config.schemas.document import schema
 from reconciler.errors import ConfigError
 from reconciler.sandbox.seed import seed
 from tests.cli.conftest import Cli
-from tests.harness import ORGANIZATION, SEED, TOKEN, Org, kinds
+from tests.harness import ORGANIZATION, SEED, Org, kinds
 
 NED = "ned.o'hara@acme.example"
 ZOE = "zo\u00eb@b\u00fccher.example"
@@ -130,10 +130,7 @@ def _patterns(value: Any) -> list[str]:
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
     cli = Cli(tmp_path)
-    seed(
-        tmp_path / "s.db",
-        {**with_people(person("usr_slash", "a/b c@acme.example")), "tokens": [{"token": TOKEN, "member": "usr_ada", "access": "write"}]},
-    )
+    seed(tmp_path / "s.db", with_people(person("usr_slash", "a/b c@acme.example")))
     return cli
 
 
