@@ -65,6 +65,41 @@ def test_a_lost_state_creates_nothing_twice_and_the_next_plan_is_empty(altered: 
     assert plan.empty, plan
 
 
+LONG = "Documentation of the partners of Acme"
+CUT_TO_24: Alter = titles(lambda text: text[:24])
+
+
+@pytest.mark.parametrize(("title", "alter"), [("Documentation", ALTERED["numbered"]), (LONG, CUT_TO_24)])
+def test_a_lost_state_creates_no_second_object_beside_one_that_was_numbered_or_cut(title: str, alter: Alter, tmp_path: Path) -> None:
+    org = OddOrg(tmp_path, alter=alter)
+    org.write({"sites": {"docs": {"title": title}}, "teams": {"writers": {"title": title}}})
+    org.apply()
+    id, before = org.id("acme/site/docs"), names(org)
+    org.lose_state()
+    plan = org.plan()
+    assert {str(blocked.address): blocked.id for blocked in plan.blocked} == dict.fromkeys(
+        ("acme/site/docs", "acme/team/writers"), "RC-may-exist-altered"
+    )
+    assert not plan.steps
+    org.write({"sites": {"docs": {"title": title, "id": id}}, "teams": {"writers": {"title": title, "adopt": "never"}}})
+    org.apply()
+    assert org.plan().empty
+    assert len(names(org)) == len(before) + 1
+
+
+def test_a_number_that_is_part_of_a_name_and_a_longer_name_beside_it_block_nothing(tmp_path: Path) -> None:
+    org = OddOrg(tmp_path)
+    for title in ("Guides 2", "Documentation of Acme", "The longest name of all that exist"):
+        org.call("PUT", TEAMS, {"title": title})
+    org.write({"teams": {"guides": {"title": "Guides"}, "partners": {"title": "Documentation of Acme for partners"}}})
+    assert [step.verb for step in org.plan().steps] == ["create", "create"]
+    org.write({"teams": {"one": {"title": "Documentation of Acme"}, "two": {"title": "Guides"}}})
+    assert not org.plan().blocked
+    org.call("PUT", TEAMS, {"title": "Guides (1)"})
+    org.write({"teams": {"one": {"title": "Guides"}, "two": {"title": "Guides (1)"}}})
+    assert [(step.verb, str(step.address)) for step in org.plan().steps] == [("create", "acme/team/one")]
+
+
 def test_objects_that_a_name_matches_equally_are_named_and_nothing_is_created(tmp_path: Path) -> None:
     org = OddOrg(tmp_path)
     ids = [org.call("PUT", TEAMS, {"title": title})["id"] for title in (NFC, NFD)]

@@ -15,6 +15,7 @@ from typing import Any
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Observed, State, waiting
 from reconciler.model.codec import comparable, holder, request, title, why_unreadable
+from reconciler.plan.matching.altered_names import AlteredNames
 from reconciler.plan.matching.claims import Projects
 from reconciler.plan.matching.matches import NOTHING, Match, MatchedSoFar
 from reconciler.plan.matching.sequence import key_references
@@ -90,13 +91,14 @@ class Natural:
     def __init__(self, kinds: Kinds, state: State, actual: Actual, known: MatchedSoFar, projects: Projects) -> None:
         self.kinds, self.state, self.actual, self.known, self.projects = kinds, state, actual, known, projects
         self.index = Index(kinds, projects.desired, state, actual)
+        self._altered_names: dict[str, AlteredNames] = {}
 
     def find(self, kind: Kind, declared: Declared) -> Match:
         """The one object that an untracked resource can be, or why there is none."""
         creatable = not declared.implied and "create" in kind.api
         settled = self._settled(kind, declared)
         if creatable:
-            return settled if settled is not None else self._unseen(kind, declared)
+            return settled if settled is not None else (self._altered(kind, declared) or self._unseen(kind, declared))
         match = settled if settled is not None else NOTHING
         unexplained = match.id is None and match.unknown is None and match.blocked is None
         return Match(blocked=_cannot_be_made(kind, declared)) if unexplained else match
@@ -209,6 +211,25 @@ class Natural:
         if here and (declared.adopt or declared.implied):
             return Match(id=here[0].id, adopted=True, recreated=binding.id if binding is not None else None)
         return NOTHING if here else None
+
+    def _altered(self, kind: Kind, declared: Declared) -> Match | None:
+        """Why nothing is created beside an object that may be the resource under an altered name; None where there is none."""
+        if kind.name not in self._altered_names:
+            self._altered_names[kind.name] = AlteredNames(kind, self.projects.desired, self.actual)
+        address = declared.address
+        scope = scope_id(self.kinds, address, self.known.ids) or ""
+        for observed in self._altered_names[kind.name].of(scope, declared) if declared.adopt else ():
+            if (kind.name, observed.id) in self.known.taken or (kind.name, observed.id) in self.state.foreign:
+                continue
+            blocked = Blocked(
+                address,
+                f"would be created, but {bare(observed.id)} is called {title(observed)!r}, which a service may have made of its name",
+                f"if it is the same object: reconciler adopt {address:sh} {bare(observed.id)}; if not, write adopt: never",
+                declared.source,
+                id="RC-may-exist-altered",
+            )
+            return Match(blocked=blocked)
+        return None
 
     def _unseen(self, kind: Kind, declared: Declared) -> Match:
         """Why an object that no reading showed must not be created: it is in another location, or no reading would have shown it."""
