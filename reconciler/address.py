@@ -14,9 +14,12 @@ at most one, ends with its kind and contains nothing. So the number of segments 
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import total_ordering
+from shlex import quote
 from threading import Lock
 from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
@@ -24,12 +27,22 @@ from weakref import WeakValueDictionary
 from reconciler.dataclass import dataclass
 
 KEY_LENGTH_MAX: Final = 100  # characters
-KEY_PATTERN: Final = rf"[A-Za-z0-9._@+-]{{1,{KEY_LENGTH_MAX}}}"  # unanchored, so that a JSON Schema or another pattern can embed it
+EMAIL_LENGTH_MAX: Final = 254  # characters of a key that is an e-mail address
+_PLAIN_PATTERN: Final = rf"[A-Za-z0-9._@+-]{{1,{KEY_LENGTH_MAX}}}"
+_NEVER: Final = r"/*?\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"  # in no key: `/`, patterns, white space, controls
+_EMAIL_PATTERN: Final = rf"[^@{_NEVER}]{{1,64}}@[^@{_NEVER}]{{1,189}}"
+KEY_PATTERN: Final = rf"(?:{_PLAIN_PATTERN}|{_EMAIL_PATTERN})"  # unanchored, so that a JSON Schema or another pattern can embed it
+SEGMENT_PATTERN: Final = rf"[^{_NEVER}]+"  # every key, and more: for large documents, which a program has written
+KEY_FORM: Final = f"keys are 1 to {KEY_LENGTH_MAX} letters, digits or any of . _ @ + -, or an e-mail address without white space, / * or ?"
 KIND_PATTERN: Final = r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*"
 
-_KEY = re.compile(KEY_PATTERN, re.ASCII)
+_PLAIN = re.compile(_PLAIN_PATTERN, re.ASCII)
+_EMAIL = re.compile(_EMAIL_PATTERN)
 _KIND = re.compile(KIND_PATTERN, re.ASCII)
-_GLOB_SEGMENT = re.compile(r"[A-Za-z0-9._@+*-]+", re.ASCII)
+_GLOB_SEGMENT = re.compile(rf"(?:[^{_NEVER}]|\*)+")
+
+_YAML_PLAIN = re.compile(r"[\w.@+/-]+")
+_ALTERNATIVES: Final = frozenset("[]{}")  # of other pattern languages; outside an e-mail address they would match nothing
 
 _T = TypeVar("_T")
 
@@ -39,9 +52,16 @@ def bare(id: str) -> str:
     return id.rpartition("/")[2]
 
 
+def is_id(text: str) -> bool:
+    """Whether `text` can be an id of the service, of which a segment of an address can be made."""
+    return _PLAIN.fullmatch(text) is not None
+
+
 def is_key(text: str) -> bool:
-    """Whether `text` can be a segment of an address."""
-    return _KEY.fullmatch(text) is not None
+    """Whether `text` can be a segment of an address: a plain word, or an e-mail address as people have them, in NFC."""
+    if _PLAIN.fullmatch(text) is not None:
+        return True
+    return _EMAIL.fullmatch(text) is not None and text.isprintable() and unicodedata.is_normalized("NFC", text)
 
 
 @total_ordering
@@ -85,7 +105,7 @@ class Address:
         """The address that prints as `text`; raises ValueError with a sentence that names the wrong segment."""
         if not text:
             raise ValueError("an address is empty")
-        return cls(tuple(text.split("/")))
+        return cls(tuple(unicodedata.normalize("NFC", text).split("/")))
 
     @property
     def is_singleton(self) -> bool:
@@ -127,7 +147,7 @@ class Address:
         known = _KNOWN.get(parts)
         if known is not None:
             return known
-        if _KIND.fullmatch(kind) is None or (key is not None and _KEY.fullmatch(key) is None):
+        if _KIND.fullmatch(kind) is None or (key is not None and not is_key(key)):
             _check(parts)  # says what is wrong; the other segments were checked when this address was made
         return Address._of_checked_parts(parts, self)
 
@@ -138,6 +158,14 @@ class Address:
 
     def __str__(self) -> str:
         return self._text
+
+    def __format__(self, form: str) -> str:
+        """The address in a text; `sh`: as a word of a command, `yaml`: as a value in `{…}`, each quoted where that is necessary."""
+        if form == "sh":
+            return quote(self._text)
+        if form == "yaml":
+            return self._text if _YAML_PLAIN.fullmatch(self._text) is not None else json.dumps(self._text, ensure_ascii=False)
+        return format(self._text, form)
 
     def __repr__(self) -> str:
         return f"Address(parts={self.parts!r})"
@@ -162,8 +190,8 @@ def _check(parts: tuple[str, ...]) -> None:
         if index % 2:
             if _KIND.fullmatch(part) is None:
                 raise ValueError(f"address {text!r}: {part!r} stands where a kind belongs; kinds are lower-case words joined by '-'")
-        elif _KEY.fullmatch(part) is None:
-            raise ValueError(f"address {text!r}: {part!r} is not a key; keys are 1 to {KEY_LENGTH_MAX} letters, digits or any of . _ @ + -")
+        elif not is_key(part):
+            raise ValueError(f"address {text!r}: {part!r} is not a key; {KEY_FORM}")
 
 
 @dataclass(frozen=True)
@@ -180,18 +208,17 @@ class Glob:
         """The pattern that prints as `text`; raises ValueError where no address could match it."""
         if not text:
             raise ValueError("a pattern is empty; ** matches everything")
-        segments = tuple(text.split("/"))
+        segments = tuple(unicodedata.normalize("NFC", text).split("/"))
         for segment in segments:
             if not segment:
                 raise ValueError(f"pattern {text!r}: a segment is empty; drop the extra '/'")
-            if _GLOB_SEGMENT.fullmatch(segment) is None:
-                raise ValueError(
-                    f"pattern {text!r}: {segment!r} has a character that is in no key; allowed are letters, digits, . _ @ + - and *"
-                )
+            if _GLOB_SEGMENT.fullmatch(segment) is None or ("@" not in segment and not _ALTERNATIVES.isdisjoint(segment)):
+                raise ValueError(f"pattern {text!r}: {segment!r} has a character that is in no key; only * and ** match others")
             if "**" in segment and segment != "**":
                 raise ValueError(f"pattern {text!r}: ** is a segment of its own, unlike in {segment!r}")
-            if len(segment) - segment.count("*") > KEY_LENGTH_MAX:
-                raise ValueError(f"pattern {text!r}: a segment is longer than the {KEY_LENGTH_MAX} characters of a key")
+            length = EMAIL_LENGTH_MAX if "@" in segment else KEY_LENGTH_MAX
+            if len(segment) - segment.count("*") > length:
+                raise ValueError(f"pattern {text!r}: a segment is longer than the {length} characters of a key")
         return cls(segments)
 
     def matches(self, address: Address) -> bool:

@@ -19,7 +19,7 @@ from reconciler.model import Binding, Desired, Intent, Observed, Origin, Sibling
 from reconciler.model.codec import is_kind, non_sensitive, observed, path_ids, substitute
 from reconciler.plan import match
 from reconciler.plan.containment import Key
-from reconciler.resource import UNSET, FieldRole, Kind
+from reconciler.resource import UNSET, Field, FieldRole, Kind
 from reconciler.state import IntentEnding
 from reconciler.text.suggest import a
 
@@ -112,10 +112,7 @@ class Answers:
         self.expected.note_written(step, kind, id, writes, seen, substitute(step.body, self.ids))
         kept = {**as_sent(kind, writes), **shown(kind, seen)}
         self._unseen(step.address, kind, set(writes) - set(kept))
-        for name, value in kept.items():
-            if value != writes[name]:
-                shape = repr(value) if not kind.fields[name].sensitive else "another value"
-                self.notes.append(f"{step.address}: the service keeps {name} as {shape}")
+        self._note_altered(step.address, kind, writes, kept)
         before = {name: value for name, value in old.seen.items() if name not in writes}
         declared = managed(self.desired, step.address, writes)
         binding = replace(old, sent={**old.sent, **kind.stored(declared, id)}, seen={**before, **kind.stored(kept, id)})
@@ -123,6 +120,12 @@ class Answers:
         after = {**non_sensitive(kind, writes), **(non_sensitive(kind, self._observed(kind, step.address, raw).values) if raw else {})}
         self.group.settle(IntentEnding(intent.id, "done", None, bind=(binding,), after={step.address: after}))
         return StepResult(step, StepStatus.DONE)
+
+    def _note_altered(self, address: Address, kind: Kind, writes: Mapping[str, Any], seen: Mapping[str, Any]) -> None:
+        """Report the values that came back different from what was sent: they are recorded as seen, and are no difference later."""
+        for name, value in seen.items():
+            if name in writes and value != writes[name]:
+                self.notes.append(altered(address, kind.fields[name], value))
 
     def _unseen(self, address: Address, kind: Kind, names: set[str]) -> None:
         """Record that no response showed the values of these fields: the first reading after the write shows them."""
@@ -142,6 +145,7 @@ class Answers:
         item = self._observed(kind, step.address, raw)
         binding = bound_as(self.desired, kind, step.address, item, taken, Origin.CREATED)
         self._unseen(step.address, kind, set(taken) - set(binding.seen))
+        self._note_altered(step.address, kind, taken, shown(kind, {name: item.values.get(name, UNSET) for name in taken}))
         bind = [binding]
         after = {step.address: non_sensitive(kind, item.values)}
         self._track(binding, item)
@@ -180,6 +184,12 @@ class Answers:
         self.ids[binding.address] = binding.id
         self.addresses[binding.kind, binding.id] = binding.address
         self.expected.note_created(observed, self.writer.monotonic())
+
+
+def altered(address: Address, field: Field, value: Any) -> str:
+    """A sentence about a value that the service stores differently from what it was sent."""
+    shape = repr(field.shown(value)) if not field.sensitive else "another value"
+    return f"{address}: the service keeps {field.name} as {shape}"
 
 
 def managed(desired: Desired, address: Address, writes: Mapping[str, Any]) -> dict[str, Any]:

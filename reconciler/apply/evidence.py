@@ -5,15 +5,18 @@ In: intents, objects as they are now, what is tracked. Out: which objects such a
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from enum import IntEnum, auto
 from typing import Any, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.model import Binding, Intent, Observed
-from reconciler.model.codec import moment
-from reconciler.resource import UNSET, Kind
+from reconciler.model.codec import comparable, is_chosen_name, moment
+from reconciler.resource import UNSET, Field, Kind
+from reconciler.text.names import altered, canonical
 
 COPY_SLACK: Final = timedelta(seconds=60)  # clocks differ; a copy may seem older than the request that created it
 
@@ -25,16 +28,74 @@ class Sight:
     observed: Observed | None
 
 
-def made_by(kind: Kind, intent: Intent, objects: Sequence[Observed], bound: frozenset[tuple[str, str]]) -> list[Observed]:
-    """The objects that a create may have created: new since it was about to be sent, with its natural key, and untracked."""
-    names = [field.name for field in kind.keys if field.name in intent.writes]
-    return [
-        observed
-        for observed in objects
-        if (observed.id not in intent.known or kind.api["create"].upsert)
-        and (kind.name, observed.id) not in bound
-        and all(observed.values.get(name, UNSET) == intent.writes[name] for name in names)
-    ]
+class NameEvidence(IntEnum):
+    """How well the name of an object agrees with the name that a create sent; the larger, the better."""
+
+    NONE = auto()
+    UNCERTAIN = auto()
+    """One begins with the other: it may be ours, cut off or extended, or somebody else's."""
+    ALTERED = auto()
+    """Services make such a name of the one that was sent."""
+    SAME = auto()
+
+
+@dataclass(frozen=True)
+class CreatedObjects:
+    """What a create may have created. `certain`: whether the names agree so well that a single object is its own."""
+
+    objects: Sequence[Observed]
+    certain: bool = True
+
+
+def made_by(
+    kind: Kind, intent: Intent, objects: Sequence[Observed], bound: frozenset[tuple[str, str]], others: Sequence[Intent] = ()
+) -> CreatedObjects:
+    """The objects that a create may have created: new since it was about to be sent and untracked; of them those whose natural key agrees
+    best with what was sent. What is new comes first, because services alter names: they trim, cut or number them.
+
+    `others`: the other creates of the kind without an outcome; an object with exactly the name of one of them is not this one's.
+    """
+    upsert = kind.api["create"].upsert
+    ranked: dict[NameEvidence, list[Observed]] = defaultdict(list)
+    for observed in objects:
+        if (observed.id not in intent.known or upsert) and (kind.name, observed.id) not in bound:
+            degree = _key_agreement(kind, intent, observed)
+            if degree is NameEvidence.SAME or not any(_key_agreement(kind, other, observed) is NameEvidence.SAME for other in others):
+                ranked[degree].append(observed)
+    ranked.pop(NameEvidence.NONE, None)
+    best = max(ranked, default=NameEvidence.SAME)
+    return CreatedObjects(ranked.get(best, []), best is not NameEvidence.UNCERTAIN)
+
+
+def _key_agreement(kind: Kind, intent: Intent, observed: Observed) -> NameEvidence:
+    """How well the natural key of an object agrees with the one that a create sent."""
+    fields = (field for field in kind.keys if field.name in intent.writes)
+    degrees = (_agreement(field, intent.writes[field.name], observed.values.get(field.name, UNSET)) for field in fields)
+    return min(degrees, default=NameEvidence.SAME)
+
+
+def _agreement(field: Field, sent: Any, shown: Any) -> NameEvidence:
+    """How well one part of a natural key agrees. Only names that people choose can agree in part."""
+    if comparable(field, sent) == comparable(field, shown):
+        return NameEvidence.SAME
+    if not (is_chosen_name(field) and isinstance(sent, str) and isinstance(shown, str)):
+        return NameEvidence.NONE
+    if altered(sent, shown):
+        return NameEvidence.ALTERED
+    name, other = canonical(sent, caseless=True), canonical(shown, caseless=True)
+    related = bool(name and other) and (name.startswith(other) or other.startswith(name))
+    return NameEvidence.UNCERTAIN if related else NameEvidence.NONE
+
+
+def as_created(kind: Kind, writes: Mapping[str, Any], shown: Mapping[str, Any]) -> dict[str, Any]:
+    """What a create that was done is known to have sent, of the values that the object shows: those that agree with what was sent, whatever
+    the service made of a name."""
+    return {
+        name: value
+        for name, value in writes.items()
+        if shown.get(name, UNSET) == value
+        or (isinstance(value, str) and _agreement(kind.fields[name], value, shown.get(name, UNSET)) > NameEvidence.UNCERTAIN)
+    }
 
 
 def could_be(kind: Kind, intents: Sequence[Intent], objects: Sequence[Observed], bound: frozenset[tuple[str, str]]) -> list[Observed]:

@@ -15,14 +15,15 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.apply import bound_as
-from reconciler.apply.evidence import Sight, could_be, effect, made_by, outline, parts, source_of, updated_binding
+from reconciler.apply.answer import altered
+from reconciler.apply.evidence import Sight, as_created, could_be, effect, made_by, outline, parts, source_of, updated_binding
 from reconciler.apply.unsaved import take_in
 from reconciler.client import Reader, encode
 from reconciler.errors import NotFound, ServiceError
 from reconciler.model import Binding, Desired, Intent, Observed, Origin
 from reconciler.model.codec import is_kind, non_sensitive, observed, path_ids, title
 from reconciler.observe.readings import owner_elsewhere, pages_of
-from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders
+from reconciler.resource import Kind, Kinds, Listing, placeholders
 from reconciler.state import IntentEnding, Journal
 from reconciler.text.suggest import a
 
@@ -126,27 +127,34 @@ class _Recovery:
         return frozenset((binding.kind, binding.id) for binding in self.bindings.values())
 
     def _doubt(self, intents: Sequence[Intent], objects: Sequence[Observed]) -> bool:
-        listing = ", ".join(item.id for item in objects)
+        listing = ", ".join(f"{item.id} ({title(item)!r})" for item in objects)
+        verb = "match" if len(objects) > 1 else "may be it"
         for intent in intents:
-            self.notes.append(f"{intent.address}: still in doubt, {listing} match; reconciler adopt {intent.address} ID")
+            address = f"{intent.address:sh}"
+            way = f"reconciler adopt {address} ID, or, if it is none of them, reconciler state forget {address} --in-doubt"
+            self.notes.append(f"{intent.address}: still in doubt, {listing} {verb}: {way}")
         return True
 
     # -- creates with a natural key -------------------------------------------------------------------------------------------------
 
     async def _create(self, kind: Kind, intent: Intent, final: bool) -> bool:
         """Exactly one new, matching object is the one that the intent created; with none, it was not created; several leave it in doubt."""
-        objects = made_by(kind, intent, await self._listed(kind, [intent]), self._tracked_objects())
-        if len(objects) > 1:
-            return self._doubt([intent], objects)
-        if objects:
-            self._bind(kind, intent, objects[0])
+        creates = [other for other in self.journal.open_intents() if other.kind == kind.name and other.verb == "create"]
+        others = [other for other in creates if other.id != intent.id and other.address.container == intent.address.container]
+        created = made_by(kind, intent, await self._listed(kind, [intent]), self._tracked_objects(), others)
+        if created.objects and not created.certain and not final:
+            return False  # its own object may still appear
+        if len(created.objects) > 1 or not created.certain:
+            return self._doubt([intent], created.objects)
+        if created.objects:
+            self._bind(kind, intent, created.objects[0])
         elif final:
             self._close(intent)
-        return bool(objects) or final
+        return bool(created.objects) or final
 
     def _bind(self, kind: Kind, intent: Intent, objects: Observed) -> None:
         writes = {name: value for name, value in intent.writes.items() if name in kind.fields and "create" in kind.fields[name].on}
-        agreed = {name: value for name, value in writes.items() if objects.values.get(name, UNSET) == value}
+        agreed = as_created(kind, writes, objects.values)
         bind = [bound_as(self.desired, kind, intent.address, objects, agreed, Origin.RECOVERED)]
         after = {intent.address: non_sensitive(kind, objects.values)}
         by_place = {at: name for name, at in kind.api["create"].brings.items()}
@@ -159,6 +167,8 @@ class _Recovery:
                     bind.append(bound_as(self.desired, child, address, item, {}, Origin.RECOVERED))
                     after[address] = non_sensitive(child, item.values)
         self.end(intent, "recovered", f"{intent.address}: was created by an earlier run ({objects.id})", bind, after)
+        shown = {name: objects.values[name] for name in agreed if objects.values[name] != agreed[name]}
+        self.notes += [altered(intent.address, kind.fields[name], value) for name, value in shown.items()]
 
     # -- copies ----------------------------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from reconciler.address import Address, bare
 from reconciler.apply.answer import Answers
 from reconciler.apply.clearance import installed, serious
+from reconciler.apply.detour import Detours
 from reconciler.apply.preconditions import Preconditions
 from reconciler.apply.task import Halt, Task
 from reconciler.client import Answer, RetryClass, joined
@@ -43,17 +44,30 @@ class Steps:
         find = answers.expected.find
         self.candidates = CreateCandidates(task.writer, task.kinds, task.desired, task.actual, answers.ids, find)
         self.preconditions, self.halt = Preconditions(task, answers, halt), halt
+        self.detours = Detours(task, answers)
         self.clearance = installed()
         self.serious = serious(task.kinds, task.plan) if self.clearance is not None else {}
 
     async def run(self, step: Step) -> StepResult:
-        """Do one step, its guard and its marker included."""
+        """Do one step, its guard, its marker and a detour around a name that is still taken included."""
         kind = self.kinds[step.kind]
+        self.detours.begun.add(step.id)
         marked_step = step if self.nonce is None else marked(kind, step, self.nonce())
-        result = await self._guarded(marked_step, kind)
+        result = await self._past_conflict(marked_step, kind)
         if marked_step is not step and result.status is StepStatus.DONE:
-            result = await self._guarded(naming(self.kinds, kind, step), kind, asks=False)  # a started object is completed
+            result = await self._past_conflict(naming(self.kinds, kind, step), kind, asks=False)  # a started object is completed
         return result if result.step is step else replace(result, step=step)
+
+    async def _past_conflict(self, step: Step, kind: Kind, *, asks: bool = True) -> StepResult:
+        """Send a step, and where a sibling that gives its name up later in this run is in its way, send it again without that name."""
+        result = await self._guarded(step, kind, asks=asks)
+        aside = self.detours.around(step, result)
+        if aside is None or (await self._guarded(aside, kind)).status is not StepStatus.DONE:
+            return result
+        (value,) = aside.writes.values()
+        why = f"the service requires different names, and {step.address} takes the one that it has"
+        self.answers.notes.append(f"{aside.address}: is called {value!r} until its turn, because {why}")
+        return await self._guarded(step, kind, asks=asks)
 
     async def _guarded(self, step: Step, kind: Kind, *, asks: bool = True) -> StepResult:
         try:

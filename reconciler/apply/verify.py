@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.apply.answer import Answers
+from reconciler.apply.answer import Answers, altered
 from reconciler.apply.reread import read_written
 from reconciler.apply.task import Task
 from reconciler.dataclass import dataclass
@@ -23,6 +23,7 @@ from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 
 GONE = "was deleted: it existed when it was last read"
 DELETED = "was deleted; it can be restored"
+UNMET = "RC-expectation-not-met"  # the cause of a resource that is blocked because it has another value than `expect` says
 MOVED_OUTSIDE = "was reordered among its siblings"
 
 
@@ -68,10 +69,14 @@ async def verify_writes(task: Task, answers: Answers, results: Mapping[int, Step
         consequences |= {step.id} if edits else set()
         edited += edits
         leftover += [] if edits or step.address in leftover else [step.address]
-    task.journal.note_seen(read_back.learned(reported))
+    unmet = [blocked for blocked in again.blocked if blocked.id == UNMET and blocked.address in written and blocked.address not in waiting]
+    leftover += [blocked.address for blocked in unmet if blocked.address not in (*leftover, *reported)]
+    learned = read_back.learned(reported)
+    notes = (*read_back.altered(learned), *(f"{blocked.address}: {blocked.reason}; {blocked.remedy}" for blocked in unmet))
+    task.journal.note_seen(learned)
     unreported = set(state.bindings) - reported - undone - set(answers.unseen)
     task.journal.remember(bind=[binding for binding in again.state_update.bind.values() if binding.address in unreported])
-    return Verification(tuple(edited), tuple(leftover), unverified)
+    return Verification(tuple(edited), tuple(leftover), unverified, notes)
 
 
 def _still_declared(task: Task, results: Mapping[int, StepResult]) -> Desired:
@@ -153,6 +158,14 @@ class _ReadBack:
                 values = {name: now.values[name] for name in sorted(names) if now.values.get(name, UNSET) is not UNSET}
                 values_now[address] = self.kinds[now.kind].stored(values, now.id)
         return values_now
+
+    def altered(self, learned: Mapping[Address, Mapping[str, Any]]) -> Iterator[str]:
+        """A sentence for each value that this reading shows first, and that the service stores differently from what it was sent."""
+        for address, values in learned.items():
+            binding = self.state.bindings[address]
+            for name, value in values.items():
+                if binding.sent.get(name, value) != value:
+                    yield altered(address, self.kinds[binding.kind].fields[name], value)
 
     def _value(self, kind: Kind, now: Observed, field: Field) -> Any:
         if field.role is FieldRole.CHOICE:

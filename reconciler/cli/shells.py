@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Final
 
 import click
@@ -23,6 +24,10 @@ BASH: Final = """\
 }
 complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null || complete -F %(complete_func)s %(prog_name)s
 """
+
+
+_SPECIAL: Final = re.compile(r"(?=[\x21-\x7e])[^\w@%+=:,./*-]")  # what bash reads as something else: an e-mail address may contain `$(…)`
+_BACKSLASH: Final = r"\\\g<0>"
 
 
 class _Whole(ShellComplete):
@@ -50,7 +55,8 @@ class Bash(_Whole, BashComplete):
     def format_completion(self, item: CompletionItem[str]) -> str:
         typed = _value_part(self.word)
         cut = max((typed.rfind(character) for character in os.environ.get("COMP_WORDBREAKS", "@=:")), default=-1) + 1
-        return f"{item.type},{item.value[cut:] if item.value.startswith(typed[:cut]) else item.value}"
+        value = item.value[cut:] if item.value.startswith(typed[:cut]) else item.value
+        return f"{item.type},{_SPECIAL.sub(_BACKSLASH, value) if item.type == 'plain' else value}"
 
 
 class Zsh(_Whole, ZshComplete):

@@ -7,6 +7,8 @@ Forbidden: sending twice, following a redirect, waiting for anything but the net
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import Collection
 from dataclasses import replace
 from hashlib import sha256
@@ -20,11 +22,13 @@ from reconciler.client.settings import ClientSettings
 from reconciler.client.transport import InTime, Received, sending
 from reconciler.dataclass import dataclass
 from reconciler.text.redact import Mask
+from reconciler.text.unreadable import readable
 
 SAYS_MAX: Final = 200  # characters of the service's message in ours
 ERROR_BODY_MAX: Final = 64 * 1024  # bytes read of an error's body
 DONE: Final = "done"
 EMPTY: Final = frozenset({204, 205})  # methods and statuses without a body
+_HALF: Final = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")  # a surrogate, escaped or as bytes
 ENCODINGS: Final = frozenset({"", "identity", "gzip", "deflate"})  # one encoding only: gzip in gzip is a bomb
 
 
@@ -141,4 +145,19 @@ def decode(data: bytes) -> Any:
     """The decoded answer. A run keeps thousands of answers: the names and short texts that they share are in memory once."""
     from pydantic_core import from_json  # an unchanged run decodes nothing, and the import takes longer than reading all its answers
 
-    return from_json(data, allow_inf_nan=False, cache_strings="all")
+    try:
+        return from_json(data, allow_inf_nan=False, cache_strings="all")
+    except ValueError:
+        return _decode_leniently(data)
+
+
+def _decode_leniently(data: bytes) -> Any:
+    """The decoded answer where half a surrogate pair is all that is wrong with it: the texts that contain one are marked. Raises
+    `ValueError`."""
+    if _HALF.search(data) is None:
+        raise ValueError("it is not JSON")
+    return readable(json.loads(data.decode("utf-8", "surrogatepass"), parse_constant=_refused))
+
+
+def _refused(name: str) -> Any:
+    raise ValueError(f"{name} is not a number in JSON")

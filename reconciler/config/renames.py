@@ -100,7 +100,7 @@ def _check_former(items: Mapping[Address, Item], moved: Mapping[Address, Moved],
 def _way(move: Moved, items: Collection[Address]) -> str:
     """What to do about a line whose former address is still declared."""
     if move.new not in items:
-        return f"; if that is the new address, write {{from: {move.new}, to: {move.old}}}"
+        return f"; if that is the new address, write {{from: {move.new:yaml}, to: {move.old:yaml}}}"
     if move.old.root != move.new.root:
         return "; remove the line if it was already transferred. To exchange two objects, write a line for both"
     return WAY

@@ -11,7 +11,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import Any
 
-from reconciler.address import Address, bare, is_key
+from reconciler.address import KEY_FORM, Address, bare, is_key
 from reconciler.config.resources.shapes import KindShape, shapes
 from reconciler.config.source.nodes import lifted
 from reconciler.config.values import INVALID, FieldReader
@@ -20,7 +20,7 @@ from reconciler.importer.keys import TakenKeys
 from reconciler.importer.matched import removed_by
 from reconciler.importer.values import Unwritable, in_yaml, written
 from reconciler.model import Actual, Observed, Source
-from reconciler.model.codec import comparable, title
+from reconciler.model.codec import comparable, title, why_unreadable
 from reconciler.model.desired import Patch
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.resource import UNSET, Field, Kind, Kinds
@@ -62,7 +62,7 @@ class GatheredObject:
 
 class Gathered:
     """Every object below the given roots, by kind and id. `known`: the addresses a project has for them already. `patches`: those of its
-    environment."""
+    environment. `unwritable`: whether an object was left out although everything that is required of it is known."""
 
     def __init__(
         self,
@@ -78,6 +78,7 @@ class Gathered:
         self.shapes: Mapping[str, KindShape] = shapes(kinds)
         self.items: dict[Ref, GatheredObject] = {}
         self.roots: list[GatheredObject] = []
+        self.unwritable = False
         self._taken: dict[tuple[Address | None, str], TakenKeys] = defaultdict(TakenKeys)
         for address in keys:
             self._taken[(address.container, kinds.of(address).name)].add(address.key)
@@ -168,6 +169,10 @@ class Gathered:
         """Leave out an object that lacks a required value."""
         if item.ref not in self.items or item.ref in self.known:
             return
+        if item.one.unreadable:
+            self.unwritable = True
+            self._leave(item, why_unreadable(item.one))
+            return
         for name in item.kind.fields:
             declared_field = item.kind.fields[name]
             reader = self.shapes[item.kind.name].readers.get(name)
@@ -244,7 +249,9 @@ class Gathered:
             return
         key = self._settled(item) if kind.place.key_is is not None else self._new(item, container, taken)
         if key is None or not is_key(key) or (key in taken and kind.place.key_is is not None):
-            self._leave(item, "it cannot be used as a key")
+            self.unwritable = True
+            twice = key is not None and key in taken
+            self._leave(item, "another one has the same key" if twice else f"that cannot be a key; {KEY_FORM}")
             return
         taken.add(key)
         item.address = Address((key,)) if around is None else around.child(kind.name, key)
@@ -346,7 +353,7 @@ def refers_to(one: Field) -> str | None:
 
 
 def _natural(kind: Kind, one: Observed) -> tuple[str, ...]:
-    return tuple(comparable(one.values.get(field.name, UNSET)) for field in kind.keys)
+    return tuple(comparable(field, one.values.get(field.name, UNSET)) for field in kind.keys)
 
 
 def _called(one: Observed) -> str:

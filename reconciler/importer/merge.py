@@ -48,7 +48,7 @@ def into(kinds: Kinds, actual: Actual, desired: Desired, state: State, texts: Ma
         elif item.declared:
             adding.to(item)
     left += _ids_of(gathered, desired.environment)
-    return ImportedProject(adding.files(texts), (*unread(actual), *missing(gathered), *left))
+    return ImportedProject(adding.files(texts), (*unread(actual), *missing(gathered), *left), gathered.unwritable)
 
 
 def _ids_of(gathered: Gathered, environment: str | None) -> list[str]:

@@ -142,7 +142,9 @@ class Moves:
         host = row[0]
         if self.moving.is_within(host, address):
             raise Refused(
-                f"the YAML declares {host} inside {address}", id="RC-accept-container-first", hint=f"Accept its move too: --accept {host}"
+                f"the YAML declares {host} inside {address}",
+                id="RC-accept-container-first",
+                hint=f"Accept its move too: --accept {host:sh}",
             )
         for others in self.rows.values():
             if address in others:

@@ -21,10 +21,12 @@ PROJECT_FILE = "reconciler.yaml"
 
 @dataclass(frozen=True)
 class ImportedProject:
-    """`files`: relative path to text. `missing`: sentences about objects that are not written, or could not be read."""
+    """`files`: relative path to text. `missing`: sentences about objects that are not written, or could not be read. `unwritable`: whether
+    an object was left out although everything that is required of it is known."""
 
     files: Mapping[str, str]
     missing: tuple[str, ...]
+    unwritable: bool = False
 
 
 def project(kinds: Kinds, actual: Actual, *, service: Mapping[str, object], schema: str, limits: Limits = LIMITS) -> ImportedProject:
@@ -61,7 +63,7 @@ def project(kinds: Kinds, actual: Actual, *, service: Mapping[str, object], sche
     for path, some in (files | split).items():
         texts[path] = document(some, head=[modeline(path, schema)])
     shape = key_order.document(kinds, TOP)
-    return ImportedProject({path: layout(text, shape) for path, text in texts.items()}, (*unseen, *missing(gathered)))
+    return ImportedProject({path: layout(text, shape) for path, text in texts.items()}, (*unseen, *missing(gathered)), gathered.unwritable)
 
 
 def modeline(path: str, schema: str) -> str:

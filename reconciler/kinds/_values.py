@@ -188,15 +188,15 @@ CONDITION = Exposes("more visitors can see it")
 
 
 def _lower(value: Any) -> Any:
-    return value.lower() if isinstance(value, str) else value
+    return unicodedata.normalize("NFC", value.lower()) if isinstance(value, str) else value
 
 
 def _email(value: str) -> str:
     name, _, host = value.partition("@")
     if not name or not host or "@" in host:
         raise ValueError("expected an e-mail address such as ada@acme.example")
-    return value.lower()
+    return str(_lower(value))
 
 
 Email = Annotated[str, Checked(_email), WireForm(body=_lower, show=_lower), JsonSchema({"examples": ["ada@acme.example"]})]
-"""An e-mail address; case-insensitive."""
+"""An e-mail address; neither its case nor its Unicode form has a meaning."""

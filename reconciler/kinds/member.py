@@ -26,7 +26,7 @@ class Member(
     )
 
     organization = within("organization")
-    email: Email = field(on=(), key=True, read="user.email")
+    email: Email = field(on=(), key=True, caseless=True, read="user.email")
     role: MemberRole = field(
         "The role of the member.", scarce="admin", exposes=Exposes("may do everything in the organization", ("admin",))
     )

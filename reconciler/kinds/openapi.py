@@ -77,7 +77,7 @@ class OpenApi(
     )
 
     organization = within("organization")
-    slug: Annotated[str, Len(1, 100)] = field(on=(), key=True)
+    slug: Annotated[str, Len(1, 100)] = field(on=(), key=True, caseless=True)
     source: Annotated[DocumentSource, Checked(_either), _EITHER] = field(
         "The URL of the document, or the document itself.", on=("create", "refresh"), read=_source, required=True
     )

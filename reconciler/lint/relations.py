@@ -11,6 +11,7 @@ from reconciler.address import Address, addresses_in
 from reconciler.lint.facts import LintFacts, finding, level
 from reconciler.model import Declared, Finding
 from reconciler.resource import Field, FieldRole, Kind, Missed
+from reconciler.text.names import canonical
 
 
 def duplicate_title(facts: LintFacts) -> Iterator[Finding]:
@@ -21,13 +22,40 @@ def duplicate_title(facts: LintFacts) -> Iterator[Finding]:
         texts = tuple((name, declared.values.get(name)) for name in names[declared.kind])
         if not texts or any(not isinstance(value, str) for _, value in texts):
             continue
-        inside = facts.kinds[declared.kind].inside
-        place = (declared.kind, declared.address.container, declared.values.get(inside.name) if inside is not None else None)
-        other = first.setdefault((*place, *texts), declared)
+        other = first.setdefault((*_place(facts, declared), *texts), declared)
         if other is not declared:
             name, text = texts[0]
             message = f"{name} {text!r} is also the {name} of {other.address}, next to it"
             yield finding("duplicate-title", message, declared, field=name, remedy=f"give one of them another {name}")
+
+
+def similar_name(facts: LintFacts) -> Iterator[Finding]:
+    """Names of siblings that differ only in case, white space or the form of Unicode: services and people take them for the same."""
+    first: dict[tuple[Any, ...], Declared] = {}
+    names = {name: [*_titles(kind), *_caseless_keys(kind)] for name, kind in facts.kinds.items()}
+    for declared in facts.resources:
+        texts = [(name, value) for name in names[declared.kind] if isinstance(value := declared.values.get(name), str)]
+        if not texts or len(texts) < len(names[declared.kind]):
+            continue
+        folded = tuple(canonical(value, caseless=True) for _, value in texts)
+        other = first.setdefault((*_place(facts, declared), *folded), declared)
+        different = next(((name, value) for name, value in texts if other.values[name] != value), None)
+        if different is not None:
+            name, text = different
+            same = f"the {name} {other.values[name]!r} of {other.address}"
+            message = f"{name} {text!r} differs from {same} only in case, white space or Unicode form"
+            yield finding("similar-name", message, declared, field=name, remedy=f"give one of them another {name}")
+
+
+def _caseless_keys(kind: Kind) -> list[str]:
+    """The fields whose value is the key in the YAML, where case has no meaning in it."""
+    return [field.name for field in kind.keys if field.caseless and field.name == kind.place.key_is]
+
+
+def _place(facts: LintFacts, declared: Declared) -> tuple[str, Address | None, Any]:
+    """The location in which names of siblings are compared."""
+    inside = facts.kinds[declared.kind].inside
+    return declared.kind, declared.address.container, declared.values.get(inside.name) if inside is not None else None
 
 
 def _titles(kind: Kind) -> list[str]:

@@ -10,7 +10,9 @@ from typing import Final
 
 from reconciler.lint.facts import LintFacts, finding
 from reconciler.model import Finding, Severity
+from reconciler.model.codec import NAMES
 from reconciler.text.certificate import expiry
+from reconciler.text.names import canonical, is_canonical
 
 SOON: Final = timedelta(days=30)
 _WORD: Final = re.compile(r"[^\W\d_]+")
@@ -48,6 +50,25 @@ def vague_name(facts: LintFacts) -> Iterator[Finding]:
             if isinstance(value, str) and not {word.lower() for word in _WORD.findall(value)} - _NOTHING:
                 message = f"{name} {value!r} does not say who it is for"
                 yield finding("vague-name", message, declared, field=name, remedy="name the people or the company who have it")
+
+
+def unusual_name(facts: LintFacts) -> Iterator[Finding]:
+    """A name that services usually store in another form: it has white space at its ends, or is not in NFC."""
+    fields = {
+        name: [
+            field.name
+            for field in kind.fields.values()
+            if (field.key or field.name in NAMES) and field.refers is None and not field.sensitive
+        ]
+        for name, kind in facts.kinds.items()
+    }
+    for declared in facts.resources:
+        for name in fields[declared.kind]:
+            value = declared.values.get(name)
+            if isinstance(value, str) and not is_canonical(value):
+                what = "has white space at its ends" if value != value.strip() else "is not in the Unicode form NFC"
+                message = f"{name} {value!r} {what}: a service may store it in another form"
+                yield finding("unusual-name", message, declared, field=name, remedy=f"write {canonical(value)!r}")
 
 
 def same_as_source(facts: LintFacts) -> Iterator[Finding]:

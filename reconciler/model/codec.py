@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from reconciler.address import Address, bare, is_key
+from reconciler.address import Address, bare, is_id
 from reconciler.model import Binding, Declared, Observed
-from reconciler.resource import UNSET, Field, Foreign, Kind, Kinds
+from reconciler.resource import UNSET, Field, FieldRole, Foreign, Kind, Kinds
+from reconciler.text.names import canonical, without_aside
+from reconciler.text.unreadable import LOST, PartlyUnreadable, UnreadableText, unreadable_texts
 
 _NAMING = (str, type(None), type(UNSET))  # the types of fields that give an object's location
 _NO_FLAGS: Final[Mapping[str, bool]] = {}  # one for thousands of objects
@@ -27,7 +29,19 @@ def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mappin
         flags={flag: bool(raw[flag]) for flag in flags if isinstance(raw.get(flag), bool)} if flags else _NO_FLAGS,
         rank=rank,
         deleted_at=moment(raw.get(kind.deleted_at)) if kind.deleted_at else None,
+        unreadable=_unreadable_fields(kind, raw) if isinstance(raw, PartlyUnreadable) else (),
     )
+
+
+def _unreadable_fields(kind: Kind, raw: Mapping[str, Any]) -> tuple[str, ...]:
+    """The fields whose texts were not received completely."""
+    return tuple(name for name, field in kind.stored_fields if field.readable and unreadable_texts(field.read(raw)))
+
+
+def why_unreadable(observed: Observed) -> str:
+    """Why nothing is decided about an object whose texts were not received completely."""
+    names = " and ".join(observed.unreadable)
+    return f"{names} of {title(observed)!r} contains an incomplete character, so it cannot be compared: correct it on the service"
 
 
 def path_ids(kinds: Kinds, container: Address | None, id: Callable[[Address], str | None]) -> dict[str, str]:
@@ -63,7 +77,7 @@ def is_kind(kind: Kind, raw: Any) -> bool:
 
     An object of a kind without ids must name its kind.
     """
-    if not isinstance(raw, Mapping) or not is_key(kind.own_id(raw)):
+    if not isinstance(raw, Mapping) or not is_id(kind.own_id(raw)):
         return False
     if raw.get("object", None if kind.one_per else kind.object) != kind.object:
         return False
@@ -97,10 +111,15 @@ def wanted(kind: Kind, declared: Declared, ids: Mapping[Address, str]) -> dict[s
     return {name: request(kind.fields[name], value, ids) for name, value in declared.values.items() if name in kind.fields}
 
 
-def comparable(value: Any) -> str:
-    """A value of a natural key as a text that is the same for equal values, regardless of the order of their parts."""
+def comparable(field: Field, value: Any) -> str:
+    """A value of a natural key as a text that is the same for equal values: the order of parts, what services normalize and
+    what a temporary name appends are ignored."""
+    if isinstance(value, UnreadableText):
+        value = value.replace(LOST, "")
+    if isinstance(value, str):
+        return repr(canonical(without_aside(value), caseless=field.caseless))
     if isinstance(value, Mapping):
-        return repr([(key, comparable(value[key])) for key in sorted(value)])
+        return repr([(key, comparable(field, value[key])) for key in sorted(value)])
     return repr(value)
 
 
@@ -172,3 +191,8 @@ def title(observed: Observed) -> str:
         if isinstance(value, str):
             return value
     return bare(observed.id)
+
+
+def is_chosen_name(field: Field) -> bool:
+    """Whether a field is a name that people choose freely: services may alter it, and a temporary value in it does no harm."""
+    return field.name in NAMES and field.key and field.role is FieldRole.VALUE and not field.caseless

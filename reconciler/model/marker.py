@@ -9,9 +9,9 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.model import Step
-from reconciler.resource import Kind, Kinds
+from reconciler.resource import Kind, Kinds, Verb
 
 PREFIX: Final = "reconciler:"
 _MARK: Final = re.compile(PREFIX + r"[0-9a-f]{8}")
@@ -40,12 +40,21 @@ def naming(kinds: Kinds, kind: Kind, step: Step) -> Step:
     """The request that gives the object of a marked create the name that the planned `step` has for it."""
     name = kind.api["create"].marker
     assert name is not None
-    verb = next(carrier for carrier in kind.update_verbs if carrier.name in kind.fields[name].on)
+    return renaming(kinds, kind, step, step.address, name, step.writes[name])
+
+
+def renaming(kinds: Kinds, kind: Kind, step: Step, target: str | Address, name: str, value: Any) -> Step:
+    """The request that writes the name of an object, and nothing else. `step`: the planned step that it is part of. `target`: the id of the
+    object, or the address of one without an id yet. `name`: the field of its name."""
+    verb = naming_verb(kind, name)
+    assert verb is not None
 
     def fill(part: str) -> str | Address:
         if not part.startswith("{"):
             return part
-        return step.address if part == "{id}" else kinds.container(step.address, part[1:-1])
+        if part != "{id}":
+            return kinds.container(step.address, part[1:-1])
+        return bare(target) if isinstance(target, str) else target
 
     return Step(
         id=step.id,
@@ -54,7 +63,12 @@ def naming(kinds: Kinds, kind: Kind, step: Step) -> Step:
         verb=verb.name,
         method=verb.method,
         path=tuple(fill(part) for part in verb.path.strip("/").split("/")),
-        body={kind.fields[name].wire: step.writes[name]},
-        writes={name: step.writes[name]},
-        target=step.address,
+        body={kind.fields[name].wire: value},
+        writes={name: value},
+        target=target,
     )
+
+
+def naming_verb(kind: Kind, name: str) -> Verb | None:
+    """The verb that can change the field of a name alone; None where the kind has none."""
+    return next((verb for verb in kind.update_verbs if verb.name in kind.fields[name].on and not verb.whole), None)

@@ -147,6 +147,8 @@ RULES: Final[Mapping[str, LintRule]] = {
     "nothing-to-show": LintRule(Severity.WARNING, "A container of which readers see one part first, and that has none."),
     "no-default": LintRule(Severity.WARNING, "Several parts of which readers see one first, and none is the default."),
     "duplicate-title": LintRule(Severity.WARNING, "Siblings that nobody can tell apart."),
+    "similar-name": LintRule(Severity.WARNING, "Names of siblings that differ only in case, white space or Unicode form."),
+    "unusual-name": LintRule(Severity.WARNING, "A name with white space at its ends, or not in the Unicode form NFC."),
     "suffixed-path": LintRule(Severity.WARNING, "A derived path that a sibling has: it would get a suffix."),
     "certificate-expires": LintRule(Severity.WARNING, "A certificate that expires within 30 days; an error once it has expired."),
     "vague-name": LintRule(Severity.WARNING, "A name that should say who something is for, and does not."),

@@ -16,7 +16,7 @@ from reconciler.client import WholeList as Pages
 from reconciler.dataclass import dataclass
 from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.model import Actual, Observed, Unknown
-from reconciler.model.codec import is_kind, observed
+from reconciler.model.codec import is_kind, observed, why_unreadable
 from reconciler.resource import Kind, Kinds, Listing, placeholders
 from reconciler.text.suggest import a
 
@@ -241,6 +241,8 @@ class Readings:
             self._elsewhere[(kind.name, kind.identity(kind.own_id(raw), within))] = owner
             return
         item = observed(self.kinds, kind, raw, within=within, rank=rank)
+        if item.unreadable:
+            self.doubt_one(kind, item.id, why_unreadable(item))
         known = self._objects[kind.name].get(item.id)
         if known is None:
             self.reader.count_objects(1)

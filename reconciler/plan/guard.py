@@ -83,8 +83,8 @@ def consent(plan: Plan, allowed: Sequence[Glob]) -> Plan:
     if not missing:
         return plan
     lines = [f"{exposure.address}{f' ({exposure.field})' if exposure.field else ''}: {exposure.says}" for exposure in missing]
-    addresses = list(dict.fromkeys(str(exposure.address) for exposure in missing))
+    addresses = list(dict.fromkeys(exposure.address for exposure in missing))
     more = " and so on (patterns are allowed: --allow-exposure 'acme/site/docs/**')" if len(addresses) > WAYS else ""
-    way = " ".join(f"--allow-exposure {address}" for address in addresses[:WAYS]) + more
+    way = " ".join(f"--allow-exposure {address:sh}" for address in addresses[:WAYS]) + more
     wrong = f"the plan makes something public or removes a protection, which requires consent{_below(lines)}"
     raise Refused(wrong, id="RC-consent-required", hint=f"if this is intended: {way}")

@@ -43,7 +43,7 @@ from reconciler.plan.warnings.exposure import audience_lines, exposures, who_rea
 from reconciler.plan.warnings.loosened_rules import changed_rules, loosened_rules, unprotected_kinds
 from reconciler.plan.warnings.permissions import forbidden_requests
 from reconciler.plan.warnings.transfers import by_transfers, transfer_exposures
-from reconciler.plan.warnings.twins import twins
+from reconciler.plan.warnings.twins import similar_names, twins
 from reconciler.plan.warnings.unshown import unshown
 from reconciler.plan.world import Decisions, Pass, World
 from reconciler.resource import Kinds
@@ -230,6 +230,7 @@ def _assemble_plan(
             *decisions.notes,
             *unmanaged_in_transfers(world, decisions),
             *twins(decisions.drafts, drafts),
+            *similar_names(before, decisions.drafts, drafts, decisions.removals),
             *suffix_notes(drafts, derived),
             *unchanged_notes(decisions.drafts, drafts),
             *access.notes,

@@ -16,7 +16,7 @@ from reconciler.plan.names import Names, named
 from reconciler.report.layout import ReportPage, Span, Style, table
 from reconciler.report.state import turn_document
 from reconciler.report.values import HIDDEN, data, difference_lines, shown
-from reconciler.resource import UNSET, Field, Kind, Kinds
+from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 from reconciler.text.times import clock_time, utc_text
 
 if TYPE_CHECKING:
@@ -58,10 +58,11 @@ def _run(run: RecordedRun) -> run_types.RunData:
 
 def _step(entry: JournalEntry, kinds: Kinds, names: Names) -> run_types.SentData:
     intent = entry.intent
-    fields: list[run_types.SentFieldData] = [
-        {"name": name, "before": data(before), "after": data(after)}
-        for name, before, after in _fields(entry, kinds.get(intent.kind), names)
-    ]
+    kept = _kept(entry, kinds.get(intent.kind), names)
+    fields: list[run_types.SentFieldData] = []
+    for name, before, after in _fields(entry, kinds.get(intent.kind), names):
+        field: run_types.SentFieldData = {"name": name, "before": data(before), "after": data(after)}
+        fields.append({**field, "kept": data(kept[name])} if name in kept else field)
     return {
         "id": intent.step,
         "address": str(intent.address),
@@ -100,6 +101,17 @@ def _fields(entry: JournalEntry, kind: Kind | None, names: Names) -> list[tuple[
         else:
             lines.append((name, shown(field, before.get(name, UNSET)), shown(field, writes.get(name, UNSET))))
     return lines
+
+
+def _kept(entry: JournalEntry, kind: Kind | None, names: Names) -> dict[str, Any]:
+    """The values that the service stored differently from what it was sent, by field, as it showed them."""
+    seen = entry.after.get(entry.intent.address, {}) if entry.done and entry.intent.verb != "delete" else {}
+    fields = {} if kind is None else {name: kind.fields[name] for name in entry.intent.writes if name in kind.fields}
+    return {
+        name: named(field.shown(seen[name]), names, entry.intent.address)
+        for name, field in fields.items()
+        if name in seen and not field.sensitive and field.role is not FieldRole.CHOICE and seen[name] != entry.intent.writes[name]
+    }
 
 
 def history_text(runs: Sequence[RecordedRun], *, width: int, zone: tzinfo | None = UTC) -> str:
@@ -164,6 +176,7 @@ def _sent(page: ReportPage, entry: JournalEntry, kind: Kind | None, names: Names
     style = Style.PLAIN if entry.done else Style.BLOCKED
     ended = entry.status if entry.error is None else f"{entry.status}: {entry.error}"
     page.field(style, " " if entry.done else "!", entry.intent.verb, "" if object is None else object, ended)
+    kept = _kept(entry, kind, names)
     for name, before, after in _fields(entry, kind, names):
         if HIDDEN in (before, after):
             lines = [(name, HIDDEN)]
@@ -174,7 +187,7 @@ def _sent(page: ReportPage, entry: JournalEntry, kind: Kind | None, names: Names
         else:
             lines = difference_lines(name, before, after)
         for path, value in lines:
-            page.field(Style.DIM, " ", f"  {path}", value)
+            page.field(Style.DIM, " ", f"  {path}", value, f"the service keeps {shown(kept[name])}" if name in kept else "")
     position = entry.intent.before.position
     if position is not None:
         where = "first" if position.previous is None else f"after {position.previous}"

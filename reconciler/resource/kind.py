@@ -70,6 +70,7 @@ class Field:
     whom: bool = False
     differs: str = ""
     missed: Missed | None = None
+    caseless: bool = False
 
     @cached_property
     def container(self) -> bool:

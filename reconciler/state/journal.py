@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from shlex import quote
 from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, insert, or_, select, update
@@ -392,7 +393,7 @@ class Journal:
         for some in rows.chunks([new for _, _, new in moves]):
             if taken := connection.execute(_BOUND, {"of": self._state, "ids": some}).scalars().first():
                 wrong = f"something cannot be renamed to {taken}: that address is already tracked"
-                raise StateError(wrong, id="RC-already-tracked", hint=f"Run `reconciler state forget {taken}` first.")
+                raise StateError(wrong, id="RC-already-tracked", hint=f"Run `reconciler state forget {quote(taken)}` first.")
         connection.execute(update(bindings).where(*_here()).values(address=bindparam("to")), back)
         for pass_ in (aside, back):
             connection.execute(update(bindings).where(*under).values(place_parent=bindparam("to")), pass_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -32,23 +33,70 @@ def seen(id: str, *, made: datetime | str | None = NOW, deleted: datetime | None
     return Observed("team", id, values, {}, raw, deleted_at=deleted)
 
 
-def ids(found: list[Observed]) -> list[str]:
+def ids(found: Sequence[Observed]) -> list[str]:
     return [one.id for one in found]
 
 
 def test_a_create_made_what_is_new_of_its_key_and_nobodys() -> None:
     objects = [seen("old", title="Writers"), seen("other", title="Readers"), seen("theirs", title="Writers"), seen("it", title="Writers")]
-    assert ids(made_by(TEAM, intent(known=frozenset({"old"})), objects, frozenset({("team", "theirs"), ("space", "it")}))) == ["it"]
+    assert ids(made_by(TEAM, intent(known=frozenset({"old"})), objects, frozenset({("team", "theirs"), ("space", "it")})).objects) == ["it"]
 
 
 def test_a_key_that_was_not_sent_is_not_asked_for() -> None:
-    assert ids(made_by(TEAM, intent(writes={"members": []}), [seen("it", title="Whatever")], NOBODY)) == ["it"]
+    assert ids(made_by(TEAM, intent(writes={"members": []}), [seen("it", title="Whatever")], NOBODY).objects) == ["it"]
 
 
 def test_what_is_made_again_in_its_place_may_have_been_there_before() -> None:
     assert SPEC.api["create"].upsert
     mine = intent(kind="openapi", writes={"slug": "pets"}, known=frozenset({"it"}))
-    assert ids(made_by(SPEC, mine, [seen("it", slug="pets")], NOBODY)) == ["it"]
+    assert ids(made_by(SPEC, mine, [seen("it", slug="pets")], NOBODY).objects) == ["it"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "shown", "certain"),
+    [
+        ("Writers ", "Writers", True),
+        ("E\u0301quipe", "\u00c9quipe", True),
+        ("Writers  of\tdocs", "Writers of docs", True),
+        ("writers", "Writers", True),
+        ("Writers \U0001f680", "Writers", True),
+        ("Writers", "Writers (1)", True),
+        ("Writers", "Writers-2", True),
+        ("Writers of guides", "Writers of", True),
+        ("Writers of guides", "Writers of g…", True),
+        ("Writers of guides", "Wr", False),
+        ("Writers", "Writers of guides", False),
+        ("Writers", "Readers", None),
+        ("Writers", "", None),
+    ],
+)
+def test_what_a_service_made_of_a_name_is_recognized_and_what_only_resembles_it_is_left_to_people(
+    sent: str, shown: str, certain: bool | None
+) -> None:
+    created = made_by(TEAM, intent(writes={"title": sent}), [seen("it", title=shown)], NOBODY)
+    assert (ids(created.objects), created.certain) == ([] if certain is None else ["it"], certain is not False)
+
+
+def test_an_exact_name_is_preferred_to_an_altered_one_whichever_comes_first() -> None:
+    objects = [seen("altered", title="Writers (1)"), seen("it", title="Writers")]
+    for some in (objects, objects[::-1]):
+        assert ids(made_by(TEAM, intent(), some, NOBODY).objects) == ["it"]
+
+
+def test_two_altered_names_leave_the_choice_to_people() -> None:
+    objects = [seen("a", title="Writers (1)"), seen("b", title="Writers (2)")]
+    assert ids(made_by(TEAM, intent(), objects, NOBODY).objects) == ["a", "b"]
+
+
+def test_an_object_with_the_name_of_another_create_in_doubt_is_that_ones() -> None:
+    other = intent(id=2, writes={"title": "Writers (1)"})
+    assert ids(made_by(TEAM, intent(), [seen("it", title="Writers (1)")], NOBODY, [other]).objects) == []
+    assert ids(made_by(TEAM, other, [seen("it", title="Writers (1)")], NOBODY, [intent()]).objects) == ["it"]
+
+
+def test_only_names_that_people_choose_may_have_been_altered() -> None:
+    mine = intent(kind="openapi", writes={"slug": "pets"})
+    assert ids(made_by(SPEC, mine, [seen("other", slug="pets-2"), seen("it", slug="Pets")], NOBODY).objects) == ["it"]
 
 
 @pytest.mark.parametrize(

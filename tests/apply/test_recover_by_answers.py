@@ -194,7 +194,10 @@ def test_where_no_request_outlives_its_run_nothing_waits() -> None:
 
 def test_several_that_match_are_listed_once_and_nothing_waits() -> None:
     done = recovered({TEAMS: [team(), team("t2")]}, intent(), settle=30)
-    assert done.notes == ("acme/team/writers: still in doubt, t1, t2 match; reconciler adopt acme/team/writers ID",)
+    assert done.notes == (
+        "acme/team/writers: still in doubt, t1 ('Writers'), t2 ('Writers') match: reconciler adopt acme/team/writers ID, "
+        "or, if it is none of them, reconciler state forget acme/team/writers --in-doubt",
+    )
     assert (done.waits, done.endings) == ([], [])
 
 
@@ -290,7 +293,10 @@ def test_the_copies_that_exist_are_tracked_and_the_rest_was_not_created() -> Non
 
 def test_more_copies_than_were_asked_for_are_listed_for_each_and_nothing_waits() -> None:
     done = recovered(spaces(space("c1"), space("c2")), copy(1, "one"), settle=30)
-    assert done.notes == ("acme/space/one: still in doubt, c1, c2 match; reconciler adopt acme/space/one ID",)
+    assert done.notes == (
+        "acme/space/one: still in doubt, c1 ('Blank (copy)'), c2 ('Blank (copy)') match: reconciler adopt acme/space/one ID, "
+        "or, if it is none of them, reconciler state forget acme/space/one --in-doubt",
+    )
     assert (done.endings, done.waits) == ([], [])
 
 

@@ -122,7 +122,7 @@ def _root(kinds: Kinds, one: Declared, state: State, actual: Actual, found: Matc
             "reach",
             Level.PROBLEM,
             text,
-            f"Write id: {bare(bound.id)}, or stop managing it: reconciler state forget {one.address}",
+            f"Write id: {bare(bound.id)}, or stop managing it: reconciler state forget {one.address:sh}",
             id="RC-another-id-declared",
         )
     id = found.ids.get(one.address)

@@ -51,6 +51,7 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
       reconciler import acme --org org_acme --sandbox .reconciler/acme.db
       reconciler import acme --into --env staging
     """
+    from reconciler.cli import exits
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring.connect import connect, load
     from reconciler.cli.wiring.unseen import confirm_new_state
@@ -88,7 +89,7 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
             for path, text in imported.files.items():
                 screen.out("\n".join(map(terminal, [f"--- {path}", *text.split("\n"), ""])))
             _tell_missing(screen, imported)
-            return 0
+            return exits.PARTLY if actual.unknown or imported.unwritable else exits.DONE
         before = {path: (directory / path).read_bytes() for path in imported.files if (directory / path).exists()}
         _write(directory, imported.files, kinds, project)
         try:
@@ -266,7 +267,7 @@ def _adopt(
             journal.remember(places=new_plan.places)
         code = _tell(screen, options.project, new_plan, found, before=state)
         journal.finish(exit_code=code, summary={})
-    return exits.strongest([code, exits.PARTLY if actual.unknown else exits.DONE])
+    return exits.strongest([code, exits.PARTLY if actual.unknown or found.unwritable else exits.DONE])
 
 
 def _write(directory: Path, files: Mapping[str, str], kinds: Kinds, project: Project | None) -> None:

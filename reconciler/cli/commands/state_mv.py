@@ -125,5 +125,5 @@ def renamed(state: State, old: Address, new: Address) -> dict[Address, Address]:
     taken = next((to for to in sorted(moves.values()) if to in state.bindings and to not in moves), None)
     if taken is not None:
         wrong = f"{taken} already tracks {bare(state.bindings[taken].id)}"
-        raise Refused(wrong, id="RC-already-tracked", hint=f"Stop managing it first: reconciler state forget {taken}")
+        raise Refused(wrong, id="RC-already-tracked", hint=f"Stop managing it first: reconciler state forget {taken:sh}")
     return moves

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-from reconciler.address import KEY_LENGTH_MAX, Address, is_key
+from reconciler.address import KEY_FORM, Address, is_key
 from reconciler.config.resources.nodes import LITERAL
 from reconciler.config.resources.shapes import Item, KindShape
 from reconciler.config.source.nodes import Each, MapEntry, Problems, Scalar, holds_expression, shown
@@ -64,8 +64,7 @@ class ItemReader:
             self.problems.add(entry.at, f"{shown(key)} is an expression, but {LITERAL}", about, id="RC-computed-key")
             return None
         if not is_key(key):
-            form = f"keys are 1 to {KEY_LENGTH_MAX} letters, digits or any of . _ @ + -"
-            wrong = f"{shown(key)} is not a key; {'an expression is written ${{ … }}' if '{{' in key else form}"
+            wrong = f"{shown(key)} is not a key; {'an expression is written ${{ … }}' if '{{' in key else KEY_FORM}"
             self.problems.add(entry.at, wrong, about, id="RC-not-a-key")
             return None
         if parent is None or kind.within is None:

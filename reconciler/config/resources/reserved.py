@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import field
 
-from reconciler.address import is_key
+from reconciler.address import is_id, is_key
 from reconciler.config.resources.shapes import Item, KindShape
 from reconciler.config.source.nodes import (
     UNREAD,
@@ -47,7 +47,7 @@ def read_reserved(kinds: Kinds, shape: KindShape, item: Item, entry: MapEntry, r
             _previously(kinds, shape, item, entry, report)
         case "expect":
             _expect(shape, item, entry, report)
-        case "id" if isinstance(node, Scalar) and not node.null and is_key(node.text):
+        case "id" if isinstance(node, Scalar) and not node.null and is_id(node.text):
             item.id = node.text
         case "id" if isinstance(node, Scalar) and not node.null and node.text:
             report(node.at, f"{described(node)} is not a valid id: only letters, digits and . _ @ + - are allowed", id="RC-not-an-id")

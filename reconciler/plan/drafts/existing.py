@@ -145,7 +145,7 @@ def _corrected(facts: DraftFacts, draft: Draft) -> Draft:
             )
         elif correction is Correction.REPLACE:
             reason = f"{difference.field.name} cannot be changed on an existing {kind.name}; it would be replaced"
-            return draft.block(reason, f"to delete and recreate it: --allow-replace {draft.address}", id="RC-replacement-needs-consent")
+            return draft.block(reason, f"to delete and recreate it: --allow-replace {draft.address:sh}", id="RC-replacement-needs-consent")
         elif correction is not Correction.NOTHING:
             cause = "RC-not-undoable" if correction is Correction.IRREVERSIBLE else "RC-not-changeable"
             draft = _without_field(draft, difference, *_refusal(draft, difference, correction), id=cause)

@@ -18,12 +18,12 @@ def draft_create(draft: Draft, *, gone: bool, may_replace: bool) -> Draft:
     if "create" not in kind.api:
         return draft.block(
             f"no longer exists, and {a(kind.name)} cannot be created",
-            f"stop managing it: reconciler state forget {address}",
+            f"stop managing it: reconciler state forget {address:sh}",
             id="RC-cannot-be-created",
         )
     if gone and kind.deleted_at is not None and not may_replace:
         reason = "was deleted outside Reconciler and can no longer be restored: its content is lost"
-        return draft.block(reason, f"to recreate it: --allow-replace {address}", id="RC-replacement-needs-consent")
+        return draft.block(reason, f"to recreate it: --allow-replace {address:sh}", id="RC-replacement-needs-consent")
     seed = kind.api["create"].copies
     if seed is not None and draft.wants.get(seed, UNSET) is UNSET:
         reason = f"does not exist, and the service creates {a(kind.name)} only as a copy of another"

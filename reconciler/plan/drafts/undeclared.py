@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Binding, Desired, Observed
-from reconciler.model.codec import title
+from reconciler.model.codec import title, why_unreadable
 from reconciler.plan.containment import Key, parent
 from reconciler.plan.decisions import Delete, Forget, Removal
 from reconciler.plan.drafts.containers import UndeclaredContainers, deleted_along, kept_with_containers
@@ -108,12 +108,15 @@ def _removal(
         return forget("already deleted")
     if observed is None:
         return forget("").block("is no longer declared, but it could not be read", "run again when the service answers", id="RC-unread")
+    if observed.unreadable:
+        return forget("").block(f"is no longer declared, but {why_unreadable(observed)}", "then run again", id="RC-unread")
     says = "no longer declared" if removed is None else removed.says
     delete = replace(forget(says + left_behind(world.actual, kind, observed)), purpose=Delete())
     if binding.protected and removed is None:
         return replace(delete, reason="").block(
             f"is no longer declared, and {kind.name} {title(observed)!r} is protected",
-            f"to delete it, add to {desired.list_of(address)}: {{address: {address}, action: delete}}; to stop managing it, action: forget",
+            f"to delete it, add to {desired.list_of(address)}: {{address: {address:yaml}, action: delete}}; "
+            "to stop managing it, action: forget",
             id="RC-protected",
         )
     lost = pruned_later(world, matches, kind, observed)
@@ -172,6 +175,8 @@ def _of_pruned_kinds(world: World, containers: UndeclaredContainers, matches: Ma
         for observed in sorted(actual.objects.get(name, {}).values(), key=lambda observed: observed.id):
             if (name, observed.id) in known or observed.deleted_at is not None or observed.within.get(kind.within or "") != scope:
                 continue
+            if observed.unreadable:
+                continue  # it may be a resource that is declared
             reason = f"unmanaged, and prune is all for {name}s"
             address = container.child(name, bare(observed.id))
             outer = containers.around(kind, address, observed, None)

@@ -12,6 +12,7 @@ from typing import Any
 
 from reconciler.dataclass import dataclass
 from reconciler.model import Binding, Cause, Observed
+from reconciler.model.codec import comparable
 from reconciler.resource import UNSET, Field, FieldRole, Kind
 
 
@@ -46,7 +47,7 @@ def differences(
 
 
 def _compare(field: Field, want: Any, now: Any, binding: Binding | None, id: str) -> FieldDifference | None:
-    if now == want and field.readable:
+    if field.readable and (now == want or (field.caseless and comparable(field, now) == comparable(field, want))):
         return None
     sent = binding.sent.get(field.name, UNSET) if binding else UNSET
     seen = binding.seen.get(field.name, UNSET) if binding else UNSET

@@ -65,7 +65,7 @@ def other(kind: Kind, difference: FieldDifference, id: str, by_id: bool, address
     now = difference.field.shown(difference.before)
     keyed = kind.place.key_is == difference.field.name
     way = f"write {now} as its key, with previously: [{address.key}]" if keyed else f"write {difference.field.name}: {now}"
-    return reason, f"if it is the same {kind.name}, {way}; if not, stop managing it: reconciler state forget {address}"
+    return reason, f"if it is the same {kind.name}, {way}; if not, stop managing it: reconciler state forget {address:sh}"
 
 
 def _fixed(kind: Kind, difference: FieldDifference, id: str) -> str:

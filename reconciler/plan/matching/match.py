@@ -15,7 +15,7 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Origin, State
-from reconciler.model.codec import holder
+from reconciler.model.codec import holder, why_unreadable
 from reconciler.plan.matching.claims import Projects, wrong_ids
 from reconciler.plan.matching.earlier_runs import deleted_before, is_in_place, late, match_deleted, may_lag
 from reconciler.plan.matching.matches import NOTHING, Match, MatchedSoFar, Matches
@@ -107,7 +107,7 @@ class _Matching:
             blocked = Blocked(
                 address,
                 f"tracks {binding.id}, but the YAML says id {declared.id}",
-                f"write the tracked id, or stop managing that object: reconciler state forget {address}",
+                f"write the tracked id, or stop managing that object: reconciler state forget {address:sh}",
                 declared.source,
                 id="RC-another-id-declared",
             )
@@ -124,6 +124,8 @@ class _Matching:
                 return matched if now is None or now.deleted_at is None else matched.then(self.natural.beside(kind, declared, binding))
             waiting = waits(address, origin, known) if origin is not None and origin not in known.ids else None
             return waiting or Match(gone=True, transferred=at)
+        if now is not None and now.unreadable:
+            return Match(unknown=why_unreadable(now))
         if now is not None:
             alive = Match(id=binding.id)
             return alive if now.deleted_at is None else alive.then(self.natural.beside(kind, declared, binding))
@@ -157,7 +159,7 @@ class _Matching:
         blocked = Blocked(
             address,
             f"{binding.id} belongs to another {kind.within} now ({matched.transferred})",
-            f"declare it there{line}, or stop managing it: reconciler state forget {address}",
+            f"declare it there{line}, or stop managing it: reconciler state forget {address:sh}",
             declared.source,
             id="RC-in-another-container",
         )
@@ -184,7 +186,7 @@ class _Matching:
             )
             return Match(blocked=blocked)
         if now is not None:
-            return Match(id=declared.id, adopted=True)
+            return Match(unknown=why_unreadable(now)) if now.unreadable else Match(id=declared.id, adopted=True)
         if (kind.name, declared.id) in actual.absent or (scope is not None and listed(kind) and (kind.name, scope) in actual.complete):
             blocked = Blocked(
                 address,
@@ -229,7 +231,7 @@ def _undeclared(
 
 def moved_line(old: Address, new: Address) -> str:
     """The line of the YAML that moves an object from one address to another."""
-    return f"moved: [{{from: {old}, to: {new}}}]"
+    return f"moved: [{{from: {old:yaml}, to: {new:yaml}}}]"
 
 
 def _other_id(kind: Kind, actual: Actual) -> str:

@@ -2,6 +2,8 @@
 
 In: one declared resource, what is matched already, Actual. Out: its object, why it is unknown, or a decision for people. An object that was
 not seen may exist: where no reading would have shown it, nothing is created.
+
+Names are compared in the form that services keep (`text.names.canonical`): a service that trims a title shows another one than it was sent.
 """
 
 from __future__ import annotations
@@ -10,9 +12,10 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from reconciler.address import Address
-from reconciler.model import Actual, Binding, Blocked, Declared, Observed, State, waiting
-from reconciler.model.codec import comparable, holder, request, title
+from reconciler.address import Address, bare
+from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Observed, State, waiting
+from reconciler.model.codec import comparable, holder, request, title, why_unreadable
+from reconciler.plan.matching.altered_names import AlteredNames
 from reconciler.plan.matching.claims import Projects
 from reconciler.plan.matching.matches import NOTHING, Match, MatchedSoFar
 from reconciler.plan.matching.sequence import key_references
@@ -39,11 +42,15 @@ def waits(address: Address, container: Address, known: MatchedSoFar) -> Match | 
 
 
 class Index:
-    """Objects by container and natural key, built once for each kind that needs it: thousands of containers may have the same title."""
+    """Objects by container and natural key, built once for each kind that needs it: thousands of containers may have the same title.
 
-    def __init__(self, kinds: Kinds, actual: Actual) -> None:
-        self.kinds, self.actual = kinds, actual
+    The same for resources that may still be matched to an object by their natural key.
+    """
+
+    def __init__(self, kinds: Kinds, desired: Desired, state: State, actual: Actual) -> None:
+        self.kinds, self.desired, self.state, self.actual = kinds, desired, state, actual
         self._keys: dict[str, dict[tuple[str | None, ...], list[Observed]]] = {}
+        self._declared: dict[str, dict[tuple[Address | str | None, ...], list[Declared]]] = {}
 
     def complete(self, kind: Kind, scope: str) -> bool:
         return (kind.name, scope) in self.actual.complete
@@ -56,9 +63,26 @@ class Index:
             for observed in self.actual.objects.get(kind.name, {}).values():
                 if observed.deleted_at is None:
                     container = observed.within.get(kind.within) if kind.within is not None else ""
-                    table[(container, *(comparable(observed.values.get(field, UNSET)) for field in fields))].append(observed)
+                    key = (comparable(kind.fields[field], observed.values.get(field, UNSET)) for field in fields)
+                    table[(container, *key)].append(observed)
             self._keys[name] = table
-        return self._keys[name].get((scope, *(comparable(value) for value in values)), [])
+        key = (comparable(kind.fields[field], value) for field, value in zip(fields, values, strict=True))
+        return self._keys[name].get((scope, *key), [])
+
+    def rivals(self, kind: Kind, declared: Declared) -> list[Declared]:
+        """The other resources that may be the same object: their names differ from this one's only in what services normalize."""
+        if kind.name not in self._declared:
+            table: dict[tuple[Address | str | None, ...], list[Declared]] = defaultdict(list)
+            for resource in self.desired.resources.values():
+                tracked = resource.address in self.state.bindings or resource.id is not None
+                if resource.kind == kind.name and resource.adopt and not (tracked or resource.implied):
+                    table[self._declared_key(kind, resource)].append(resource)
+            self._declared[kind.name] = table
+        alike = self._declared[kind.name].get(self._declared_key(kind, declared), [])
+        return [resource for resource in alike if any(resource.values.get(key.name) != declared.values.get(key.name) for key in kind.keys)]
+
+    def _declared_key(self, kind: Kind, declared: Declared) -> tuple[Address | str | None, ...]:
+        return declared.address.container, *(comparable(key, declared.values.get(key.name, UNSET)) for key in kind.keys)
 
 
 class Natural:
@@ -66,14 +90,15 @@ class Natural:
 
     def __init__(self, kinds: Kinds, state: State, actual: Actual, known: MatchedSoFar, projects: Projects) -> None:
         self.kinds, self.state, self.actual, self.known, self.projects = kinds, state, actual, known, projects
-        self.index = Index(kinds, actual)
+        self.index = Index(kinds, projects.desired, state, actual)
+        self._altered_names: dict[str, AlteredNames] = {}
 
     def find(self, kind: Kind, declared: Declared) -> Match:
         """The one object that an untracked resource can be, or why there is none."""
         creatable = not declared.implied and "create" in kind.api
         settled = self._settled(kind, declared)
         if creatable:
-            return settled if settled is not None else self._unseen(kind, declared)
+            return settled if settled is not None else (self._altered(kind, declared) or self._unseen(kind, declared))
         match = settled if settled is not None else NOTHING
         unexplained = match.id is None and match.unknown is None and match.blocked is None
         return Match(blocked=_cannot_be_made(kind, declared)) if unexplained else match
@@ -155,23 +180,56 @@ class Natural:
     ) -> Match | None:
         """The one of these objects that it is, or a decision for people; None where it is none of them and it may be created."""
         address = declared.address
+        unclear = next((candidate for candidate in here if candidate.unreadable), None)
+        if unclear is not None:
+            return Match(unknown=why_unreadable(unclear))
         if others and not here and declared.adopt:
             theirs = self.projects.theirs(declared, others[0].id, "to create another, write adopt: never", self.known.ids)
             return Match(blocked=theirs)
         if len(here) > 1:
             listing = ", ".join(f"{candidate.id} ({title(candidate)!r})" for candidate in here[:5]) + (" …" if len(here) > 5 else "")
-            forget = f"reconciler state forget {address}, then " if binding is not None else ""
+            forget = f"reconciler state forget {address:sh}, then " if binding is not None else ""
             blocked = Blocked(
                 address,
                 f"{len(here)} objects match: {listing}",
-                f"choose one: {forget}reconciler adopt {address} ID",
+                f"choose one: {forget}reconciler adopt {address:sh} ID",
                 declared.source,
                 id="RC-several-match",
+            )
+            return Match(blocked=blocked)
+        rivals = self.index.rivals(kind, declared) if here and declared.adopt and not declared.implied else []
+        if rivals:
+            names = " and ".join(f"{rival.address} ({rival.source.file_and_line})" for rival in rivals[:5])
+            blocked = Blocked(
+                address,
+                f"{bare(here[0].id)} ({title(here[0])!r}) matches it and {names}: their names differ only in what services normalize",
+                f"choose one: reconciler adopt {address:sh} {bare(here[0].id)}, or give one of them another name",
+                declared.source,
+                id="RC-matches-several",
             )
             return Match(blocked=blocked)
         if here and (declared.adopt or declared.implied):
             return Match(id=here[0].id, adopted=True, recreated=binding.id if binding is not None else None)
         return NOTHING if here else None
+
+    def _altered(self, kind: Kind, declared: Declared) -> Match | None:
+        """Why nothing is created beside an object that may be the resource under an altered name; None where there is none."""
+        if kind.name not in self._altered_names:
+            self._altered_names[kind.name] = AlteredNames(kind, self.projects.desired, self.actual)
+        address = declared.address
+        scope = scope_id(self.kinds, address, self.known.ids) or ""
+        for observed in self._altered_names[kind.name].of(scope, declared) if declared.adopt else ():
+            if (kind.name, observed.id) in self.known.taken or (kind.name, observed.id) in self.state.foreign:
+                continue
+            blocked = Blocked(
+                address,
+                f"would be created, but {bare(observed.id)} is called {title(observed)!r}, which a service may have made of its name",
+                f"if it is the same object: reconciler adopt {address:sh} {bare(observed.id)}; if not, write adopt: never",
+                declared.source,
+                id="RC-may-exist-altered",
+            )
+            return Match(blocked=blocked)
+        return None
 
     def _unseen(self, kind: Kind, declared: Declared) -> Match:
         """Why an object that no reading showed must not be created: it is in another location, or no reading would have shown it."""
@@ -193,7 +251,7 @@ class Natural:
                 blocked = Blocked(
                     address,
                     f"would be created, but {same[0].id} in another location is called {title(same[0])!r} too",
-                    f"if it is the same object: reconciler adopt {address} {same[0].id}; if not, write adopt: never",
+                    f"if it is the same object: reconciler adopt {address:sh} {same[0].id}; if not, write adopt: never",
                     declared.source,
                     id="RC-may-exist-elsewhere",
                 )

@@ -185,7 +185,7 @@ class _Deletions:
 
     def _delete_all(self, removal: Removal) -> str:
         """The way to delete an object with its unmanaged contents."""
-        line = f"{self.desired.list_of(removal.address)}: {{address: {removal.address}, action: delete-all}}"
+        line = f"{self.desired.list_of(removal.address)}: {{address: {removal.address:yaml}, action: delete-all}}"
         return f"declare its contents, or delete them too with {line}"
 
     def _still_contains(self, removal: Removal, some: list[Observed], remedy: str, what: str = "") -> Blocked:
@@ -285,7 +285,7 @@ class _Deletions:
             return Blocked(removal.address, f"is in use: {needed.field} of {container} is {value}", way, id="RC-in-use")
         left = self.contents.count(kind.name, kind.within, scope) - self.deleted_siblings[_siblings(removal)]
         if left <= 0 and removal.address not in self.desired.removed:
-            line = f"{{address: {removal.address}, action: delete}}"
+            line = f"{{address: {removal.address:yaml}, action: delete}}"
             way = f"if this is intended, add to {self.desired.list_of(removal.address)}: {line}"
             return Blocked(removal.address, f"is the last {kind.name} of {container}", way, id="RC-last-of-its-kind")
         return None

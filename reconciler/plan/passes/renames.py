@@ -19,10 +19,11 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.model import Blocked, Desired
-from reconciler.model.codec import substitute, title
+from reconciler.model.codec import comparable, substitute, title
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET, FieldRole, Kind
+from reconciler.text.names import canonical
 
 NAMES = ("title", "name", "label")
 """Fields by which people know an object."""
@@ -98,7 +99,7 @@ def _taken_over(decisions: Decisions, vanished: dict[Address, Removal]) -> Itera
         if draft is None or draft.observed is None or not any(_takes(draft, old, name) for name in NAMES):
             continue
         vanished.pop(old.address)
-        line = f"moved: [{{from: {old.address}, to: {Address((*draft.address.parts[:-1], 'NEW-KEY'))}}}]"
+        line = f"moved: [{{from: {old.address:yaml}, to: {Address((*draft.address.parts[:-1], 'NEW-KEY'))}}}]"
         way = f"to transfer it, declare it with a key that is free, and {line}; to delete it, add to {delete_line(old.address)}"
         gone = f"is no longer declared, and {draft.address}, which is another object, would get its name"
         new = f"would get the name of {old.address}, which is another object and no longer declared"
@@ -115,7 +116,7 @@ def _takes(draft: Draft, old: Removal, name: str) -> bool:
 
 def delete_line(address: Address) -> str:
     """What to write to delete something."""
-    return f"removed: {{address: {address}, action: delete}}"
+    return f"removed: {{address: {address:yaml}, action: delete}}"
 
 
 def _outermost(ways: Mapping[Address, tuple[Removal, Draft]], old: Removal, draft: Draft) -> tuple[Removal, Draft]:
@@ -130,7 +131,7 @@ def _outermost(ways: Mapping[Address, tuple[Removal, Draft]], old: Removal, draf
 
 def _transfer_blocked(top: Removal, top_draft: Draft, old: Removal, draft: Draft) -> tuple[Removal, Draft]:
     """Both, blocked. `top`, `top_draft`: of what they are in, where its line would be enough."""
-    line = f"moved: [{{from: {top.address}, to: {top_draft.address}}}]"
+    line = f"moved: [{{from: {top.address:yaml}, to: {top_draft.address:yaml}}}]"
     way = f"to transfer it with its content, write {line}; if they are two, add to {delete_line(old.address)}"
     cause = top_draft.address if top_draft is not draft else None
     gone = f"is no longer declared, and {draft.address} looks like it: its line went to {draft.address.root} without one in moved"
@@ -179,10 +180,15 @@ def _signs(kind: Kind, address: Address, values: Mapping[str, Any]) -> Iterator[
     """What it has in common with whatever people would call the same, or has the same natural key, beside it."""
     for name in NAMES:
         if values.get(name, UNSET) not in (UNSET, None, ""):
-            yield kind.name, address.container, name, repr(values[name])
-    keys = [values.get(field.name, UNSET) for field in kind.keys]
-    if keys and UNSET not in keys:
+            yield kind.name, address.container, name, _folded(values[name])
+    keys = [comparable(field, values.get(field.name, UNSET)) for field in kind.keys]
+    if keys and all(values.get(field.name, UNSET) is not UNSET for field in kind.keys):
         yield kind.name, address.container, "", repr(keys)
+
+
+def _folded(name: Any) -> str:
+    """A name in the form in which names are compared."""
+    return repr(canonical(name) if isinstance(name, str) else name)
 
 
 def _signs_anywhere(kind: Kind, address: Address, values: Mapping[str, Any]) -> Iterator[Hashable]:
@@ -190,7 +196,7 @@ def _signs_anywhere(kind: Kind, address: Address, values: Mapping[str, Any]) -> 
     yield kind.name, "", address.key
     for name in NAMES:
         if values.get(name, UNSET) not in (UNSET, None, ""):
-            yield kind.name, name, repr(values[name])
+            yield kind.name, name, _folded(values[name])
 
 
 def _mistyped(desired: Desired, vanished: Mapping[Address, Removal], fresh: Mapping[Address, Draft]) -> dict[Address, Address]:
@@ -227,8 +233,8 @@ def _blocked(desired: Desired, old: Removal, new: Draft, gone: str, come: str) -
     source = new.declared.source
     line = f"write previously: [{old.address.key}] on {new.address}"
     if new.address in desired.generated:
-        line = f"add to moved: {{from: {old.address}, to: {new.address}}}"
-    way = f"if so, {line}; if not, add to {desired.list_of(old.address)}: {{address: {old.address}, action: delete}}"
+        line = f"add to moved: {{from: {old.address:yaml}, to: {new.address:yaml}}}"
+    way = f"if so, {line}; if not, add to {desired.list_of(old.address)}: {{address: {old.address:yaml}, action: delete}}"
     return (
         replace(
             old, blocked=Blocked(old.address, f"is no longer declared, and {gone}: probably a rename", way, source, id="RC-probable-rename")

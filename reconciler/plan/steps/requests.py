@@ -290,11 +290,17 @@ class Sketches:
             if name == "id":
                 holes[name] = self._named(draft)
             elif name in draft.kind.fields and draft.kind.fields[name].role is not FieldRole.WITHIN:
-                holes[name] = draft.wants.get(name)
+                holes[name] = _named_value(draft, name)
             else:
                 container = self.kinds.container(draft.address, name)
                 holes[name] = self.ids.get(container, container)
         return tuple(holes[part[1:-1]] if part.startswith("{") else part for part in verb.path.strip("/").split("/"))
+
+
+def _named_value(draft: Draft, name: str) -> Any:
+    """The value by which a path names an object: as the service shows it, which may differ from the declared one in case."""
+    shown = draft.observed.values.get(name) if draft.observed is not None and draft.kind.fields[name].caseless else None
+    return shown if isinstance(shown, str) else draft.wants.get(name)
 
 
 def _deleted_with(address: Address, below: Mapping[Address, Sequence[Address]]) -> set[Address]:

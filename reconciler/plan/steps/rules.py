@@ -45,6 +45,7 @@ PREFERRED: Final[tuple[Rule, ...]] = (
     references.copies_last,  # what is copied is as declared
     containers.chosen_first,  # the service chooses the child that is declared first
     references.named_first,  # a copy has its natural key before anything refers to it
+    unique_values.names_given_up_first,  # a service that requires different names accepts each request
 )
 """Better than none: each of their edges is added where it makes no circle with all before it, so the more important ones come first."""
 

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+from reconciler.address import Address
+from reconciler.model.codec import is_chosen_name
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Level, level
 from reconciler.plan.steps.edges import Edge, StepFacts, after, needs
 from reconciler.plan.steps.requests import Sketches, StepSketch, body_of
+from reconciler.text.names import canonical
+
+Name = tuple[str, Address | None, str]
 
 Writers = Mapping[tuple[Level, str], Sequence[int]]
 """The steps that write a unique value, by where it must be unique and the name of its field."""
@@ -61,6 +67,44 @@ def settled_first(facts: StepFacts) -> Iterator[Edge]:
         for create in sorted(set(creates.get(where, []))):
             yield from after(create, written)
             written = by_create.get(create) or (written if len(written) < 2 else [create])  # what waits for it waits for all of them
+
+
+def names_given_up_first(facts: StepFacts) -> Iterator[Edge]:
+    """A request that gives an object a name comes after the one that takes the name from a sibling, or deletes it.
+
+    Most services accept equal names, so this is an order and not a requirement; a circle is left to the run (`apply.detour`).
+    """
+    sketches = facts.sketches
+    writers: dict[Name, list[int]] = defaultdict(list)
+    for index, sketch in enumerate(sketches.all):
+        if isinstance(sketch.draft, Draft) and (name := _name_of(sketch.draft, sketch.writes)) is not None:
+            writers[name].append(index)
+    if not writers:
+        return
+    entries: list[Draft | Removal] = [*sketches.drafts.values(), *sketches.removals.values()]
+    for entry in entries:
+        name = _name_of(entry, entry.observed.values) if entry.observed is not None else None
+        if name not in writers or name is None:
+            continue
+        if isinstance(entry, Removal):
+            delete = sketches.deletes.get(entry.deleted_with or entry.address)
+            giving = [] if delete is None else [delete]
+        else:
+            giving = [
+                index for index in sketches.of.get(entry.address, ()) if _name_of(entry, sketches.all[index].writes) not in (None, name)
+            ]
+        for index in writers[name]:
+            if sketches.all[index].draft.address != entry.address:
+                yield from after(index, giving)
+
+
+def _name_of(entry: Draft | Removal, values: Mapping[str, Any]) -> Name | None:
+    """What a service may require to be unique: the kind, the fixed container, and the name that people choose; None without a name."""
+    for field in entry.kind.keys:
+        value = values.get(field.name)
+        if is_chosen_name(field) and isinstance(value, str):
+            return entry.kind.name, entry.address.container, canonical(value, caseless=True)
+    return None
 
 
 def _is_new(sketches: Sketches, index: int) -> bool:

@@ -103,6 +103,7 @@ class SentFieldData(t.Record):
     name: Annotated[t.Text, t.doc("The field, as the YAML calls it.")]
     before: Annotated[Any, t.doc("The value before; null also where it is unknown. Sensitive values are not shown.")]
     after: Annotated[Any, t.doc("The value that was sent; null also where none was.")]
+    kept: NotRequired[Annotated[Any, t.doc("The value that the service stored instead of the one that was sent.")]]
 
 
 class SentData(t.ResourceData):

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, FailFast, Field, InstanceOf, with_config
 from pydantic_core import core_schema
 from typing_extensions import TypeAliasType, TypedDict
 
-from reconciler.address import KEY_PATTERN, KIND_PATTERN
+from reconciler.address import KIND_PATTERN, SEGMENT_PATTERN
 
 T = TypeVar("T")
 INTEGER_MAX: Final = 2**31 - 1  # of a column in a database
@@ -55,7 +55,7 @@ def _different(values: list[str]) -> list[str]:
     return values
 
 
-_ADDRESS = f"^{KEY_PATTERN}(/{KIND_PATTERN}/{KEY_PATTERN})*(/{KIND_PATTERN})?$"
+_ADDRESS = f"^{SEGMENT_PATTERN}(/{KIND_PATTERN}/{SEGMENT_PATTERN})*(/{KIND_PATTERN})?$"
 
 Items = Annotated[list[T], FailFast()]
 Text = InstanceOf[str]  # any text, also one with an unpaired surrogate, which pydantic's own type refuses

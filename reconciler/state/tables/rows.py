@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
+from shlex import quote
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, bindparam, select
@@ -118,7 +119,7 @@ def _clash(kind: str, id: str, owner: str, other: str) -> StateError:
     return StateError(
         f"{kind} {id!r} is tracked as {owner} and cannot be tracked as {other} too",
         id="RC-already-tracked",
-        hint=f"Run `reconciler state forget {owner}` first, or keep that address.",
+        hint=f"Run `reconciler state forget {quote(owner)}` first, or keep that address.",
     )
 
 

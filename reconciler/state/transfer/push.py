@@ -7,6 +7,7 @@ losing a request in doubt, or without consent a run; deciding which consent ther
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from shlex import quote
 from typing import Any, Final
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
@@ -116,7 +117,8 @@ def refuse(connection: Connection, state: int, found: Document, *, by: str, forc
     )
     lost = next((row.address for row in connection.execute(waiting) if (row.run, row.id) not in intents), None)
     if lost is not None:
-        hint = f"Run `reconciler apply` there first, which finds out what happened to it; or `reconciler state forget {lost} --in-doubt`."
+        forget = f"reconciler state forget {quote(lost)} --in-doubt"
+        hint = f"Run `reconciler apply` there first, which finds out what happened to it; or `{forget}`."
         raise Refused(f"a request of {lost} is in doubt in the existing state, and would be lost", id="RC-in-doubt", hint=hint)
     if force or not _used(connection, state, by):
         return

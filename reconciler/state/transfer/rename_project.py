@@ -7,6 +7,7 @@ resource, a request in doubt or a run of either.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from shlex import quote
 from typing import Any, Final
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
@@ -51,9 +52,8 @@ def refuse(connection: Connection, old: int, new: int) -> None:
         .order_by(journal.c.id)
     )
     if (address := connection.execute(doubtful.limit(1)).scalar()) is not None:
-        hint = (
-            f"Run `reconciler apply` to find out what happened to it, or `reconciler state forget {address} --in-doubt`. Then repeat this."
-        )
+        forget = f"reconciler state forget {quote(address)} --in-doubt"
+        hint = f"Run `reconciler apply` to find out what happened to it, or `{forget}`. Then repeat this."
         raise Refused(f"a request of {address} is in doubt under the name {name}", id="RC-in-doubt", hint=hint)
     tracked = select(bindings.c.address, bindings.c.kind, bindings.c.id)
     theirs = {tuple(row) for row in connection.execute(tracked.where(bindings.c.state == old))}
@@ -61,8 +61,8 @@ def refuse(connection: Connection, old: int, new: int) -> None:
     if extra := sorted(own - theirs):
         more = f", and {len(extra) - 1:,} more" if len(extra) > 1 else ""
         hint = (
-            f"Stop managing it under that name: `reconciler state forget {extra[0][0]}`. Then repeat this, and run `reconciler plan`: "
-            "what exists is adopted again."
+            f"Stop managing it under that name: `reconciler state forget {quote(extra[0][0])}`. Then repeat this, and "
+            "run `reconciler plan`: what exists is adopted again."
         )
         raise Refused(f"{name} tracks {extra[0][0]} already{more}", id="RC-already-tracked", hint=hint)
 

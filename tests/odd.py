@@ -1,0 +1,81 @@
+"""A service that does with texts what services do: it trims, normalizes, cuts, numbers or refuses them, or loses answers."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from tests.harness import Org
+
+Alter = Callable[[Any], Any]
+"""From a body that is sent to the one that the service takes."""
+
+
+def trimmed(text: str) -> str:
+    return unicodedata.normalize("NFC", text).strip()
+
+
+def texts(change: Callable[[str], str]) -> Alter:
+    """Changes each text at the top of a body."""
+    return lambda body: {key: change(value) if isinstance(value, str) else value for key, value in body.items()}
+
+
+def titles(change: Callable[[str], str], *names: str) -> Alter:
+    """Changes the title or the name in a body."""
+    return lambda body: {key: change(value) if key in ("title", "name") and value else value for key, value in body.items()}
+
+
+class OddTransport(httpx.AsyncBaseTransport):
+    """Passes requests on, changed, and answers as the service that a test plays."""
+
+    def __init__(self, org: OddOrg, inner: httpx.AsyncBaseTransport) -> None:
+        self.org, self.inner = org, inner
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content) if request.content else None
+        path = request.url.path.removeprefix("/v1")
+        if request.method != "GET" and isinstance(body, dict):
+            self.org.bodies.append((request.method, path, body))
+            body = self.org.alter(body)
+            refusal = self.org.refuse(request.method, path, body)
+            if refusal is not None:
+                self.org.requests.append((request.method, path))
+                return httpx.Response(refusal, json={"error": {"code": refusal, "message": "it exists"}}, request=request)
+            headers = [(name, value) for name, value in request.headers.items() if name.lower() != "content-length"]
+            request = httpx.Request(request.method, request.url, headers=headers, content=json.dumps(body).encode())
+        response = await self.inner.handle_async_request(request)
+        data = await response.aread()
+        if request.method != "GET" and self.org.lose(request.method, path):
+            raise httpx.ReadError("the connection was lost")
+        headers = {name: value for name, value in response.headers.items() if name.lower() != "content-length"}
+        return httpx.Response(response.status_code, headers=headers, content=self.org.answer(path, data), request=request)
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+@dataclass
+class OddOrg(Org):
+    """A project against a service that treats texts in its own way.
+
+    `alter`: what it makes of a body; `refuse`: the status with which it refuses one; `lose`: whether it loses an answer; `answer`: the
+    bytes that it sends. `bodies`: what was sent.
+    """
+
+    alter: Alter = lambda body: body
+    refuse: Callable[[str, str, Any], int | None] = lambda method, path, body: None
+    lose: Callable[[str, str], bool] = lambda method, path: False
+    answer: Callable[[str, bytes], bytes] = lambda path, data: data
+    bodies: list[tuple[str, str, Any]] = field(default_factory=list)
+
+    def transport(self) -> httpx.AsyncBaseTransport:
+        return OddTransport(self, super().transport())
+
+    def lose_state(self) -> None:
+        for file in self.root.glob("state.db*"):
+            file.unlink()
