@@ -125,7 +125,7 @@ class Loading:
         look: Callable[[Node], None] | None = None,
     ) -> None:
         self.path, self.kinds, self.problems, self.look = path, kinds, problems, look
-        self.environment, self.access = options.get("environment"), options.get("access", PROJECT_ONLY)
+        self.environment, self.access = options.get("environment") or None, options.get("access", PROJECT_ONLY)
         self.variables, self.environ = options.get("variables", {}), options.get("environ", {})
         self.public = options.get("public", ())
         self.documents: dict[str, Node] = {}
@@ -272,11 +272,8 @@ class Loading:
 
     def _environment(self, files: Files) -> Node | None:
         """The file of the chosen environment."""
-        from reconciler.config.environments.folder import chosen, misspelled
+        from reconciler.config.environments.folder import chosen
 
-        if not (files.root / ENVIRONMENTS).is_dir():
-            misspelled(files.root, self.problems)
-            return None
         name = chosen(files.root, self.environment, self.problems)
         node = files.read(name) if name is not None else None
         self.missing = node is None
