@@ -6,12 +6,12 @@ environment. Pure.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import field, replace
 from typing import Any
 
+from reconciler.config.source import json_text
 from reconciler.config.source.nodes import (
     List,
     Map,
@@ -22,7 +22,10 @@ from reconciler.config.source.nodes import (
     described,
     described_or_nothing,
     empty,
+    inexact_number,
+    loses_text,
     plain,
+    quote_number,
     scalars,
     shown,
     wrong_form,
@@ -178,7 +181,27 @@ def _words(each: MapEntry, problems: Problems) -> Mapping[str, MapEntry] | None:
         from reconciler.config.language.accepted import are_limits
 
         are_limits(words, _type(words), _fits, problems, about)
+    if len(problems.found) == before and _keeps_digits(words, _type(words)):
+        for key in ("default", "enum"):
+            if key in words:
+                _report_inexact(words[key], problems, about)
     return words if len(problems.found) == before else None
+
+
+def _keeps_digits(words: Mapping[str, MapEntry], kind: str) -> bool:
+    """Whether a number in the value of a variable must look as it is written: only a declared number or a text may be written freely.
+    `words`: of the declaration."""
+    return kind in ("list", "map") or (kind in ("number", "integer") and "type" not in words)
+
+
+def _report_inexact(entry: MapEntry, problems: Problems, about: str) -> bool:
+    """Report a number that would be written in another way when it becomes a text; returns whether there is one."""
+    number = inexact_number(entry.node)
+    if number is None:
+        return False
+    way = ", or declare the variable with type: number" if number is entry.node else ""
+    problems.add(number.at, f"{quote_number(number.text)}{way}", about, id="RC-number-not-quoted")
+    return True
 
 
 def _holds_expression(entry: MapEntry) -> bool:
@@ -203,10 +226,25 @@ def _value(
     default = words.get("default")
     env = plain(words["env"].node) if "env" in words else None
     kind = _type(words)
+    declared = each.node.entries if isinstance(each.node, Map) else {}
     if name in given or env in environ:
         text = given[name] if name in given else environ[str(env)]
-        parsed = _parsed(text, kind)
         origin = f"--var {name}" if name in given else f"{env}"
+        try:
+            parsed = _parsed(text, kind)
+        except json_text.TwiceError as error:
+            what = f": {error}" if name in given else " has a map in which a key is written twice"
+            problems.add(each.at, f"{origin}{what}", about, id="RC-key-twice")
+            return None
+        wrote = _digits_lost(text, parsed, kind) if _keeps_digits(declared, kind) else None
+        if wrote is not None:
+            secret = name not in given  # a value from the environment may be a secret: it is not repeated
+            shows = "a number in it would change as a text" if secret else f"{wrote} is a number and means {core(wrote)}"
+            way = "declare the variable with type: string to keep its text, or with type: number"
+            if kind in ("list", "map"):
+                way = "quote it in the JSON to keep its text"
+            problems.add(each.at, f"{origin}: {shows}; {way}", about, id="RC-number-not-quoted")
+            return None
         if parsed is None:
             # A value from the environment may be a secret: it is not repeated.
             problems.add(
@@ -220,6 +258,8 @@ def _value(
         ways = f"--var {name}=…" + (f" or {env}" if env else "")
         meaning = f" ({shown(plain(words['description'].node))})" if "description" in words else ""
         problems.absent(each.at, f"it has no value{meaning}; set it with {ways}, or write a default", about, id="RC-variable-without-value")
+        return None
+    if default.key != "default" and _keeps_digits(declared, kind) and _report_inexact(default, problems, about):
         return None
     written = isinstance(default.node, Scalar) and not (default.key != "default" and default.node.null)
     value = _typed(default.node.text, kind) if isinstance(default.node, Scalar) and kind == "string" and written else plain(default.node)
@@ -284,17 +324,35 @@ def _fits(value: Any, kind: str) -> bool:
 
 
 def _parsed(text: str, kind: str) -> tuple[Any] | None:
-    """A text from outside as a value of a type, in a tuple; lists and maps are written as JSON. None if it is invalid."""
+    """A text from outside as a value of a type, in a tuple; lists and maps are written as JSON. None if it is invalid.
+
+    Raises `TwiceError` for a key that is written twice.
+    """
     if kind == "string":
         return (text,)
     if kind in ("list", "map"):
         try:
-            value = json.loads(text)
+            value = json_text.decoded(text)
+        except json_text.TwiceError:
+            raise
         except (ValueError, RecursionError):
             return None
     else:
         value = core(text)
     return (value,) if _fits(value, kind) else None
+
+
+def _digits_lost(text: str, parsed: tuple[Any] | None, kind: str) -> str | None:
+    """The number in a text from outside that looks different as a value; None if there is none."""
+    if kind not in ("list", "map"):
+        return text if loses_text(text) else None
+    waiting = list(parsed or ())
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, json_text.WrittenNumber):
+            return value.written
+        waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return None
 
 
 def texts(value: Any) -> list[str]:

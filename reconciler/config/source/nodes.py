@@ -175,6 +175,25 @@ def core(text: str) -> Any:
     return text
 
 
+def inexact_number(node: Node) -> Scalar | None:
+    """The first number in a node that looks different as a value: `1.10` is 1.1, `0x1F` is 31. None if there is none."""
+    if isinstance(node, Scalar):
+        return node if node.plain and node.value is UNREAD and node.text and loses_text(node.text) else None
+    parts = node.items if isinstance(node, List) else [entry.node for entry in node.entries.values()]
+    return next((scalar for part in parts if (scalar := inexact_number(part)) is not None), None)
+
+
+def loses_text(text: str) -> bool:
+    """Whether a plain scalar is a number that is written in another way when it becomes text again."""
+    value = core(text) if text[:1] in _NUMBER_START else text
+    return not isinstance(value, str) and str(value) != text
+
+
+def quote_number(text: str) -> str:
+    """The message about such a number, after what it is: `1.10 is a number and means 1.1; quote it to keep its text: "1.10"`."""
+    return f'{text} is a number and means {core(text)}; quote it to keep its text: "{text}"'
+
+
 def lifted(value: Any, at: Source, taint: tuple[str, ...] = ()) -> Node:
     """The value of an expression as nodes, all at the position of the expression."""
     if isinstance(value, Mapping):
