@@ -69,14 +69,14 @@ def chosen(root: Path, name: str | None, problems: Problems) -> str | None:
 def _without_folder(root: Path, name: str) -> Problem:
     """The problem of an environment that is named where the project has none: its state would be a second one of the same objects."""
     near = closest(ENVIRONMENTS, sorted(path.name for path in root.iterdir() if path.is_dir()))
-    wrong = f"this project has no environments, so {shown(name)} is not one of them"
     if near is not None:
-        way = f"rename {near}/ to {ENVIRONMENTS}/ if it has them"
-    elif _NAME.fullmatch(name) is not None:
+        wrong = f"this project has no folder {ENVIRONMENTS}/; rename {near}/ if it has the environments"
+        return Problem("--env", 0, 0, wrong, id="RC-environment-unknown")
+    way = NO_ENVIRONMENTS
+    if _NAME.fullmatch(name) is not None:
         way = f"to create it, write {ENVIRONMENTS}/{name}{SUFFIX} with what differs there (nothing: {{}})"
-    else:
-        way = NO_ENVIRONMENTS
-    return Problem("--env", 0, 0, f"{wrong}; leave --env out, or {way}", id="RC-environment-unknown")
+    wrong = f"this project has no environments, so {shown(name)} is not one of them; leave --env out, or {way}"
+    return Problem("--env", 0, 0, wrong, id="RC-environment-unknown")
 
 
 def _is_ours(path: Path) -> bool:

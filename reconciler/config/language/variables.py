@@ -22,11 +22,12 @@ from reconciler.config.source.nodes import (
     described,
     described_or_nothing,
     empty,
+    first_expression,
     inexact_number,
+    literals,
     loses_text,
     plain,
     quote_number,
-    scalars,
     shown,
     wrong_form,
 )
@@ -38,7 +39,6 @@ from reconciler.text.suggest import did_you_mean, one_of
 
 ENV_PREFIX = "RECONCILER_VAR_"
 LIMITS = frozenset({"enum", "pattern"})
-MARK = "${{"
 WORDS = ("default", "type", "env", "enum", "pattern", "description")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -167,9 +167,9 @@ def _words(each: MapEntry, problems: Problems) -> Mapping[str, MapEntry] | None:
             problems.add(entry.at, f'unknown key "{key}"{did_you_mean(key, WORDS)}', about, id="RC-unknown-key")
         elif isinstance(entry.node, Scalar) and entry.node.empty:
             problems.add(entry.node.at, empty(key), about, id="RC-no-value")
-        elif MARK in (entry.node.text if isinstance(entry.node, Scalar) else "") or (key == "enum" and _holds_expression(entry)):
+        elif (expression := first_expression(entry.node)) is not None:
             wrong = f"{key} cannot contain an expression: variables are evaluated before expressions"
-            problems.add(entry.node.at, wrong, about, id="RC-expression-not-allowed")
+            problems.add(expression.at, wrong, about, id="RC-expression-not-allowed")
         elif key == "type" and (not isinstance(entry.node, Scalar) or entry.node.text not in TYPES):
             hint = did_you_mean(entry.node.text, TYPES) if isinstance(entry.node, Scalar) else ""
             problems.add(entry.node.at, f"type is {described(entry.node)}; {one_of(TYPES)}{hint}", about, id="RC-unknown-choice")
@@ -202,10 +202,6 @@ def _report_inexact(entry: MapEntry, problems: Problems, about: str) -> bool:
     way = ", or declare the variable with type: number" if number is entry.node else ""
     problems.add(number.at, f"{quote_number(number.text)}{way}", about, id="RC-number-not-quoted")
     return True
-
-
-def _holds_expression(entry: MapEntry) -> bool:
-    return any(MARK in scalar.text for scalar in scalars(entry.node))
 
 
 def _type(words: Mapping[str, MapEntry]) -> str:
@@ -262,7 +258,8 @@ def _value(
     if default.key != "default" and _keeps_digits(declared, kind) and _report_inexact(default, problems, about):
         return None
     written = isinstance(default.node, Scalar) and not (default.key != "default" and default.node.null)
-    value = _typed(default.node.text, kind) if isinstance(default.node, Scalar) and kind == "string" and written else plain(default.node)
+    textual = isinstance(default.node, Scalar) and kind == "string" and written
+    value = literals(default.node.text if textual and isinstance(default.node, Scalar) else plain(default.node))
     if not _fits(value, kind):
         called = "default" if default.key == "default" else "the value"
         declares = default.key != "default" and isinstance(default.node, Map) and set(default.node.entries) <= set(WORDS)
@@ -301,16 +298,12 @@ def _is_plain(entry: MapEntry, problems: Problems) -> bool:
     about = f"vars.{entry.key}"
     if isinstance(entry.node, Scalar) and entry.node.empty:
         problems.add(entry.node.at, empty(entry.key), "vars", id="RC-no-value")
-    elif isinstance(entry.node, Scalar) and MARK in entry.node.text:
+    elif (expression := first_expression(entry.node)) is not None:
         wrong = "it cannot contain an expression: variables are evaluated before expressions"
-        problems.add(entry.node.at, wrong, about, id="RC-expression-not-allowed")
+        problems.add(expression.at, wrong, about, id="RC-expression-not-allowed")
     else:
         return True
     return False
-
-
-def _typed(text: str, kind: str) -> Any:
-    return text
 
 
 def _type_of(value: Any) -> str:

@@ -35,6 +35,31 @@ def holds_expression(text: str) -> bool:
     return MARK in text
 
 
+ESCAPED: Final = "$${{"
+_MARKS: Final = re.compile(r"\$?\$\{\{")
+
+
+def literal(text: str) -> str | None:
+    """The text that `$${{` stands for, where nothing is evaluated; None if it contains an expression."""
+    if MARK not in text:
+        return text
+    return None if MARK in _MARKS.findall(text) else text.replace(ESCAPED, MARK)
+
+
+def literals(value: Any) -> Any:
+    """Data without expressions, in which `$${{` is `${{`."""
+    if isinstance(value, str):
+        return value.replace(ESCAPED, MARK)
+    if isinstance(value, dict):
+        return {literals(key): literals(part) for key, part in value.items()}
+    return [literals(part) for part in value] if isinstance(value, list) else value
+
+
+def first_expression(node: Node) -> Scalar | None:
+    """The first scalar in a node that contains an expression as written."""
+    return next((scalar for scalar in scalars(node) if literal(scalar.text) is None), None)
+
+
 Mark = tuple[str, int, int]
 """A file, a line and a column: the data of a `Source`, created in a fifth of the time. Every node has one, and few are read."""
 
