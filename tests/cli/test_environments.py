@@ -306,3 +306,27 @@ def name(project: Cli, old: str, new: str) -> None:
         project.write("reconciler.yaml", PROJECT)
     else:
         project.write(f"environments/{new}.yaml", "{}\n")
+
+
+def test_a_move_to_what_an_environment_removes_has_no_effect_there(project: Cli) -> None:
+    project.edit("reconciler.yaml", "labs: {title: Labs}", "labs: {title: Labs}\n      more: {title: More}")
+    assert project("apply", "--yes", "--env", "production").exit_code == 0
+    assert project("apply", "--yes", "--env", "staging").exit_code == 0
+    project.edit("reconciler.yaml", "more: {title: More}", "extra: {title: More}")
+    chain = "moved: [{from: acme/site/more, to: acme/site/further}, {from: acme/site/further, to: acme/site/extra}]\n"
+    project.edit("reconciler.yaml", "vars:\n  brand", f"{chain}vars:\n  brand")
+    for name in ("staging", "production"):
+        assert "to create" not in project("plan", "--env", name).stdout
+    assert project("apply", "--yes", "--env", "production").exit_code == 0
+    project.edit("environments/staging.yaml", "patch:\n", "patch:\n  - {match: acme/site/extra, remove: true}\n")
+    plan = project("plan", "--env", "staging")
+    assert plan.exit_code in (0, 4, 5), plan.stderr
+    assert "acme/site/more" in plan.stdout
+    assert "to delete" in plan.stdout or "removed" in plan.stdout
+    assert project("plan", "--env", "production", "--detailed-exitcode").exit_code == 0
+    staging = (project.root / "environments" / "staging.yaml").read_text(encoding="utf-8")
+    project.write("environments/staging.yaml", f"{staging}removed: [{{address: acme/site/more, action: delete}}]\n")
+    assert project("apply", "--yes", "--env", "staging").exit_code == 0
+    assert "acme/site/more" not in project("state", "list", "--env", "staging").stdout
+    project.edit("reconciler.yaml", "to: acme/site/extra}", "to: acme/site/wrong}")
+    assert "moved.to is acme/site/wrong, which is not declared" in project("validate", "--env", "staging").stderr
