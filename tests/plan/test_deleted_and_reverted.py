@@ -104,7 +104,7 @@ def test_deleted_and_created_at_another_time_it_is_the_latest_that_is_restored(a
     assert acme.id("acme/space/six") == second
 
 
-def test_what_our_own_run_deleted_is_no_drift_and_no_gap_in_what_is_judged(acme: Org) -> None:
+def test_what_our_own_run_deleted_is_not_called_drift(acme: Org) -> None:
     deleted(acme)
     acme.write(small())
     plan = acme.plan()
