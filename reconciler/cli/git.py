@@ -19,6 +19,7 @@ SHORT: Final = 9  # characters of a commit id in messages
 LINK: Final = "120000"
 FILES: Final = frozenset({"100644", "100755", LINK})  # modes; a submodule is not a file
 CALM: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never", "--no-pager")
+CHOOSES: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE"})
 DIFF: Final = ("diff", "-z", "--no-ext-diff", "--no-textconv")
 
 
@@ -54,12 +55,29 @@ class WorkingRepository:
 
     @classmethod
     def around(cls, folder: Path) -> WorkingRepository:
-        """The repository that contains a folder. Raises `UsageError` if there is none."""
-        done = _git(folder, "rev-parse", "--show-prefix")
-        if done.returncode != 0:
+        """The repository whose work tree contains a folder. Raises `UsageError` if there is none."""
+        done = _git(folder, "rev-parse", "--absolute-git-dir", "--show-toplevel")
+        names = [Path(name).resolve() for name in os.fsdecode(done.stdout).splitlines()]
+        here = folder.resolve()
+        if done.returncode == 0 and here.is_relative_to(names[-1]) and not here.is_relative_to(names[0]):
+            return cls(folder, PurePosixPath(here.relative_to(names[-1]).as_posix()))
+        if done.returncode != 0 and "work tree" not in _said(done):
             hint = f"git says: {_said(done)}" if "not a git repository" not in _said(done) else "Run it in a clone of the repository."
             raise UsageError(f"{folder} is not in a git repository", id="RC-not-a-repository", hint=hint)
-        return cls(folder, PurePosixPath(os.fsdecode(done.stdout).rstrip("\n") or "."))
+        raise UsageError(
+            f"{folder} is not in the work tree of a git repository, so no commit contains it",
+            id="RC-not-a-repository",
+            hint="Run it in a clone of the repository; a bare repository and the folder .git have no files to compare.",
+        )
+
+    def refuse_ignored(self, name: str) -> None:
+        """Raise `UsageError` if git ignores a file of the folder: it would never be in a commit."""
+        if _git(self.folder, "check-ignore", "--quiet", "--", name).returncode == 0:
+            raise UsageError(
+                f"git ignores {self.folder / name}, so no commit contains it",
+                id="RC-not-a-repository",
+                hint="Remove it from .gitignore, or compare the folder that is committed.",
+            )
 
     def commit(self, name: str) -> NamedCommit:
         """The commit of a branch, tag or id. Raises `UsageError`."""
@@ -157,7 +175,7 @@ class WorkingRepository:
 
 
 def _git(folder: Path, *words: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    environment = {**_environment(folder), "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         return subprocess.run(  # noqa: S603 -- git as this user has it; no text of others is an option
             ["git", *CALM, "-C", str(folder), *words],  # noqa: S607
@@ -173,6 +191,17 @@ def _git(folder: Path, *words: str, given: bytes | None = None) -> subprocess.Co
         ) from None
     except subprocess.TimeoutExpired:
         raise ReconcilerError(f"git did not answer within {SECONDS} seconds: git {words[0]}", id="RC-git-failed") from None
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """The environment without what chooses a repository, as in a hook: git would take any folder for the top of that repository.
+
+    It is kept where it says that the folder is in the work tree.
+    """
+    tree = os.environ.get("GIT_WORK_TREE")
+    if tree and folder.resolve().is_relative_to(Path(tree).resolve()):
+        return dict(os.environ)
+    return {name: value for name, value in os.environ.items() if name not in CHOOSES}
 
 
 def _remedy(name: str) -> str:

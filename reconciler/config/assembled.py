@@ -89,7 +89,7 @@ def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: 
     lister = linker.lister(settings.member, _member_at(words)) if settings.member is not None else None
     if lister is not None and lister in linker.implied:
         resources = {**resources, lister: linker.implied[lister]}
-    renamed = read_moved(kinds, tops.moved, items, problems)
+    renamed = read_moved(kinds, tops.moved, items, problems, excluded=patches.gone if patches is not None else ())
     excluded = linker.excluded(patches.removed) if patches is not None and patches.removed else {}
     desired = Desired(
         project=settings.project, environment=environment, resources=resources, prune=prune, protect=protect,

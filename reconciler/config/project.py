@@ -110,9 +110,9 @@ class Loading:
     """One run of `load`. `documents`: the files by name, the project file first; `given`: the variables, and `supplied`: the values
     of `--var-file`, known once it has run.
 
-    `look`: called with each file before its expressions are evaluated. `overlay`: the file of the environment, None without environments;
-    `missing`: the project has environments, and none is chosen. `changed`: the replacements of nodes by patches, by identity; `generated`:
-    the results of `forEach`.
+    `look`: called with each file before its expressions are evaluated. `include`: the files that the project file names. `overlay`: the
+    file of the environment, None without environments; `missing`: the project has environments, and none is chosen. `changed`: the
+    replacements of nodes by patches, by identity; `generated`: the results of `forEach`.
     """
 
     def __init__(
@@ -125,12 +125,13 @@ class Loading:
         look: Callable[[Node], None] | None = None,
     ) -> None:
         self.path, self.kinds, self.problems, self.look = path, kinds, problems, look
-        self.environment, self.access = options.get("environment"), options.get("access", PROJECT_ONLY)
+        self.environment, self.access = options.get("environment") or None, options.get("access", PROJECT_ONLY)
         self.variables, self.environ = options.get("variables", {}), options.get("environ", {})
         self.public = options.get("public", ())
         self.documents: dict[str, Node] = {}
         self.given: Variables
         self.supplied: Mapping[str, MapEntry] = {}
+        self.include: MapEntry | None = None
         self.overlay: Overlay | None = None
         self.missing = False
         self.secrets: Secrets | None = None
@@ -176,7 +177,8 @@ class Loading:
             return None
         files, top, encrypted = begun
         file = project_file(self.path)
-        names = included(files.root, file.name, top.entries.pop("include", None), self.problems)
+        self.include = top.entries.pop("include", None)
+        names = included(files.root, file.name, self.include, self.problems)
         split = Split(files, file.name, self.problems, dict(names))
         self.documents = {file.name: top} | {name: document for name in names if (document := files.read(name)) is not None}
         documents = list(self.documents.values())[1:]
@@ -272,11 +274,8 @@ class Loading:
 
     def _environment(self, files: Files) -> Node | None:
         """The file of the chosen environment."""
-        from reconciler.config.environments.folder import chosen, misspelled
+        from reconciler.config.environments.folder import chosen
 
-        if not (files.root / ENVIRONMENTS).is_dir():
-            misspelled(files.root, self.problems)
-            return None
         name = chosen(files.root, self.environment, self.problems)
         node = files.read(name) if name is not None else None
         self.missing = node is None

@@ -33,8 +33,13 @@ AGAIN: Final = "if it was renamed again, add {{from: {}, to: ADDRESS}}; if it wa
 WAY: Final = "; remove the line if the rename was already applied. To swap two keys, write previously on both"
 
 
-def read_moved(kinds: Kinds, entries: list[MapEntry], items: Mapping[Address, Item], problems: Problems) -> tuple[Moved, ...]:
-    """The renamed addresses, in the order of the files. Lines may form a chain, the history of a name: each maps to its last address."""
+def read_moved(
+    kinds: Kinds, entries: list[MapEntry], items: Mapping[Address, Item], problems: Problems, *, excluded: Collection[Address] = ()
+) -> tuple[Moved, ...]:
+    """The renamed addresses, in the order of the files. Lines may form a chain, the history of a name: each maps to its last address.
+
+    `excluded`: the addresses that the environment removes; a move to one of them has no effect there, as `previously` of it has none.
+    """
     moves: dict[Address, Moved] = {}
     targets: dict[Address, Source] = {}
     for node in _nodes(entries, problems):
@@ -64,16 +69,19 @@ def read_moved(kinds: Kinds, entries: list[MapEntry], items: Mapping[Address, It
             moves[old] = Moved(old, new, at)
             targets[old] = target
     _check_former(items, moves, problems)
-    for old, move in moves.items():
+    for old, move in list(moves.items()):
         last, steps = move.new, 0
         while last not in items and last in moves and steps <= len(moves):
             last, steps = moves[last].new, steps + 1
+        if last in excluded:
+            del targets[old]
+            continue
         if last not in items:
             hint = did_you_mean(str(last), (str(item) for item in items)) or ";"
             way = f"{hint} {AGAIN.format(last)}" if steps <= len(moves) else "; it is a circular move"
             problems.absent(targets[old], f"moved.to is {move.new}, which is not declared{way}", id="RC-unknown-reference")
         moves[old] = Moved(old, last, move.source)
-    return tuple(moves.values())
+    return tuple(move for old, move in moves.items() if old in targets)
 
 
 def _check_former(items: Mapping[Address, Item], moved: Mapping[Address, Moved], problems: Problems) -> None:

@@ -1,7 +1,7 @@
 """The effective configuration as YAML: every expression replaced by its value, with the expression as a comment after it.
 
-In: a project that `load` accepts. Out: a text for each file. Values from the environment are hidden unless they are public. Secrets are not
-decrypted.
+In: a project that `load` accepts. Out: a text for each file, which `load` reads as the same project. Values from the environment are hidden
+unless they are public. Secrets are not decrypted.
 """
 
 from __future__ import annotations
@@ -14,17 +14,37 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Unpack
 
+from reconciler.config.environments.overlay import REMOVED, VARIABLES
 from reconciler.config.language.variables import Variables
 from reconciler.config.project import PROJECT_ONLY, Loading, LoadOptions
-from reconciler.config.source.nodes import UNREAD, Enough, List, Map, Node, Problems, Scalar, holds_expression, scalars
-from reconciler.config.words import IGNORED
+from reconciler.config.settings import Project
+from reconciler.config.source.nodes import (
+    ESCAPED,
+    MARK,
+    UNREAD,
+    Enough,
+    List,
+    Map,
+    MapEntry,
+    Node,
+    Problems,
+    Scalar,
+    holds_expression,
+    lifted,
+    scalars,
+)
+from reconciler.config.source.split import INCLUDE
+from reconciler.config.words import IGNORED, AccessSection
 from reconciler.dataclass import dataclass
 from reconciler.errors import ConfigError
 from reconciler.resource import Kinds
 from reconciler.text.escape import replaced
 
 HIDDEN: Final = "(hidden)"
-_PLAIN: Final = re.compile(r"[^\s\W][\w ./@+-]*", re.ASCII)
+_PLAIN: Final = re.compile(r"[A-Za-z]([\w ./@+-]*[\w./@+-])?", re.ASCII)
+_TYPED: Final = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})  # of some version of YAML
+NAMES: Final = (AccessSection.SEES, AccessSection.MUST_NOT_SEE)
+_COMMAND: Final = "##"  # some pipelines take a command from it, wherever in a line it is
 
 
 def rendered(path: Path, kinds: Kinds, **options: Unpack[LoadOptions]) -> dict[str, str]:
@@ -39,16 +59,36 @@ def rendered(path: Path, kinds: Kinds, **options: Unpack[LoadOptions]) -> dict[s
 
     access = replace(options.get("access", PROJECT_ONLY), decrypt=False)
     loading = Loading(path, kinds, problems, {**options, "access": access}, look=look)
+    project: Project | None = None
     with suppress(Enough):
-        loading.run()
-    if problems.found:
+        project = loading.run()
+    if problems.found or project is None:
         raise ConfigError(problems.found)
     texts = {}
-    for name, document in loading.documents.items():
+    documents = dict(loading.documents)
+    top = next(iter(documents))
+    documents[top] = _whole(documents[top], loading, project)
+    for name, document in documents.items():
         texts[name] = "\n".join(_Printer(name, expressions, loading.changed, loading.generated).document(document)) + "\n"
-    top = next(iter(texts))
     head = "".join(_variables(loading.given))
     return {**texts, top: head + texts[top]}
+
+
+def _whole(document: Node, loading: Loading, project: Project) -> Node:
+    """The project file with what is read apart from the rest: the files that it includes, the variables that policies use, and what its
+    environment says about removed resources."""
+    if not isinstance(document, Map):
+        return document
+    entries, at = dict(document.entries), document.mark
+    if loading.include is not None:
+        entries[INCLUDE] = loading.include
+    if used := project.desired.policies.variables:
+        entries[VARIABLES] = MapEntry(VARIABLES, at, lifted({name: {"default": value} for name, value in used.items()}, document.at))
+    for more in loading.overlay.removed if loading.overlay is not None else ():
+        own = entries.get(REMOVED)
+        both = [node for entry in (own, more) if entry is not None and isinstance(entry.node, List) for node in entry.node.items]
+        entries[REMOVED] = MapEntry(REMOVED, at, List(at, both))
+    return Map(at, entries)
 
 
 def _effective(document: Map) -> Map:
@@ -77,22 +117,27 @@ class _Printer:
     def document(self, document: Node) -> list[str]:
         """The lines of the file."""
         if isinstance(document, Map):
-            return self._map(_effective(document), 0)
-        return self._items(document.items, 0) if isinstance(document, List) else []
+            return self._map(_effective(document), 0) or ["{}"]
+        return self._items(document.items, 0) or ["[]"] if isinstance(document, List) else []
 
     def _map(self, node: Map, indent: int) -> list[str]:
         lines = []
         for written in node.entries.values():
             for entry in self.generated.get(id(written.node), [written]):
                 value = self.changed.get(id(entry.node), entry.node)
-                if value is not None:
+                if entry.key == INCLUDE and isinstance(value, List):
+                    names = [_quoted(name.text) for name in value.items if isinstance(name, Scalar)]
+                    lines.append(f"{' ' * indent}{INCLUDE}: [{', '.join(names)}]")
+                elif entry.key in NAMES and isinstance(value, List) and value.computed and not value.items:
+                    lines.append(f"{' ' * indent}{entry.key}: ${{{{ [] }}}}")  # [] is an error where no expression gives it
+                elif value is not None:
                     lines += self._value(f"{' ' * indent}{_text(entry.key)}:", value, indent)
         return lines
 
     def _items(self, items: list[Node], indent: int) -> list[str]:
-        every = [one for written in items for one in self.generated.get(id(written), [written])]
-        found = [value for one in every if (value := self.changed.get(id(one), one)) is not None]
-        return [line for one in found for line in self._value(f"{' ' * indent}-", one, indent)]
+        every = [item for written in items for item in self.generated.get(id(written), [written])]
+        values = [value for item in every if (value := self.changed.get(id(item), item)) is not None]
+        return [line for value in values for line in self._value(f"{' ' * indent}-", value, indent)]
 
     def _value(self, begin: str, node: Node, indent: int) -> list[str]:
         """The text of a value after its key or dash: maps and lists on lines of their own, and the origin as a comment."""
@@ -101,28 +146,30 @@ class _Printer:
         parts = [" ".join(origin.split())] if origin is not None else []
         if node.at.file != self.file:
             parts.append(f"from {node.at.file_and_line}")
-        remark = f"  # {', '.join(parts)}" if parts else ""
+        remark = f"  # {', '.join(parts).replace(_COMMAND, '# #')}" if parts else ""
+        if isinstance(node, Scalar):
+            return [f"{begin} {_scalar(node)}{remark}".rstrip()]
         inner = replace(self, file=node.at.file, expressions={} if remark else self.expressions)
-        match node:
-            case Scalar():
-                return [f"{begin} {_scalar(node)}{remark}".rstrip()]
-            case Map(entries=entries) if entries:
-                return [f"{begin}{remark}", *inner._map(node, indent + 2)]
-            case List(items=items) if items:
-                return [f"{begin}{remark}", *inner._items(items, indent + 2)]
-            case _:
-                return [f"{begin} {'{}' if isinstance(node, Map) else '[]'}{remark}"]
+        lines = inner._map(node, indent + 2) if isinstance(node, Map) else inner._items(node.items, indent + 2)
+        return [f"{begin}{remark}", *lines] if lines else [f"{begin} {'{}' if isinstance(node, Map) else '[]'}{remark}"]
 
 
 def _scalar(node: Scalar) -> str:
+    """A scalar: an expression's value in a form that is not read as another type, any other as it is written."""
     if node.taint:
         return HIDDEN
     if node.value is UNREAD:
-        return node.text if node.plain and "\n" not in node.text else _text(node.text, quote=not node.plain)
+        return node.text if node.plain and replaced(node.text) == node.text and _COMMAND not in node.text else _quoted(node.text)
     value: Any = node.value
     return _text(value) if isinstance(value, str) else json.dumps(value)
 
 
-def _text(text: str, *, quote: bool = False) -> str:
-    """A text in double quotes, unless it is plainly one without them."""
-    return text if not quote and _PLAIN.fullmatch(text) and not text.endswith(" ") else replaced(json.dumps(text, ensure_ascii=False))
+def _text(text: str) -> str:
+    """A text in which nothing is an expression; in double quotes, unless it is plainly a text without them."""
+    if _PLAIN.fullmatch(text) and text.lower() not in _TYPED:
+        return text
+    return _quoted(text.replace(MARK, ESCAPED))
+
+
+def _quoted(text: str) -> str:
+    return replaced(json.dumps(text, ensure_ascii=False)).replace(_COMMAND, "#\\u0023")

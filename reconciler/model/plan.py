@@ -75,7 +75,7 @@ class Change:
     """One address and what happens to it. `id`: the object's, None before it is created. `reason`: one sentence, "" where it is obvious.
 
     `before` and `after`: its positions, where it moves. `until`: when the deleted object in the reason can no longer be restored; None
-    where the reason names none.
+    where the reason names none. `deleted_by_us`: what is restored was deleted by an earlier run, and not outside Reconciler.
     """
 
     address: Address
@@ -89,6 +89,7 @@ class Change:
     id: str | None = None
     title: str | None = None
     until: datetime | None = None
+    deleted_by_us: bool = False
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,11 @@ class StateScope:
             raise ValueError("an environment has a name, or is None")
 
     @property
+    def named(self) -> str:
+        """The project, with its environment if it has one: `docs in staging`."""
+        return self.project if self.environment is None else f"{self.project} in {self.environment}"
+
+    @property
     def columns(self) -> dict[str, str]:
         """The scope as columns of its row."""
         return {"project": self.project, "environment": self.environment or "", "service": self.service}

@@ -57,6 +57,7 @@ def changes(
                 after=after,
                 reason=draft.reason,
                 until=draft.until,
+                deleted_by_us=Action.RESTORE in words and draft.binding is None,
                 source=draft.declared.source,
                 id=draft.id,
                 title=title(draft.observed) if draft.observed is not None else None,

@@ -18,7 +18,7 @@ from reconciler.model import Actual, Cause, Delta, Desired, Observed, Plan, Sibl
 from reconciler.model.codec import title
 from reconciler.plan import Selection, match
 from reconciler.plan.access.tests import Unmet, unmet
-from reconciler.plan.matching.earlier_runs import last_moment, window
+from reconciler.plan.matching.earlier_runs import deleted_before, last_moment, window
 from reconciler.plan.passes import expectations
 from reconciler.resource import Kinds
 
@@ -165,7 +165,8 @@ def drift(
         if declared.implied or not chosen.takes(address):
             continue
         if binding is None:
-            if address in matches.ids or not state.bindings:  # a resource that is not tracked and does not exist yet is not drift
+            ours = deleted_before(kinds[declared.kind], declared, matches.former.state) == matches.ids.get(address, "")
+            if (address in matches.ids and not ours) or not state.bindings:  # not tracked and new, or deleted by a run of ours: no drift
                 unjudged.append(address)
             continue
         judged += 1

@@ -38,7 +38,7 @@ def write(page: ReportPage, change: Change) -> None:
 
 
 def _right(change: Change) -> tuple[str, Style]:
-    if Action.RESTORE in change.actions and Action.ADOPT not in change.actions:
+    if Action.RESTORE in change.actions and Action.ADOPT not in change.actions and not change.deleted_by_us:
         return "drift: deleted outside Reconciler", Style.DRIFT
     if change.source is None or not change.source.line:
         return "", Style.DIM

@@ -240,15 +240,14 @@ class Store:
             yield Journal(self._database, lease.state, lease, clock=self._clock, spare=self._spare(), lag=self._lag)
 
     @contextmanager
-    def renaming(self, old: str, *, who: str, command: str) -> Iterator[Journal]:
-        """Hold the leases of this state and of that of the project called `old` in the same environment and on the same service.
+    def renaming(self, former: StateScope, *, who: str, command: str) -> Iterator[Journal]:
+        """Hold the leases of this state and of that of `former`: another project name, another environment, or both, on the same service.
 
-        The journal is that of `old`; `Journal.rename` gives it this scope's name. Raises Locked where another run has either of them.
+        The journal is that of `former`; `Journal.rename` gives it this scope's names. Raises Locked where another run has either of them.
         """
         from reconciler.state.journal import Journal
         from reconciler.state.uninterrupted import unbroken
 
-        former = replace(self._scope, project=old)
         path = self._database.path
         pid = os.getpid() if path else None
         since, seconds = self._clock().isoformat(), None if path else LEASE_SECONDS
@@ -258,7 +257,7 @@ class Store:
                 held.enter_context(lock_file(path, holder))
             row = self._database.read(lambda connection: find(connection, former))
             if row is None:
-                wrong = f"the state was moved in the meantime: no project is called {old} any more"
+                wrong = f"the state was moved in the meantime: nothing is tracked as {former.named} any more"
                 raise StateError(wrong, id="RC-state-moved", hint="reconciler state list shows it.")
             mine = self._make_state()
             with unbroken():

@@ -173,7 +173,8 @@ class _Parser:
                 at = spans[leaf][1]  # it belongs to a scalar
                 continue
             begin = self._line(index)
-            words = self.text[index:].partition("\n")[0]
+            end = self.text.find("\n", index)
+            words = self.text[index : end if end >= 0 else None]
             alone = not self.text[begin:index].strip(" \t-")
             comments.append(Comment(index, index - begin, words.rstrip(), alone, self._blank_above(begin)))
             at = index + len(words)
@@ -191,7 +192,7 @@ class _Parser:
         return self.starts[bisect_right(self.starts, index) - 1]
 
     def _blank_above(self, line: int) -> bool:
-        return line > 0 and not self.text[: line - 1].rpartition("\n")[2].strip()
+        return line > 0 and not self.text[self.text.rfind("\n", 0, line - 1) + 1 : line - 1].strip()
 
 
 class Placing:

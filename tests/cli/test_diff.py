@@ -219,3 +219,37 @@ def test_a_policy_on_a_value_that_nobody_knows_here_is_a_warning(cli: Cli) -> No
         git(cli.root, *words)
     done = cli("diff", "docs")
     assert (done.exit_code, "sites are unlisted (as far as the files say)" in done.stdout) == (0, True), done.stdout + done.stderr
+
+
+def test_a_folder_that_is_in_no_work_tree_is_refused_and_not_all_new(repository: Cli) -> None:
+    root = repository.root
+    outside = root.parent / f"{root.name}-outside"
+    bare = root.parent / f"{root.name}-bare.git"
+    shutil.copytree(root / "docs", outside)
+    git(root, "clone", "-q", "--bare", str(root), str(bare))
+    shutil.copytree(root / "docs", bare / "docs")
+    shutil.copytree(root / "docs", root / ".git" / "docs")
+    (root / "linked").symlink_to(outside)
+    shutil.copytree(root / "docs", root / "build")
+    repository.write(".gitignore", "build/\n")
+    for folder in (str(outside), str(bare / "docs"), ".git/docs", "linked", "build"):
+        for chosen in ({}, {"GIT_DIR": str(root / ".git")}, {"GIT_DIR": str(root / ".git"), "GIT_WORK_TREE": str(root)}):
+            done = repository("diff", folder, env=chosen)
+            assert (done.exit_code, "[RC-not-a-repository]" in done.stderr) == (3, True), (folder, chosen, done.stdout)
+            assert done.stderr.count("\n") > 1  # with what to do
+            assert done.stdout == ""
+
+
+@pytest.mark.parametrize("chosen", [{"GIT_DIR": ".git"}, {"GIT_DIR": "{}/.git", "GIT_INDEX_FILE": "{}/.git/index"}], ids=str)
+def test_a_hook_compares_the_folder_that_is_named(repository: Cli, chosen: dict[str, str]) -> None:
+    done = repository("diff", "docs", env={name: value.format(repository.root) for name, value in chosen.items()})
+    assert done.stdout.endswith("No changes. 80 objects managed.\n"), done.stderr
+    git(repository.root, "worktree", "add", "-q", "--detach", str(repository.root / "other"))
+    assert repository("diff", "other/docs").stdout.endswith("No changes. 80 objects managed.\n")
+
+
+def test_a_work_tree_that_is_elsewhere_than_its_repository_is_compared(repository: Cli) -> None:
+    store = repository.root.parent / f"{repository.root.name}.git"
+    (repository.root / ".git").rename(store)
+    chosen = {"GIT_DIR": str(store), "GIT_WORK_TREE": str(repository.root)}
+    assert repository("diff", "docs", env=chosen).stdout.endswith("No changes. 80 objects managed.\n")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+
 import pytest
 
 from tests.cli.conftest import Cli
 from tests.documents import valid
 
+GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@acme.example")
 PROJECT = """\
 version: 1
 project: docs
@@ -218,3 +222,111 @@ def test_what_an_environment_stops_declaring_is_deleted_as_its_plan_says(project
     assert project("apply", "--yes", "--env", "staging").stdout.endswith("The plan is now empty.\n")
     assert "acme/site/labs" not in project("state", "list", "--env", "staging").stdout
     assert project("validate", "--env", "production").exit_code == 0
+
+
+NO_ENVIRONMENTS = [
+    ("validate",),
+    ("plan",),
+    ("apply", "--yes"),
+    ("drift",),
+    ("state", "list"),
+    ("history",),
+    ("diff",),
+    ("config", "render"),
+]
+
+
+@pytest.mark.parametrize("words", NO_ENVIRONMENTS, ids=" ".join)
+def test_an_environment_of_a_project_without_any_is_refused_and_starts_no_second_state(project: Cli, words: tuple[str, ...]) -> None:
+    shutil.rmtree(project.root / "environments")
+    subprocess.run(["git", "init", "-q", "."], cwd=project.root, check=True)
+    subprocess.run([*GIT, "add", "."], cwd=project.root, check=True)
+    subprocess.run([*GIT, "commit", "-qm", "one"], cwd=project.root, check=True)
+    for name, way in (("stagin", "write environments/stagin.yaml"), ("Staging!", "environments/NAME.yaml, chosen with --env NAME")):
+        done = project(*words, "--env", name)
+        assert done.exit_code == 3
+        assert f'this project has no environments, so "{name}" is not one of them; leave --env out, or ' in done.stderr
+        assert way in done.stderr
+    assert not (project.root / ".reconciler").exists()
+    assert not (project.root / "production.db").exists()
+
+
+def test_an_empty_name_means_no_environment(project: Cli) -> None:
+    assert "this project has environments; pass --env production or --env staging" in project("validate", "--env", "").stderr
+    shutil.rmtree(project.root / "environments")
+    assert project("validate", "--env", "").exit_code == 0
+
+
+def test_a_project_that_was_applied_with_an_environment_without_a_file_keeps_its_state_with_an_empty_one(project: Cli) -> None:
+    assert project("apply", "--yes", "--env", "production").exit_code == 0
+    project.write("environments/production.yaml", "{}\n")
+    assert project("plan", "--env", "production", "--detailed-exitcode").exit_code == 0
+
+
+@pytest.mark.parametrize(("old", "new"), [("staging", "preview"), ("staging", ""), ("", "preview")])
+def test_a_renamed_environment_keeps_its_state_and_its_history(project: Cli, old: str, new: str) -> None:
+    (project.root / "environments/production.yaml").unlink()
+    name(project, "staging", old)
+    assert project("apply", "--yes", "--env", old).exit_code == 0
+    runs = project.json("history", "--env", old)["runs"]
+    name(project, old, new)
+    to = f" --env {new}" if new else ""
+    warned = project("state", "list", "--env", new)
+    assert f"If the environment was renamed: reconciler state mv --from-env {old or repr('')}{to}. " in warned.stderr
+    moved = project("state", "mv", "--from-env", old, "--env", new)
+    assert moved.exit_code == 0, moved.stderr
+    assert moved.stdout.startswith(f"What docs{f' in {old}' if old else ''} tracked is now tracked by ")
+    assert project("plan", "--env", new, "--detailed-exitcode").exit_code == 0
+    assert [run["id"] for run in project.json("history", "--env", new)["runs"]][1:] == [run["id"] for run in runs]
+    again = project("state", "mv", "--from-env", old, "--env", new)
+    assert again.exit_code == 3
+    assert "this state tracks nothing of a project called docs" in again.stderr
+    name(project, new, old)
+    assert project("state", "mv", "--from-env", new, "--env", old).exit_code == 0  # and back
+    assert project("plan", "--env", old, "--detailed-exitcode").exit_code == 0
+
+
+def test_the_state_of_an_environment_that_still_exists_is_not_moved(project: Cli) -> None:
+    project.edit("environments/staging.yaml", "sandbox: staging.db", "sandbox: production.db")
+    assert project("apply", "--yes", "--env", "staging").exit_code == 0
+    done = project("state", "mv", "--from-env", "staging", "--env", "production")
+    assert (done.exit_code, "the environment staging still exists" in done.stderr) == (3, True)
+    assert "Rename environments/staging.yaml to environments/production.yaml first" in done.stderr
+    assert "If the environment was renamed" not in project("state", "list", "--env", "production").stderr
+    same = project("state", "mv", "--from-env", "staging", "--env", "staging")
+    assert (same.exit_code, "the environment is already called staging" in same.stderr) == (3, True)
+
+
+def name(project: Cli, old: str, new: str) -> None:
+    """Rename an environment; "" for a project without environments, which has the values of that environment."""
+    folder = project.root / "environments"
+    (folder / f"{old}.yaml").unlink(missing_ok=True)
+    if not new:
+        shutil.rmtree(folder)
+        project.write("reconciler.yaml", PROJECT)
+    else:
+        project.write(f"environments/{new}.yaml", "{}\n")
+
+
+def test_a_move_to_what_an_environment_removes_has_no_effect_there(project: Cli) -> None:
+    project.edit("reconciler.yaml", "labs: {title: Labs}", "labs: {title: Labs}\n      more: {title: More}")
+    assert project("apply", "--yes", "--env", "production").exit_code == 0
+    assert project("apply", "--yes", "--env", "staging").exit_code == 0
+    project.edit("reconciler.yaml", "more: {title: More}", "extra: {title: More}")
+    chain = "moved: [{from: acme/site/more, to: acme/site/further}, {from: acme/site/further, to: acme/site/extra}]\n"
+    project.edit("reconciler.yaml", "vars:\n  brand", f"{chain}vars:\n  brand")
+    for name in ("staging", "production"):
+        assert "to create" not in project("plan", "--env", name).stdout
+    assert project("apply", "--yes", "--env", "production").exit_code == 0
+    project.edit("environments/staging.yaml", "patch:\n", "patch:\n  - {match: acme/site/extra, remove: true}\n")
+    plan = project("plan", "--env", "staging")
+    assert plan.exit_code in (0, 4, 5), plan.stderr
+    assert "acme/site/more" in plan.stdout
+    assert "to delete" in plan.stdout or "removed" in plan.stdout
+    assert project("plan", "--env", "production", "--detailed-exitcode").exit_code == 0
+    staging = (project.root / "environments" / "staging.yaml").read_text(encoding="utf-8")
+    project.write("environments/staging.yaml", f"{staging}removed: [{{address: acme/site/more, action: delete}}]\n")
+    assert project("apply", "--yes", "--env", "staging").exit_code == 0
+    assert "acme/site/more" not in project("state", "list", "--env", "staging").stdout
+    project.edit("reconciler.yaml", "to: acme/site/extra}", "to: acme/site/wrong}")
+    assert "moved.to is acme/site/wrong, which is not declared" in project("validate", "--env", "staging").stderr

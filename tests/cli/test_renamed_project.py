@@ -116,7 +116,10 @@ def test_the_history_under_the_new_name_follows_that_of_the_old_one(renamed: Cli
     [
         (("--project", "handbook"), 3, "the project is already called handbook"),
         (("--project", "nobody"), 3, "this state tracks nothing of a project called nobody"),
-        (("--project", "p", "p", "--env", "prod"), 3, "this state tracks nothing of a project called p in prod"),
+        (("--project", "p", "p", "--env", "prod"), 3, 'this project has no environments, so "prod" is not one of them'),
+        (("--project", "p", "p", "--from-env", "prod"), 3, "this state tracks nothing of a project called p in prod"),
+        (("--from-env", "", "p"), 3, "the project has no environments already"),
+        (("--from-env", "prod", "p", "q"), 3, "it takes --from-env OLD [PROJECT]"),
         (("--project", "p", "p", "q"), 3, "it takes --project OLD [PROJECT]"),
         (("acme/team/writers",), 3, "it takes FROM TO [PROJECT]"),
         (("not an address", "acme/team/authors", "p"), 3, "Invalid value"),

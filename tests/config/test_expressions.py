@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reconciler.config import load
 from reconciler.config.language.expressions import Evaluator, ExpressionError, holds_expression
+from reconciler.errors import ConfigError
+from reconciler.kinds import load as kinds
 
 VARS: dict[str, Any] = {
     "brand": "Acme", "n": 3, "share": 1.5, "on": True, "nothing": None, "list": ["b", "a", "b"], "map": {"x": 1, "items": 5},
@@ -242,3 +247,41 @@ def test_a_text_holds_so_many_expressions_and_no_more() -> None:
 
 def test_all_texts_together_are_bounded() -> None:
     assert error("${{ vars.long }}" * 2) == (0, "a text is longer than 1,048,576 characters")
+
+
+PLACES = {
+    "a field": "    title: LITERAL\n",
+    "a default": "    title: ${{ vars.brand }}\n",
+    "an element of a default": "    title: ${{ vars.list[0] }}\n",
+    "an environment": "    title: ${{ vars.given }}\n",
+    "forEach": "    teams:\n      x:\n        forEach: [LITERAL]\n        title: ${{ each.value }}\n    title: Acme\n",
+    "a key": "    sites: {docs: {title: Docs, adaptiveSchema: {type: object, properties: {LITERAL: {type: string}}}}}\n    title: Acme\n",
+}
+
+
+@pytest.mark.parametrize("text", ["${{ vars.x }}", "a ${{", "$${{", "${{ a }} $${{ b }}", "$$${{"])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_literal_mark_can_be_written_everywhere(place: str, text: str, tmp_path: Path) -> None:
+    escaped = json.dumps(text.replace("${{", "$${{"))
+    names = f"vars: {{brand: {{default: {escaped}}}, list: {{default: [{escaped}]}}, given: {{default: x, enum: [x, {escaped}]}}}}\n"
+    head = f"version: 1\nproject: test\n{names}organizations:\n  acme:\n    id: org_acme\n"
+    (tmp_path / "environments").mkdir()
+    (tmp_path / "environments" / "prod.yaml").write_text(f"vars: {{given: {escaped}}}\n", encoding="utf-8")
+    (tmp_path / "reconciler.yaml").write_text(head + PLACES[place].replace("LITERAL", escaped), encoding="utf-8")
+    resources = {str(at): declared.values for at, declared in load(tmp_path, kinds(), environment="prod").desired.resources.items()}
+    match place:
+        case "forEach":
+            assert resources["acme/team/x"]["title"] == text
+        case "a key":
+            assert list(resources["acme/site/docs/adaptive-schema"]["jsonSchema"]["properties"]) == [text]
+        case _:
+            assert resources["acme"]["title"] == text
+
+
+@pytest.mark.parametrize("default", ["['${{ vars.x }}']", "{a: '${{ vars.x }}'}", "'$${{ a }} ${{ b }}'"])
+def test_a_default_never_contains_an_expression(default: str, tmp_path: Path) -> None:
+    body = "organizations: {acme: {id: org_acme}}\n"
+    text = f"version: 1\nproject: test\nvars: {{brand: {{default: {default}}}}}\n{body}"
+    (tmp_path / "reconciler.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match="default cannot contain an expression"):
+        load(tmp_path, kinds())

@@ -80,3 +80,24 @@ def test_outside_of_a_ci_there_are_reports_and_no_approved_plan(tmp_path: Path) 
     assert "an approved plan is only found in GitHub Actions and GitLab CI" in refused.stderr
     wrong = cli("pipeline", "plan", "p", "--", "--no-such-option")
     assert wrong.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", "--", "--allow-delete", "5"),
+        ("plan", ".", "--", "--allow-delete", "5"),
+        ("--reports", "out", "--", "plan", ".", "--allow-delete", "5"),  # as the action calls it
+        ("--reports", "out", "--", "plan", "--allow-delete", "5"),
+        ("plan", "--reports", "out", "--", "--allow-delete=5", "--refresh-only"),
+    ],
+)
+def test_options_after_two_dashes_are_for_the_command_with_and_without_a_project(tmp_path: Path, words: tuple[str, ...]) -> None:
+    cli = Cli(tmp_path, dict.fromkeys(("GITHUB_ACTIONS", "GITLAB_CI")))
+    assert cli("init", ".", "--sandbox").exit_code == 0
+    done = cli("pipeline", *words)
+    if "--refresh-only" in words:
+        assert (done.exit_code, "No such option '--refresh-only'" in done.stderr) == (3, True)
+    else:
+        assert done.exit_code == 0, done.stderr
+        assert "to create" in done.stdout

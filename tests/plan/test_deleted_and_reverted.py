@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from reconciler.model import Action
+from reconciler.plan.drift import DriftWord
+from reconciler.report.text import plan_text
 from tests.harness import Org
+from tests.outside import drifted
 from tests.small import applied, node, settled, small
 
 SIX = {"space": "six", "title": "Six"}
@@ -99,3 +102,23 @@ def test_deleted_and_created_at_another_time_it_is_the_latest_that_is_restored(a
     assert first != second
     applied(acme, small())
     assert acme.id("acme/space/six") == second
+
+
+def test_what_our_own_run_deleted_is_not_called_drift(acme: Org) -> None:
+    deleted(acme)
+    acme.write(small())
+    plan = acme.plan()
+    (change,) = [change for change in plan.changes if str(change.address) == "acme/space/six"]
+    assert (Action.RESTORE in change.actions, change.deleted_by_us) == (True, True)
+    assert "deleted outside" not in "".join(text for _, text in plan_text(plan))
+    found = drifted(acme)
+    assert (found.resources, found.unjudged) == ((), ())
+
+
+def test_what_somebody_else_deleted_is_still_drift(acme: Org) -> None:
+    id = acme.id("acme/space/six")
+    acme.call("DELETE", f"/spaces/{id}")
+    plan = acme.plan()
+    assert [change.deleted_by_us for change in plan.changes if str(change.address) == "acme/space/six"] == [False]
+    assert "deleted outside Reconciler" in "".join(text for _, text in plan_text(plan))
+    assert [(str(one.address), one.status) for one in drifted(acme).resources] == [("acme/space/six", DriftWord.DELETED)]

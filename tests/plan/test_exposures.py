@@ -344,3 +344,31 @@ def test_nobody_misses_the_addresses_of_a_site_that_was_never_published(living: 
     plan = living.plan()
     assert plan.steps
     assert plan.broken == ()
+
+
+TOGETHER: list[tuple[str, list[tuple[str, str]]]] = [
+    ("a section and its variants", [("guides", "manual"), ("one", "v3")]),
+    ("a section that takes the former path of its variant", [("guides", "v2"), ("one", "guides")]),
+    ("two sections that exchange their paths, and a variant", [("guides", "more"), ("more", "guides"), ("one", "v3")]),
+    ("only the variant", [("one", "v3")]),
+]
+
+
+@pytest.mark.parametrize("paths", [row[1] for row in TOGETHER], ids=[row[0] for row in TOGETHER])
+def test_a_new_url_is_the_one_that_the_service_shows_afterwards(tmp_path: Any, paths: list[tuple[str, str]]) -> None:
+    org = Org(tmp_path)
+    applied(org, small())
+    tree = small()
+    for name, path in paths:
+        found = node(tree, "guides")["spaces"][0] if name == "one" else node(tree, name)
+        found["path"] = path
+    org.write(tree)
+    plan = org.plan()
+    told = {str(one.address): (one.before, one.after) for one in plan.broken}
+    ids = {address: org.id(address) for address in told}
+    before = published(org)
+    assert {before[id] for id in ids.values()} == {url for url, _ in told.values()}
+    org.apply()
+    after = published(org)
+    assert {address: after[id] for address, id in ids.items()} == {address: url for address, (_, url) in told.items()}
+    assert len(told) == len(paths)

@@ -50,18 +50,21 @@ def with_edits(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> t
     """The findings, with the edits of their fixes."""
     from reconciler.config.texts import texts
     from reconciler.lint import with_edits
+    from reconciler.yamltext import line_ends
 
-    return with_edits(texts(options.project, kinds)[1], findings)
+    before = texts(options.project, kinds)[1]
+    return with_edits({name: text.removeprefix(line_ends.BOM) for name, text in before.items()}, findings)
 
 
 def fix(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], Mapping[Finding, str], list[str]]:
     """Apply the fixes, and write the files. Returns the corrected findings, the others with the reason, and the files."""
     from reconciler.config.texts import texts
     from reconciler.lint import fixed
+    from reconciler.yamltext import line_ends
 
     root, before = texts(options.project, kinds)
-    result = fixed(before, findings)
-    return result.done, result.left, rewrite(root, result.texts)
+    result = fixed({name: line_ends.plain(text) for name, text in before.items()}, findings)
+    return result.done, result.left, rewrite(root, {name: line_ends.as_before(text, before[name]) for name, text in result.texts.items()})
 
 
 def everywhere(root: Path, findings: Sequence[Finding]) -> tuple[Finding, ...]:

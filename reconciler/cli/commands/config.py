@@ -56,7 +56,7 @@ def render_command(screen: Screen, /, **words: Any) -> None:
     made = rendered(options.project, kinds, **load_options(options))
     shape = document(kinds, TOP)
     texts = [f"# {name}\n\n{layout(text, shape)}" for name, text in made.items()]
-    screen.out("\n".join("".join(f"{terminal(line)}\n" for line in text.splitlines()) for text in texts))
+    screen.raw("\n".join("".join(f"{terminal(line)}\n" for line in text.splitlines()) for text in texts))
 
 
 @click.command("diff", short_help="Show what differs between two environments.")

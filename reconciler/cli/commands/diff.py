@@ -75,6 +75,8 @@ def command(
     repository = WorkingRepository.around(options.project if options.project.is_dir() else options.project.parent)
     end = repository.commit(after or "HEAD")
     start = repository.shared(repository.commit(before), end)
+    if after is None:
+        repository.refuse_ignored(_file(options))
     inside = repository.before_renames(start, end if after else None, _file(options))
     with ExitStack() as opened:
         new = opened.enter_context(_side(screen, options, kinds, repository, end if after else None))

@@ -52,6 +52,7 @@ def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
 def _laid_out(kinds: Kinds, before: Mapping[str, str]) -> dict[str, str]:
     """The new texts of the files that change. Raises `ConfigError` for files that cannot be laid out."""
     from reconciler.config.words import TOP
+    from reconciler.yamltext import line_ends
     from reconciler.yamltext.format import layout
     from reconciler.yamltext.key_order import document
 
@@ -59,7 +60,7 @@ def _laid_out(kinds: Kinds, before: Mapping[str, str]) -> dict[str, str]:
     changed, problems = {}, []
     for name, text in before.items():
         try:
-            made = layout(text, shape)
+            made = line_ends.settled(layout(text, shape), text)
         except ReconcilerError as error:
             problems.append(Problem(name, 0, 0, error.message, id=error.id))
             continue

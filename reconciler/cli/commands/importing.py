@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -163,14 +164,19 @@ def _added(
     from reconciler.cli.wiring.connect import open_store
     from reconciler.cli.wiring.unseen import warn_unseen
     from reconciler.importer.merge import into
+    from reconciler.yamltext import line_ends
 
     with open_store(narration.screen, options, project, service, create=False) as store:
         warn_unseen(narration.screen, options, project, service, store)
         state = store.read()
     root = project.settings.root
-    texts = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in map(root.joinpath, project.settings.files)}
+    files = {path.relative_to(root).as_posix(): path.read_bytes() for path in map(root.joinpath, project.settings.files)}
+    before = {name: content.decode("utf-8") for name, content in files.items()}
+    texts = {name: line_ends.plain(text) for name, text in before.items()}
     with narration.lasting(f"Comparing {_objects(actual)} with the project"):
-        return into(kinds, actual, project.desired, state, texts, schema=".reconciler/config.schema.json")
+        imported = into(kinds, actual, project.desired, state, texts, schema=".reconciler/config.schema.json")
+    kept = {name: line_ends.as_before(text, before[name]) if name in before else text for name, text in imported.files.items()}
+    return replace(imported, files=kept)
 
 
 def _objects(actual: Actual) -> str:
@@ -288,7 +294,7 @@ def _write(directory: Path, files: Mapping[str, str], kinds: Kinds, project: Pro
         (directory / ".reconciler").mkdir(mode=0o700, parents=True, exist_ok=True)
         for path, text in {**{path: text for path, text in beside.items() if not (directory / path).exists()}, **files}.items():
             (directory / path).parent.mkdir(parents=True, exist_ok=True)
-            (directory / path).write_text(text, encoding="utf-8", newline="\n")
+            (directory / path).write_bytes(text.encode())
     except OSError as error:
         raise UsageError(f"the project cannot be written: {os_reason(error)}: {error.filename}", id="RC-file-not-written") from error
 

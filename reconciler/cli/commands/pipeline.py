@@ -46,11 +46,12 @@ def command(context: click.Context, /, work: str, project: Path, more: tuple[str
     drift      show what was changed outside Reconciler
     validate   validate with lint
 
-    OPTIONS are for the command that runs, for example --allow-delete 5.
+    OPTIONS are for the command that runs, for example --allow-delete 5. Without PROJECT, it runs in the current folder.
 
     \b
     Example:
       reconciler pipeline plan docs --env production -- --allow-delete 5
+      reconciler pipeline plan -- --allow-delete 5
     """
     from reconciler.cli.pipeline.results import PLAN, Results, changes
     from reconciler.cli.pipeline.trigger import triggered
@@ -58,6 +59,8 @@ def command(context: click.Context, /, work: str, project: Path, more: tuple[str
     from reconciler.errors import ConfigError, ReconcilerError
     from reconciler.report.words import count
 
+    if str(project).startswith("-"):  # no project before the options
+        project, more = Path(), (str(project), *more)
     screen: Screen = context.obj
     program = context.find_root().command
     assert isinstance(program, click.Group)

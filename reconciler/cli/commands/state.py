@@ -27,7 +27,7 @@ command = LazyGroup(
         "show": Lazy(f"{__name__}:show_command", "Show what the state records about an address."),
         "mv": Lazy(
             "reconciler.cli.commands.state_mv",
-            "Move what is tracked to another address, or from another project name.",
+            "Move what is tracked to another address, or from another project name or environment.",
             (exits.REFUSED, exits.LOCKED),
         ),
         "forget": Lazy(f"{__name__}:forget_command", "Stop managing an address, or close its requests in doubt.", (exits.LOCKED,)),

@@ -1,9 +1,9 @@
-"""`reconciler state mv`: track an object, and all objects below it, at another address; or rename a whole project."""
+"""`reconciler state mv`: track an object, and all objects below it, at another address; or rename a whole project or environment."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -17,10 +17,14 @@ from reconciler.errors import Refused, UsageError
 if TYPE_CHECKING:
     from reconciler.address import Address
     from reconciler.model import State
+    from reconciler.model.state import StateScope
 
 
-@click.command("mv", short_help="Move what is tracked to another address, or from another project name.")
-@click.argument("words", metavar="{FROM TO | --project OLD} [PROJECT]", nargs=-1, shell_complete=completion.addresses)
+SHORT_HELP: Final = "Move what is tracked to another address, or from another project name or environment."
+
+
+@click.command("mv", short_help=SHORT_HELP)
+@click.argument("words", metavar="{FROM TO | --project OLD | --from-env OLD} [PROJECT]", nargs=-1, shell_complete=completion.addresses)
 @click.option(
     "--project",
     "old",
@@ -28,33 +32,44 @@ if TYPE_CHECKING:
     allow_from_autoenv=False,
     help="Move everything that the project OLD tracked, with its history, to this project.",
 )
+@click.option(
+    "--from-env",
+    "former_env",
+    metavar="OLD",
+    allow_from_autoenv=False,
+    help="Move everything that the environment OLD tracked, with its history, to this environment. '' for the state without environments.",
+)
 @shared.project_words()
 @shared.service()
 @shared.state()
 @click.pass_obj
-def command(screen: Screen, /, words: tuple[str, ...], old: str | None, **more: Any) -> None:
+def command(screen: Screen, /, words: tuple[str, ...], old: str | None, former_env: str | None, **more: Any) -> None:
     """Move what the state tracks at FROM, and at every address below it, to TO. Sends no requests; rename the key in the YAML too.
 
     With --project OLD, after `project:` was renamed in the YAML: move everything that the project called OLD tracked in this database, on
-    the same service and in the same environment, to the new name, with its history. Nothing is sent.
+    the same service and in the same environment, to the new name, with its history. With --from-env OLD, after environments/OLD.yaml was
+    renamed: the same for what the environment OLD tracked. Nothing is sent.
 
     \b
     Examples:
       reconciler state mv acme/team/writers acme/team/authors examples/acme --sandbox .reconciler/acme.db
       reconciler state mv --project acme-handbook examples/acme --sandbox .reconciler/acme.db
+      reconciler state mv --from-env staging --env preview
     """
     from reconciler.cli.wiring.state_only import journal_for
     from reconciler.state.tables.renames import after
 
     ctx = click.get_current_context()
-    most = 1 if old is not None else 3
+    whole = old is not None or former_env is not None
+    most = 1 if whole else 3
     if not most - 1 <= len(words) <= most:
-        given = "--project OLD [PROJECT]" if old is not None else "FROM TO [PROJECT]"
+        option = "--project" if old is not None else "--from-env"
+        given = f"{option} OLD [PROJECT]" if whole else "FROM TO [PROJECT]"
         raise click.UsageError(f"it takes {given}", ctx=ctx)
     project = Path(words[-1]) if len(words) == most else shared.nearest_project(ctx)
     options = Options.of(screen, {**more, "project": project})
-    if old is not None:
-        rename_project(screen, options, old)
+    if whole:
+        rename_scope(screen, options, old, former_env)
         return
     param = next(param for param in ctx.command.params if param.name == "words")
     source, target = (shared.address(ctx, param, word) for word in words[:2])
@@ -65,39 +80,65 @@ def command(screen: Screen, /, words: tuple[str, ...], old: str | None, **more: 
     screen.out("".join(f"{to} now tracks {bare(state.bindings[at].id)} (was {at}).\n" for at, to in sorted(rename.items())))
 
 
-def rename_project(screen: Screen, options: Options, old: str) -> None:
-    """Rename the state of the project `old` to this project's name. Raises `UsageError` and `Refused` with the remedy."""
+def rename_scope(screen: Screen, options: Options, old: str | None, former_env: str | None) -> None:
+    """Give the state of the project `old` or of the environment `former_env`, None for the same, the names of this project and environment.
+
+    Raises `UsageError` and `Refused` with the remedy.
+    """
     from reconciler.cli import exits
-    from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end
-    from reconciler.cli.wiring.unseen import NO_SANDBOX, named
+    from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end, state_scope
+    from reconciler.cli.wiring.unseen import NO_SANDBOX, has_environment, named
     from reconciler.kinds import load as load_kinds
+    from reconciler.model.state import StateScope
     from reconciler.report.words import count
 
     project = load(screen, options, load_kinds())
-    service, new = known_service(screen, options, project), project.settings.project
-    if old == new:
-        wrong = f"the project is already called {new}"
-        raise UsageError(wrong, id="RC-project-already-named", hint="Rename it in the YAML first (project: …), then name the old one here.")
+    service = known_service(screen, options, project)
     if service is None:
         raise UsageError(NO_SANDBOX, id="RC-no-sandbox")
+    scope = state_scope(options, project, service)
+    environment = scope.environment if former_env is None else former_env or None
+    former = StateScope(old or scope.project, environment, scope.service)
+    if former == scope:
+        raise _already_named(scope, by_project=old is not None)
+    if former_env and has_environment(project.settings.root, former_env):
+        hint = f"Rename environments/{former_env}.yaml to environments/{scope.environment or 'NEW'}.yaml first, or delete it."
+        raise UsageError(f"the environment {former_env} still exists, and its state belongs to it", id="RC-environment-exists", hint=hint)
     with open_store(screen, options, project, service, create=False) as store:
-        others = [(scope, number) for scope, number in store.tracking() if scope.project != new or scope.service != service.identity]
-    if not any((scope.project, scope.environment, scope.service) == (old, options.env or None, service.identity) for scope, _ in others):
-        where = f" in {options.env}" if options.env else ""
+        others = [(tracked, number) for tracked, number in store.tracking() if tracked != scope]
+    if not any(tracked == former for tracked, _ in others):
+        where = f" in {former.environment}" if former.environment else " without environments" if former_env is not None else ""
         hint = f"The state tracks {named(others, service)}." if others else "It tracks nothing of another project. Is --state right?"
         raise UsageError(
-            f"this state tracks nothing of a project called {old}{where} on {service.where}", id="RC-nothing-tracked", hint=hint
+            f"this state tracks nothing of a project called {former.project}{where} on {service.where}", id="RC-nothing-tracked", hint=hint
         )
+    given = {"--project": old, "--from-env": former_env}
+    command = " ".join(["state mv", *(f"{name} {value or repr('')}" for name, value in given.items() if value is not None)])
     with (
         open_store(screen, options, project, service, create=True) as store,
-        store.renaming(old, who=current_user(), command=f"state mv --project {old}") as journal,
+        store.renaming(former, who=current_user(), command=command) as journal,
         recording_end(journal),
     ):
         journal.rename()
         journal.finish(exit_code=exits.DONE, summary={})
         tracked, runs = len(journal.state().bindings), len(store.runs()) - 1
-    screen.out(f"The project {old} is now called {new}: {count(tracked, 'resource')} and {count(runs, 'run')} were moved.\n")
+    moved = f"{count(tracked, 'resource')} and {count(runs, 'run')} were moved"
+    if old is not None:
+        screen.out(f"The project {former.named} is now called {scope.named}: {moved}.\n")
+    else:
+        to = f"the environment {scope.environment}" if scope.environment else "the project without environments"
+        screen.out(f"What {former.named} tracked is now tracked by {to}: {moved}.\n")
     screen.say(f"Next: {options.command_line('plan')}")
+
+
+def _already_named(scope: StateScope, *, by_project: bool) -> UsageError:
+    """The error where the former name is the present one."""
+    if by_project:
+        hint = "Rename it in the YAML first (project: …), then name the old one here."
+        return UsageError(f"the project is already called {scope.project}", id="RC-project-already-named", hint=hint)
+    hint = "Rename the file environments/OLD.yaml first; then pass its new name as --env NEW, and the old one as --from-env OLD."
+    name = f"the environment is already called {scope.environment}" if scope.environment else "the project has no environments already"
+    return UsageError(name, id="RC-project-already-named", hint=hint)
 
 
 def renamed(state: State, old: Address, new: Address) -> dict[Address, Address]:

@@ -143,8 +143,8 @@ class Screen:
         self._write(log(self.masked(text)))
 
     def raw(self, text: str) -> None:
-        """Print a result in a format of its own, without escaping it."""
-        self._write(self.masked(text))
+        """Print a result in a format of its own, without escaping it: UTF-8, whatever the encoding of the stream."""
+        self._write(self.masked(text), utf8=True)
 
     def spans(self, spans: Iterable[tuple[str, str]]) -> None:
         """Print a report, in colours if the stream has them."""
@@ -165,7 +165,7 @@ class Screen:
         """Print a result as JSON."""
         from reconciler.text.escape import as_json
 
-        self._write(as_json(self.masked_data(document)) + "\n")
+        self._write(as_json(self.masked_data(document)) + "\n", utf8=True)
 
     def say(self, text: str, *, event: str = "message", **facts: Any) -> None:
         """Narrate, unless `--quiet` is set. `event` and `facts`: its name and its data in a log."""
@@ -280,7 +280,7 @@ class Screen:
         if self._log is not None:
             self._log.write(line)
         if as_json and (self.verbose or level != "debug") and not (self.quiet and level == "info"):
-            self._put(line)
+            self._put(line, utf8=True)
         return not as_json
 
     def _lines(self, text: str) -> list[str]:
@@ -297,24 +297,22 @@ class Screen:
 
         self._put(log(self.masked(text)))
 
-    def _put(self, text: str) -> None:
+    def _put(self, text: str, *, utf8: bool = False) -> None:
         if self.bar is not None:
             self.bar.above(text)
             return
         try:
-            sys.stderr.write(text)
-            sys.stderr.flush()
+            _send(sys.stderr, text, utf8=utf8)
         except OSError:
             return  # nobody listens; the work goes on
 
-    def _write(self, text: str) -> None:
+    def _write(self, text: str, *, utf8: bool = False) -> None:
         if self.lost is not None:
             return
         if self.bar is not None:
             self.bar.erase()
         try:
-            sys.stdout.write(text)
-            sys.stdout.flush()
+            _send(sys.stdout, text, utf8=utf8)
         except BrokenPipeError:
             self.broken()
         except OSError as error:
@@ -342,6 +340,17 @@ class Screen:
             opened.close()
             if opened.lost:
                 self.warn(f"the log file {opened.path} is not complete: {opened.lost}", id="RC-log-incomplete")
+
+
+def _send(stream: IO[str], text: str, *, utf8: bool) -> None:
+    """Write to a stream: `utf8` as UTF-8 bytes, which documents require, otherwise in the encoding of the stream."""
+    stream.flush()
+    binary = getattr(stream, "buffer", None) if utf8 else None
+    if binary is None:
+        stream.write(text)
+    else:
+        binary.write(text.encode("utf-8", "backslashreplace"))
+    stream.flush()
 
 
 def _with_id(text: str, id: str) -> str:

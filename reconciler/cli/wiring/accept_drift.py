@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reconciler.cli.files import rewrite
 from reconciler.errors import ConfigError, ReconcilerError
 
 if TYPE_CHECKING:
@@ -20,9 +18,6 @@ if TYPE_CHECKING:
     from reconciler.plan.drift import Drift
     from reconciler.resource import Kinds
 
-CRLF = "\r\n"
-BOM = "\ufeff"
-
 
 def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, words: Sequence[str]) -> None:
     """Write the named values. Raises `Refused` or `UsageError` before anything is written; if it fails, the files are as before."""
@@ -30,44 +25,24 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     from reconciler.importer.accept import Acceptance, chosen
     from reconciler.importer.matched import MatchedProject, excluded_objects
     from reconciler.plan import match
+    from reconciler.yamltext import line_ends
 
     root, before = read(options.project, kinds)
-    plain = {file: text.removeprefix(BOM).replace(CRLF, "\n") for file, text in before.items()}
+    plain = {file: line_ends.plain(text) for file, text in before.items()}
     picked = chosen(drift, words, project.desired.generated)
     matches = match(kinds, project.desired, planned.state, planned.actual)
     excluded = excluded_objects(kinds, project.desired, planned.state, planned.actual, matches)
     acceptance = Acceptance(MatchedProject(kinds, project.desired, matches.former.state, planned.actual, matches.ids, excluded), plain)
     texts = acceptance.edited(picked, planned.plan.moved_outside)
-    for file, made in texts.items():
-        _write(root / file, _as_it_was(made, before[file]))
+    rewrite(root, {file: line_ends.as_before(made, before[file]) for file, made in texts.items()})
     try:
         _prove(screen, options, kinds, project, planned, picked)
     except ReconcilerError:
-        for file in texts:
-            _write(root / file, before[file])
+        rewrite(root, {file: before[file] for file in texts})
         raise
     for accepted in picked:
         where = f" in {accepted.one.source.file}" if accepted.one.source is not None else ""
         screen.out(f"{accepted}: its lines were moved.\n" if accepted.moved else f"{accepted} was updated{where}.\n")
-
-
-def _as_it_was(text: str, before: str) -> str:
-    """The new text with the file's own line breaks and byte order mark."""
-    return (BOM if before.startswith(BOM) else "") + (text.replace("\n", CRLF) if CRLF in before else text)
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a file atomically; a link stays a link, and its permissions do not change."""
-    path = path.resolve()
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8"))
-        os.chmod(name, path.stat().st_mode & 0o7777)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, picked: Sequence[AcceptedField]) -> None:

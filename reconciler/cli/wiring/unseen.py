@@ -18,6 +18,7 @@ import click
 
 from reconciler.cli.files import path_from_here
 from reconciler.cli.wiring.connect import STATE, is_outside, now, open_store, state_file, state_scope, state_url
+from reconciler.config.words import ENVIRONMENTS
 from reconciler.dataclass import dataclass
 from reconciler.errors import Refused
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 NO_SANDBOX: Final = "The sandbox does not exist yet, so no state has seen this project. The first plan or apply creates it."
 FILE: Final = "sqlite:///"
+FROM_ENV: Final = "--from-env"
 NAMED: Final = 3  # other projects that are named
 
 
@@ -41,7 +43,8 @@ class Unseen:
 
     `where`: the state. `project`: the project and its environment, and on which service. `named`: what gave the address of the state where
     creating it takes consent; None for a file of the project. `tracks`: what the same database does track, "" where that is nothing.
-    `former`: the only other project of its environment and service, as it is typed: it may be this one's former name; "" for none.
+    `former`: the option of `state mv` that names the only other project of its environment and service, or the only other environment of
+    the project, as it is typed: it may be this one's former name; "" for none.
     """
 
     where: str
@@ -63,7 +66,8 @@ class Unseen:
     @property
     def remedy(self) -> str:
         """What to do about it."""
-        renamed = f"If the project was renamed: reconciler state mv --project {self.former}. " if self.former else ""
+        what = "environment" if self.former.startswith(FROM_ENV) else "project"
+        renamed = f"If the {what} was renamed: reconciler state mv {self.former}. " if self.former else ""
         if self.named is None:
             return f"{renamed}{'Else the' if renamed else 'The'} first apply creates the state."
         return f"{renamed}Correct {self.named} if that is the wrong address; else the first apply creates the state, with --create-state."
@@ -95,9 +99,25 @@ def unseen(options: Options, project: Project, service: ConnectedService, store:
     where = condition.where if condition.path is None else f"the state {path_from_here(condition.path)}"
     whose = f"project {name}{f' in {options.env}' if options.env else ''} on {service.where}"
     tracking = store.tracking()
-    others = [scope.project for scope, _ in tracking if (scope.service, scope.environment) == (service.identity, options.env or None)]
-    former = quote(others[0]) if len(others) == 1 else ""
+    former = _former([scope for scope, _ in tracking], state_scope(options, project, service), project.settings.root)
     return Unseen(where, whose, origin(options, project), f"It tracks {named(tracking, service)}." if tracking else "", former)
+
+
+def has_environment(root: Path, name: str) -> bool:
+    """Whether a project still has the file of an environment."""
+    return (root / ENVIRONMENTS / f"{name}.yaml").is_file()
+
+
+def _former(tracking: Sequence[StateScope], own: StateScope, root: Path) -> str:
+    """The option of `state mv` that names the only candidate for the former name of a project or of its environment; "" for none. An
+    environment whose file still exists was not renamed."""
+    near = [scope for scope in tracking if scope.service == own.service]
+    projects = [scope.project for scope in near if scope.environment == own.environment]
+    if len(projects) == 1:
+        return f"--project {quote(projects[0])}"
+    environments = [scope.environment or "" for scope in near if scope.project == own.project]
+    environments = [name for name in environments if not name or not has_environment(root, name)]
+    return f"{FROM_ENV} {quote(environments[0])}{f' --env {own.environment}' if own.environment else ''}" if len(environments) == 1 else ""
 
 
 @dataclass(frozen=True)

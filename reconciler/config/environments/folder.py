@@ -10,8 +10,8 @@ import re
 from pathlib import Path
 from typing import Final
 
-from reconciler.config.source.nodes import Problems
-from reconciler.config.words import ENVIRONMENTS, is_encrypted
+from reconciler.config.source.nodes import Problems, shown
+from reconciler.config.words import ENVIRONMENTS, NO_ENVIRONMENTS, is_encrypted
 from reconciler.errors import Problem
 from reconciler.text.suggest import closest, did_you_mean
 
@@ -26,6 +26,9 @@ def files(root: Path) -> list[str]:
 
 def chosen(root: Path, name: str | None, problems: Problems) -> str | None:
     """The file of an environment; None, with a problem, if no environment has that name, or none is named."""
+    if name is not None and not (root / ENVIRONMENTS).is_dir():
+        problems.found.append(_without_folder(root, name))
+        return None
     known: list[str] = []
     wrong: str | None = None
     for file in files(root):
@@ -63,19 +66,17 @@ def chosen(root: Path, name: str | None, problems: Problems) -> str | None:
     return None
 
 
-def misspelled(root: Path, problems: Problems) -> None:
-    """Report a folder whose name resembles `environments`, if the project has no environments and one is chosen."""
+def _without_folder(root: Path, name: str) -> Problem:
+    """The problem of an environment that is named where the project has none: its state would be a second one of the same objects."""
     near = closest(ENVIRONMENTS, sorted(path.name for path in root.iterdir() if path.is_dir()))
     if near is not None:
-        problems.found.append(
-            Problem(
-                "--env",
-                0,
-                0,
-                f"this project has no folder {ENVIRONMENTS}/; rename {near}/ if it has the environments",
-                id="RC-environment-unknown",
-            )
-        )
+        wrong = f"this project has no folder {ENVIRONMENTS}/; rename {near}/ if it has the environments"
+        return Problem("--env", 0, 0, wrong, id="RC-environment-unknown")
+    way = NO_ENVIRONMENTS
+    if _NAME.fullmatch(name) is not None:
+        way = f"to create it, write {ENVIRONMENTS}/{name}{SUFFIX} with what differs there (nothing: {{}})"
+    wrong = f"this project has no environments, so {shown(name)} is not one of them; leave --env out, or {way}"
+    return Problem("--env", 0, 0, wrong, id="RC-environment-unknown")
 
 
 def _is_ours(path: Path) -> bool:

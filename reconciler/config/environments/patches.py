@@ -6,7 +6,7 @@ In: the tree of resources as the files declare them. Out: the same tree, changed
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Final
 
 from reconciler.address import Address, Glob
@@ -165,7 +165,7 @@ class Patches:
         bare = item.kind.place.bare_is
         if isinstance(now, Scalar) and bare is not None:
             tag = shape.tag or bare
-            now = Map(now.at, {tag: MapEntry(tag, now.at, now)})
+            now = Map(now.at, {tag: MapEntry(tag, now.at, replace(now))})  # a copy: the scalar itself is what the map replaces
         if isinstance(now, Map):
             self.changed[id(body)] = Map(now.at, {**now.entries, entry.key: entry})
 

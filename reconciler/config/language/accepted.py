@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 from pydantic import StringConstraints, TypeAdapter, ValidationError
 from pydantic_core import SchemaError
 
-from reconciler.config.source.nodes import List, MapEntry, Problems, Scalar, described, plain, shown, wrong_form
+from reconciler.config.source.nodes import List, MapEntry, Problems, Scalar, described, literals, plain, shown, wrong_form
 from reconciler.config.words import TYPES
 from reconciler.text.suggest import did_you_mean, one_of
 
@@ -66,7 +66,7 @@ def refusal(words: Mapping[str, MapEntry], kind: str, value: Any, *, secret: boo
 
 
 def _value(node: Any, kind: str) -> Any:
-    return node.text if kind == "string" and isinstance(node, Scalar) and not node.null else plain(node)
+    return literals(node.text if kind == "string" and isinstance(node, Scalar) and not node.null else plain(node))
 
 
 def _matcher(pattern: str) -> TypeAdapter[str]:

@@ -13,6 +13,9 @@ from typing import Any, Final
 
 from jinja2 import Undefined
 
+from reconciler.config.source.json_text import WrittenNumber
+from reconciler.config.source.nodes import quote_number
+
 TEXT_MAX: Final = 1024 * 1024  # characters of any text
 ITEMS_MAX: Final = 100_000  # of any list
 ITEM: Final = 16  # the cost of an item of a list or map, in characters
@@ -174,6 +177,8 @@ def text_of(value: Any) -> str:
         return valid_text(value)
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, WrittenNumber):
+        raise ExpressionError(f"JSON: {quote_number(value.written)}", id="RC-number-not-quoted")
     if is_number(value):
         return str(within_bounds(value))
     raise ExpressionError(f"{kind_of(value)} cannot be part of a text", id="RC-expression-types")

@@ -20,12 +20,14 @@ from reconciler.config.source.nodes import (
     UNREAD,
     List,
     Map,
+    MapEntry,
     Node,
     Problems,
     Scalar,
     StandIn,
     holds_expression,
     lifted,
+    literal,
 )  # fmt: skip
 from reconciler.config.words import IGNORED
 from reconciler.errors import Problem
@@ -52,6 +54,17 @@ def _unevaluated(node: Node) -> Iterator[str]:
             if holds_expression(key):
                 yield key
             yield from _unevaluated(entry.node)
+
+
+def _with_literal_keys(entries: dict[str, MapEntry]) -> dict[str, MapEntry]:
+    """The entries of a map with `${{` where a key has `$${{`; a key with an expression is left unchanged, and refused where it is read."""
+    made: dict[str, MapEntry] = {}
+    for key, entry in entries.items():
+        text = literal(key)
+        if text is not None and text not in entries:
+            entry.key = text
+        made[entry.key] = entry
+    return made
 
 
 class Evaluation:
@@ -136,6 +149,8 @@ class Evaluation:
                 return node  # evaluated once for each element, when its resources are read
             for entry in node.entries.values():
                 entry.node = self.node(entry.node)
+            if any(map(holds_expression, node.entries)):
+                node.entries = _with_literal_keys(node.entries)
         elif isinstance(node, List):
             node.items = [self.node(item) for item in node.items]
         elif node.value is UNREAD and holds_expression(node.text):  # the result of an expression is not evaluated again

@@ -31,6 +31,7 @@ JSON: Final = Function("json", from_json)
 RANGE: Final = Function("range", numbers)
 
 _OPENING: Final = re.compile(r"\$\$\{\{|\$\{\{")
+_VERSION: Final = re.compile(r"[0-9]+\.[0-9]*0")  # 1.10: nobody writes a number so
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 
 
@@ -91,6 +92,9 @@ def _hole(text: str, start: int) -> Hole:
                     raise ExpressionError('there is a "-" before the end of the expression; remove it', start, id="RC-expression-syntax")
                 return Hole(text[begin:end], start, end + len("}}"))
             at += len(value)
+            if kind == "float" and _VERSION.fullmatch(value) and str(float(value)) != value:
+                wrong = f"{value} is a number and means {float(value)}; write {float(value)}, or quote it to keep its text"
+                raise ExpressionError(wrong, start, id="RC-number-not-quoted")
             if kind == "operator":
                 depth += (value in _OPEN) - (value in _CLOSE)
                 if depth > BRACKETS_MAX:

@@ -33,7 +33,9 @@ from reconciler.config.source.nodes import (
     exposed,
     first_tainted,
     holds_expression,
+    inexact_number,
     plain,
+    quote_number,
     read_from_file,
     shown,
 )  # fmt: skip
@@ -98,7 +100,12 @@ class ForEachCopies:
         for index, (key, one) in enumerate(pairs):
             each = {"value": one, "index": index}
             if isinstance(value, Mapping) or (isinstance(one, str | int | float) and one is not None):
-                each["key"] = key if isinstance(value, Mapping) else text_of(one)
+                try:
+                    each["key"] = key if isinstance(value, Mapping) else text_of(one)
+                except ExpressionError as error:
+                    self.problems.add(places[index] if places else entry.node.at, error.message, about, id=error.id)
+                    self.problems.partial = True
+                    return
             if outer is not None and "each" in outer.scope.names:
                 each["parent"] = outer.scope.names["each"]
             name = shown(each["key"]) if "key" in each else ""
@@ -127,6 +134,10 @@ class ForEachCopies:
             way = read_from_file(made) or "${{ vars.NAME }}"
             wrong = f"forEach must be a list or a map, not {described(made)}; write [a, b] or an expression: {way}"
             self.problems.add(node.at, wrong, about, id="RC-wrong-form")
+            return None
+        number = inexact_number(made)
+        if number is not None:
+            self.problems.add(number.at, quote_number(number.text), about, id="RC-number-not-quoted")
             return None
         parts = made.items if isinstance(made, List) else [part.node for part in made.entries.values()]
         return plain(made), [part.at for part in parts]

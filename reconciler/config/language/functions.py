@@ -15,6 +15,7 @@ from jinja2 import Undefined
 from reconciler.config.language import bounds
 from reconciler.config.language.bounds import ExpressionError, Function, is_number, is_whole, known, plain, text_of, within_bounds
 from reconciler.config.language.operators import compared
+from reconciler.config.source import json_text
 
 PLACES_MAX: Final = 20  # of round
 STRIP_MAX: Final = 100  # characters that strip removes: each character of the text is compared with each of them
@@ -158,9 +159,11 @@ def from_json(value: Any) -> Any:
     text = _text(value)
     bounds.spend(len(text) * PARSING)
     try:
-        return json.loads(text, parse_constant=lambda name: _no(f"json: {name} is not JSON"))
+        return json_text.decoded(text, parse_constant=lambda name: _no(f"json: {name} is not JSON"))
     except json.JSONDecodeError as error:
         _no(f"json: the text is not JSON at its line {error.lineno}, column {error.colno}")
+    except json_text.TwiceError as error:
+        raise ExpressionError(f"json: {error}", id="RC-key-twice") from None
     except ValueError:
         _no("json: a number is too large")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from reconciler.config.source import json_text
 from reconciler.config.source.nodes import Map, MapEntry, Problems, Scalar, described, empty, wrong_form
 from reconciler.config.source.reader import read
 
@@ -25,7 +26,7 @@ def read_files(files: Sequence[VariableFile], problems: Problems) -> dict[str, M
     """The values in the files, by the name of the variable; reports entries that are not a map of names and values."""
     given: dict[str, MapEntry] = {}
     for file in files:
-        document = read(file.text, file.name)
+        document = json_text.document(file.text, file.name) or read(file.text, file.name)
         for problem in document.problems:
             problems.settle(problem)
         node = document.data

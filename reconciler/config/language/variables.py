@@ -6,12 +6,12 @@ environment. Pure.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import field, replace
 from typing import Any
 
+from reconciler.config.source import json_text
 from reconciler.config.source.nodes import (
     List,
     Map,
@@ -22,8 +22,12 @@ from reconciler.config.source.nodes import (
     described,
     described_or_nothing,
     empty,
+    first_expression,
+    inexact_number,
+    literals,
+    loses_text,
     plain,
-    scalars,
+    quote_number,
     shown,
     wrong_form,
 )
@@ -35,7 +39,6 @@ from reconciler.text.suggest import did_you_mean, one_of
 
 ENV_PREFIX = "RECONCILER_VAR_"
 LIMITS = frozenset({"enum", "pattern"})
-MARK = "${{"
 WORDS = ("default", "type", "env", "enum", "pattern", "description")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -164,9 +167,9 @@ def _words(each: MapEntry, problems: Problems) -> Mapping[str, MapEntry] | None:
             problems.add(entry.at, f'unknown key "{key}"{did_you_mean(key, WORDS)}', about, id="RC-unknown-key")
         elif isinstance(entry.node, Scalar) and entry.node.empty:
             problems.add(entry.node.at, empty(key), about, id="RC-no-value")
-        elif MARK in (entry.node.text if isinstance(entry.node, Scalar) else "") or (key == "enum" and _holds_expression(entry)):
+        elif (expression := first_expression(entry.node)) is not None:
             wrong = f"{key} cannot contain an expression: variables are evaluated before expressions"
-            problems.add(entry.node.at, wrong, about, id="RC-expression-not-allowed")
+            problems.add(expression.at, wrong, about, id="RC-expression-not-allowed")
         elif key == "type" and (not isinstance(entry.node, Scalar) or entry.node.text not in TYPES):
             hint = did_you_mean(entry.node.text, TYPES) if isinstance(entry.node, Scalar) else ""
             problems.add(entry.node.at, f"type is {described(entry.node)}; {one_of(TYPES)}{hint}", about, id="RC-unknown-choice")
@@ -178,11 +181,27 @@ def _words(each: MapEntry, problems: Problems) -> Mapping[str, MapEntry] | None:
         from reconciler.config.language.accepted import are_limits
 
         are_limits(words, _type(words), _fits, problems, about)
+    if len(problems.found) == before and _keeps_digits(words, _type(words)):
+        for key in ("default", "enum"):
+            if key in words:
+                _report_inexact(words[key], problems, about)
     return words if len(problems.found) == before else None
 
 
-def _holds_expression(entry: MapEntry) -> bool:
-    return any(MARK in scalar.text for scalar in scalars(entry.node))
+def _keeps_digits(words: Mapping[str, MapEntry], kind: str) -> bool:
+    """Whether a number in the value of a variable must look as it is written: only a declared number or a text may be written freely.
+    `words`: of the declaration."""
+    return kind in ("list", "map") or (kind in ("number", "integer") and "type" not in words)
+
+
+def _report_inexact(entry: MapEntry, problems: Problems, about: str) -> bool:
+    """Report a number that would be written in another way when it becomes a text; returns whether there is one."""
+    number = inexact_number(entry.node)
+    if number is None:
+        return False
+    way = ", or declare the variable with type: number" if number is entry.node else ""
+    problems.add(number.at, f"{quote_number(number.text)}{way}", about, id="RC-number-not-quoted")
+    return True
 
 
 def _type(words: Mapping[str, MapEntry]) -> str:
@@ -203,10 +222,25 @@ def _value(
     default = words.get("default")
     env = plain(words["env"].node) if "env" in words else None
     kind = _type(words)
+    declared = each.node.entries if isinstance(each.node, Map) else {}
     if name in given or env in environ:
         text = given[name] if name in given else environ[str(env)]
-        parsed = _parsed(text, kind)
         origin = f"--var {name}" if name in given else f"{env}"
+        try:
+            parsed = _parsed(text, kind)
+        except json_text.TwiceError as error:
+            what = f": {error}" if name in given else " has a map in which a key is written twice"
+            problems.add(each.at, f"{origin}{what}", about, id="RC-key-twice")
+            return None
+        wrote = _digits_lost(text, parsed, kind) if _keeps_digits(declared, kind) else None
+        if wrote is not None:
+            secret = name not in given  # a value from the environment may be a secret: it is not repeated
+            shows = "a number in it would change as a text" if secret else f"{wrote} is a number and means {core(wrote)}"
+            way = "declare the variable with type: string to keep its text, or with type: number"
+            if kind in ("list", "map"):
+                way = "quote it in the JSON to keep its text"
+            problems.add(each.at, f"{origin}: {shows}; {way}", about, id="RC-number-not-quoted")
+            return None
         if parsed is None:
             # A value from the environment may be a secret: it is not repeated.
             problems.add(
@@ -221,8 +255,11 @@ def _value(
         meaning = f" ({shown(plain(words['description'].node))})" if "description" in words else ""
         problems.absent(each.at, f"it has no value{meaning}; set it with {ways}, or write a default", about, id="RC-variable-without-value")
         return None
+    if default.key != "default" and _keeps_digits(declared, kind) and _report_inexact(default, problems, about):
+        return None
     written = isinstance(default.node, Scalar) and not (default.key != "default" and default.node.null)
-    value = _typed(default.node.text, kind) if isinstance(default.node, Scalar) and kind == "string" and written else plain(default.node)
+    textual = isinstance(default.node, Scalar) and kind == "string" and written
+    value = literals(default.node.text if textual and isinstance(default.node, Scalar) else plain(default.node))
     if not _fits(value, kind):
         called = "default" if default.key == "default" else "the value"
         declares = default.key != "default" and isinstance(default.node, Map) and set(default.node.entries) <= set(WORDS)
@@ -261,16 +298,12 @@ def _is_plain(entry: MapEntry, problems: Problems) -> bool:
     about = f"vars.{entry.key}"
     if isinstance(entry.node, Scalar) and entry.node.empty:
         problems.add(entry.node.at, empty(entry.key), "vars", id="RC-no-value")
-    elif isinstance(entry.node, Scalar) and MARK in entry.node.text:
+    elif (expression := first_expression(entry.node)) is not None:
         wrong = "it cannot contain an expression: variables are evaluated before expressions"
-        problems.add(entry.node.at, wrong, about, id="RC-expression-not-allowed")
+        problems.add(expression.at, wrong, about, id="RC-expression-not-allowed")
     else:
         return True
     return False
-
-
-def _typed(text: str, kind: str) -> Any:
-    return text
 
 
 def _type_of(value: Any) -> str:
@@ -284,17 +317,35 @@ def _fits(value: Any, kind: str) -> bool:
 
 
 def _parsed(text: str, kind: str) -> tuple[Any] | None:
-    """A text from outside as a value of a type, in a tuple; lists and maps are written as JSON. None if it is invalid."""
+    """A text from outside as a value of a type, in a tuple; lists and maps are written as JSON. None if it is invalid.
+
+    Raises `TwiceError` for a key that is written twice.
+    """
     if kind == "string":
         return (text,)
     if kind in ("list", "map"):
         try:
-            value = json.loads(text)
+            value = json_text.decoded(text)
+        except json_text.TwiceError:
+            raise
         except (ValueError, RecursionError):
             return None
     else:
         value = core(text)
     return (value,) if _fits(value, kind) else None
+
+
+def _digits_lost(text: str, parsed: tuple[Any] | None, kind: str) -> str | None:
+    """The number in a text from outside that looks different as a value; None if there is none."""
+    if kind not in ("list", "map"):
+        return text if loses_text(text) else None
+    waiting = list(parsed or ())
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, json_text.WrittenNumber):
+            return value.written
+        waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return None
 
 
 def texts(value: Any) -> list[str]:

@@ -35,6 +35,31 @@ def holds_expression(text: str) -> bool:
     return MARK in text
 
 
+ESCAPED: Final = "$${{"
+_MARKS: Final = re.compile(r"\$?\$\{\{")
+
+
+def literal(text: str) -> str | None:
+    """The text that `$${{` stands for, where nothing is evaluated; None if it contains an expression."""
+    if MARK not in text:
+        return text
+    return None if MARK in _MARKS.findall(text) else text.replace(ESCAPED, MARK)
+
+
+def literals(value: Any) -> Any:
+    """Data without expressions, in which `$${{` is `${{`."""
+    if isinstance(value, str):
+        return value.replace(ESCAPED, MARK)
+    if isinstance(value, dict):
+        return {literals(key): literals(part) for key, part in value.items()}
+    return [literals(part) for part in value] if isinstance(value, list) else value
+
+
+def first_expression(node: Node) -> Scalar | None:
+    """The first scalar in a node that contains an expression as written."""
+    return next((scalar for scalar in scalars(node) if literal(scalar.text) is None), None)
+
+
 Mark = tuple[str, int, int]
 """A file, a line and a column: the data of a `Source`, created in a fifth of the time. Every node has one, and few are read."""
 
@@ -173,6 +198,25 @@ def core(text: str) -> Any:
     if _SPECIAL.fullmatch(text):
         return float(text.replace(".", ""))
     return text
+
+
+def inexact_number(node: Node) -> Scalar | None:
+    """The first number in a node that looks different as a value: `1.10` is 1.1, `0x1F` is 31. None if there is none."""
+    if isinstance(node, Scalar):
+        return node if node.plain and node.value is UNREAD and node.text and loses_text(node.text) else None
+    parts = node.items if isinstance(node, List) else [entry.node for entry in node.entries.values()]
+    return next((scalar for part in parts if (scalar := inexact_number(part)) is not None), None)
+
+
+def loses_text(text: str) -> bool:
+    """Whether a plain scalar is a number that is written in another way when it becomes text again."""
+    value = core(text) if text[:1] in _NUMBER_START else text
+    return not isinstance(value, str) and str(value) != text
+
+
+def quote_number(text: str) -> str:
+    """The message about such a number, after what it is: `1.10 is a number and means 1.1; quote it to keep its text: "1.10"`."""
+    return f'{text} is a number and means {core(text)}; quote it to keep its text: "{text}"'
 
 
 def lifted(value: Any, at: Source, taint: tuple[str, ...] = ()) -> Node:

@@ -101,7 +101,8 @@ class Projects:
         return Blocked(
             declared.address,
             f"{id} is tracked by another project or environment of this state database",
-            f"leave it to that project, or stop managing it there: reconciler state forget; {other}",
+            f"leave it to that project, or stop managing it there: reconciler state forget; if the environment was renamed: "
+            f"reconciler state mv --from-env OLD; {other}",
             declared.source,
             id="RC-tracked-by-another-project",
         )

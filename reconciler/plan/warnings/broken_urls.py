@@ -1,12 +1,12 @@
 """The published URLs that stop working because of the drafts and removals. Pure.
 
-A new URL is given only where it follows from the current one: a segment of it changes. URLs of objects that nobody can read yet do not
-count.
+A new URL is given only where it follows from the current one: a segment of it changes, and maybe one of what contains it. URLs of objects
+that nobody can read yet do not count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -24,11 +24,12 @@ def broken_urls(
 ) -> tuple[BrokenUrl, ...]:
     """One for each object whose published URL breaks; the URLs below it break with it and are not reported again."""
     urls = []
+    renamed = dict(_renamed(drafts))
     for draft in drafts.values():
         if draft.active and draft.old is not None:
             urls += _gone(kinds, actual, draft.address, draft.kind, draft.old, ANEW)
         elif draft.active and draft.differences and draft.observed is not None:
-            urls += _changed(kinds, actual, draft, draft.observed)
+            urls += _changed(kinds, actual, draft, draft.observed, renamed)
     for removal in removals.values():
         if removal.deletes and removal.observed is not None and not (removal.deleted_with or removal.replaces):
             urls += _gone(kinds, actual, removal.address, removal.kind, removal.observed, "it is deleted")
@@ -59,7 +60,35 @@ def is_read(kinds: Kinds, actual: Actual, kind: Kind, now: Observed) -> bool:
     return True
 
 
-def _changed(kinds: Kinds, actual: Actual, draft: Draft, now: Observed) -> list[BrokenUrl]:
+Renamed = Mapping[str, tuple[Any, Any]]
+"""By URL, the former and the new value of the segment that the run changes."""
+
+
+def _renamed(drafts: Mapping[Address, Draft]) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    for draft in drafts.values():
+        url = draft.kind.url(draft.observed.raw) if draft.active and draft.differences and draft.observed is not None else None
+        for difference in draft.sendable if url is not None else ():
+            if difference.field.address == "segment" and url is not None:
+                yield url, (difference.before, difference.after)
+
+
+def _outer(url: str, renamed: Renamed) -> str:
+    """The longest URL above this one whose segment changes; "" if there is none."""
+    parts = url.split("/")
+    return next((outer for end in range(len(parts) - 1, 0, -1) if (outer := "/".join(parts[:end])) in renamed), "")
+
+
+def _with_outer(url: str, segment: tuple[Any, Any] | None, renamed: Renamed) -> str | None:
+    """The URL after the run: with its own segment replaced, and those of what contains it; None if one of them is not in the URL."""
+    outer = _outer(url, renamed)
+    tail: str | None = url[len(outer) :]
+    if segment is not None:
+        tail = _with(tail, *segment)
+    head = _with_outer(outer, renamed[outer], renamed) if outer else ""
+    return head + tail if head is not None and tail is not None else None
+
+
+def _changed(kinds: Kinds, actual: Actual, draft: Draft, now: Observed, renamed: Renamed) -> list[BrokenUrl]:
     kind, urls = draft.kind, []
     url = kind.url(now.raw)
     read = url is not None and is_read(kinds, actual, kind, now)
@@ -70,7 +99,7 @@ def _changed(kinds: Kinds, actual: Actual, draft: Draft, now: Observed) -> list[
             then = difference.after if isinstance(difference.after, str) else None
             urls.append(BrokenUrl(draft.address, kind.name, str(difference.before), then, f"{difference.field.name} changes", source))
         elif difference.field.address == "segment" and read:
-            after = _with(after, difference.before, difference.after)
+            after = _with_outer(url, (difference.before, difference.after), renamed) if after is not None and url is not None else None
             reasons.append(f"{difference.field.name} changes")
         elif read and _closes(difference):
             after = None

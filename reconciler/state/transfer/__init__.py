@@ -1,1 +1,1 @@
-"""A whole state as one document: pulled, pushed, or moved to another project name."""
+"""A whole state as one document: pulled, pushed, or moved to another project name or environment."""

@@ -1,4 +1,4 @@
-"""A whole state under another project name: everything it tracks and its history, moved in one transaction.
+"""A whole state under another project name or environment: everything it tracks and its history, moved in one transaction.
 
 In: a connection inside a transaction that holds the leases of both states. Out: one state, under the new name. Forbidden: losing a tracked
 resource, a request in doubt or a run of either.
@@ -13,6 +13,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
 from reconciler.errors import Refused
+from reconciler.model.state import StateScope
 from reconciler.state.tables import rows
 from reconciler.state.tables.schema import (
     afters,
@@ -44,7 +45,7 @@ DROPPED: Final = (consents, approvals, afters, befores, open_intents, outcomes, 
 
 def refuse(connection: Connection, old: int, new: int) -> None:
     """Raise `Refused` where the new name tracks anything that the old one does not, or has a request in doubt."""
-    name = connection.execute(select(states.c.project).where(states.c.id == new)).scalar_one()
+    name = _named(connection, new)
     doubtful = (
         select(journal.c.address)
         .join(open_intents, (open_intents.c.state == journal.c.state) & (open_intents.c.intent == journal.c.id))
@@ -83,10 +84,16 @@ def rename(connection: Connection, old: int, new: int, *, by: str) -> None:
         for some in rows.chunks(_moved(table, row, old, first, turn) for row in listed):
             add = rows.inserting(connection)(known).on_conflict_do_nothing() if table is known else insert(table)
             connection.execute(add, some)
-    name = connection.execute(select(states.c.project).where(states.c.id == new)).scalar_one()
+    name = connection.execute(select(states.c.project, states.c.environment).where(states.c.id == new)).one()
     connection.execute(delete(leases).where(leases.c.state == new))
     connection.execute(delete(states).where(states.c.id == new))
-    connection.execute(update(states).where(states.c.id == old).values(project=name))
+    connection.execute(update(states).where(states.c.id == old).values(project=name.project, environment=name.environment))
+
+
+def _named(connection: Connection, state: int) -> str:
+    """The project of a state, with its environment if it has one."""
+    row = connection.execute(select(states.c.project, states.c.environment).where(states.c.id == state)).one()
+    return StateScope(row.project, row.environment or None, "").named
 
 
 def _ordered(table: Table, state: int) -> Any:
