@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from reconciler.config.language.functions import MAP_METHODS
+from reconciler.config.language.compiler import Path
 from reconciler.config.source.nodes import plain
 from reconciler.config.source.reader import read
 from reconciler.dataclass import dataclass
@@ -94,16 +94,25 @@ def _host(address: str) -> tuple[str, str, int | None]:
         return NOWHERE
 
 
-def missing(values: Mapping[str, Any], path: tuple[str, ...]) -> str | None:
-    """The message about a path below `secrets` that does not exist; None if it exists, or if that cannot be known."""
+def part(values: Mapping[str, Any], path: Path) -> Any:
+    """What the file shows at a path below `secrets`. Raises `EncryptedError` if there is nothing, `LookupError` if it leads into a text."""
     here: Any = values
     for at, name in enumerate(path):
-        if not isinstance(here, Mapping):
-            return None
-        if name not in here:
-            if at and name in MAP_METHODS:
-                return None
-            before = ".".join(("secrets", *path[:at]))
-            return f'{before} has no "{name}"{did_you_mean(name, here)}'
-        here = here[name]
-    return None
+        if not isinstance(here, Mapping | list):
+            raise LookupError(name)
+        if (isinstance(here, Mapping) and name in here) or (isinstance(here, list) and isinstance(name, int) and name < len(here)):
+            here = here[name]
+        else:
+            keys = [key for key in here if isinstance(key, str)] if isinstance(here, Mapping) else []
+            before = ".".join(("secrets", *map(str, path[:at])))
+            raise EncryptedError(f'{before} has no "{name}"{did_you_mean(str(name), keys)}', id="RC-unknown-secret")
+    return here
+
+
+def same_structure(shown: Any, value: Any) -> bool:
+    """Whether decrypted values have the names and the lists that the file shows: expressions rely on it."""
+    if isinstance(shown, Mapping):
+        return isinstance(value, Mapping) and shown.keys() == value.keys() and all(same_structure(shown[key], value[key]) for key in shown)
+    if isinstance(shown, list):
+        return isinstance(value, list) and len(shown) == len(value) and all(map(same_structure, shown, value))
+    return not isinstance(value, Mapping | list)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from reconciler.config.language.variables import texts
+from reconciler.config.language.variables import is_usable, texts
 from reconciler.config.secrets.command import run
 from reconciler.errors import os_reason
 from reconciler.text.escape import replaced
@@ -77,6 +77,8 @@ def _values(out: bytes) -> dict[str, Any]:
         raise SopsError(f"its values are nested more than {DEPTH_MAX} levels deep", id="RC-sops-output")
     if not all(map(_is_text, texts(value))):
         raise SopsError("one of its values contains a character that is not text", id="RC-sops-output")
+    if not is_usable(value):
+        raise SopsError("one of its values is a number that is too large", id="RC-sops-output")
     return value
 
 
