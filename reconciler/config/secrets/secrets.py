@@ -151,7 +151,7 @@ class Secrets:
         wrong = refused_server(file.content.servers, self.environ)
         if wrong is not None:
             raise SopsError(wrong, id="RC-vault-not-confirmed")
-        values = decrypted(self.files.path(file.name), self.files.root, self.environ)
+        values = decrypted(file.content.document, file.name, self.files.root, self.environ)
         if not same_structure(file.content.values, values):
             says = "what sops decrypted has other names than the file; it changed meanwhile, or another program is called sops"
             raise SopsError(says, id="RC-sops-output")
