@@ -280,8 +280,8 @@ def _state(found: tuple[str, Source] | None, root: Path, problems: Problems) -> 
             problems.add(at, f"state is {shown(url)}; write sqlite:///FILE for a file, relative to the project", id="RC-state-url")
             return ""
         return f"sqlite:///{root / path}"
-    wrong = state_url.mistake(url)
-    if wrong is not None:
-        problems.add(at, wrong.message, id=wrong.id)
+    mistake = state_url.mistake(url)
+    if mistake is not None:
+        problems.add(at, mistake.message, id=mistake.id)
         return ""
     return url

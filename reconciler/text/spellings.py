@@ -51,7 +51,7 @@ class Needle(NamedTuple):
     ends: bool = False
 
 
-class Span(NamedTuple):
+class Passage(NamedTuple):
     """The characters of a text from `start` up to `end`."""
 
     start: int
@@ -76,7 +76,7 @@ class Spellings:
         starts = {needle.text[at : at + SAMPLE] for needles in self._needles.values() for needle in needles for at in range(STEP)}
         self._samples = frozenset(starts)
 
-    def spans(self, text: str) -> list[Span]:
+    def spans(self, text: str) -> list[Passage]:
         """Where the text contains a secret, in order and without overlaps."""
         if len(text) < LEAST:
             return []
@@ -94,7 +94,7 @@ class Spellings:
         slices = _SLICES[:count] if count <= len(_SLICES) else (slice(at, at + SAMPLE) for at in range(0, count * STEP, STEP))
         return not self._samples.isdisjoint(map(view.__getitem__, slices))
 
-    def _in(self, view: _View, original: str) -> Iterator[Span]:
+    def _in(self, view: _View, original: str) -> Iterator[Passage]:
         for at in range(len(view.text) - LEAST + 1):
             for needle in self._needles.get(view.text[at : at + LEAST], ()):
                 if view.text.startswith(needle.text, at):
@@ -103,7 +103,7 @@ class Spellings:
                         end = max(end, _word_end(original, end))
                     if needle.ends:
                         start = min(start, _word_start(original, start))
-                    yield Span(start, end)
+                    yield Passage(start, end)
 
 
 def is_long(secret: str) -> bool:
@@ -236,12 +236,12 @@ def _word_start(text: str, at: int) -> int:
     return at - len(before) + len(rest.rstrip("\\"))
 
 
-def _merged(spans: Iterable[Span]) -> list[Span]:
+def _merged(spans: Iterable[Passage]) -> list[Passage]:
     """The spans in order; those that overlap are one."""
-    merged: list[Span] = []
+    merged: list[Passage] = []
     for span in sorted(spans):
         if merged and span.start < merged[-1].end:
-            merged[-1] = Span(merged[-1].start, max(span.end, merged[-1].end))
+            merged[-1] = Passage(merged[-1].start, max(span.end, merged[-1].end))
         else:
             merged.append(span)
     return merged

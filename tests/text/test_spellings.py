@@ -150,7 +150,7 @@ def test_ordinary_texts_are_left_alone() -> None:
     for text in (
         "The documentation",
         "https://docs.example/hook",
-        "correct horse",
+        "the correct one",
         "100% of &lt;p&gt; \\n = %41 &#65; \\u0041",
         "a" * 5_000,
         "",
