@@ -11,8 +11,9 @@ from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeVar
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
+from reconciler.config.source import state_url
 from reconciler.config.source.nodes import Map, MapEntry, Problems, Scalar, StandIn, described, empty, shown, untainted, wrong_form
 from reconciler.config.words import CREATE_STRATEGIES, ServiceSection
 from reconciler.dataclass import dataclass
@@ -26,7 +27,6 @@ DEFAULT_STATE = ".reconciler/state.db"
 TIMEOUT_DEFAULT = 30.0  # seconds for one request, including everything
 SETTLE_DEFAULT = 30.0  # seconds to wait out a request in doubt
 SECONDS_MAX = 86_400.0
-SECRETS = ("password", "passwd", "sslpassword", "token", "secret")  # keys of a URL's query that may contain a secret
 
 _EMAIL = re.compile(r"[^@\s/]+@[^@\s/]+")
 _PROJECT = re.compile(r"[A-Za-z0-9._-]{1,100}", re.ASCII)
@@ -280,15 +280,8 @@ def _state(found: tuple[str, Source] | None, root: Path, problems: Problems) -> 
             problems.add(at, f"state is {shown(url)}; write sqlite:///FILE for a file, relative to the project", id="RC-state-url")
             return ""
         return f"sqlite:///{root / path}"
-    try:
-        parts = urlsplit(url)
-        secret = parts.password is not None or any(key.lower() in SECRETS for key, _ in parse_qsl(parts.query))
-    except ValueError:
-        problems.add(at, "state is not a valid URL; it must be postgresql+psycopg://HOST/DATABASE or s3://BUCKET/PREFIX", id="RC-state-url")
-        return ""
-    if secret:
-        problems.add(
-            at, "state contains a password, which is not allowed in the YAML; set the whole URL in RECONCILER_STATE", id="RC-state-password"
-        )
+    mistake = state_url.mistake(url)
+    if mistake is not None:
+        problems.add(at, mistake.message, id=mistake.id)
         return ""
     return url

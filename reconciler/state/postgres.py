@@ -1,18 +1,21 @@
 """A state on a PostgreSQL server, shared by many machines: the same tables, in a schema of their own.
 
-In: a URL. Out: a `Database`. Forbidden: what the tables mean; waiting without a deadline.
+In: a URL. Out: a `Database`. Forbidden: what the tables mean; waiting without a deadline; sending a password to a server that nobody
+verifies, unless the user decided so: libpq's own default (`prefer`) connects to any server that answers for the name.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import URL, Connection, create_engine, event, inspect, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import URL, Connection, create_engine, event, inspect, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.schema import CreateSchema
 
 from reconciler.errors import StateError
@@ -32,6 +35,11 @@ SESSION: Final = (  # every wait has a deadline, and a commit is on the disk
 )
 # A server that vanished without closing the connection is noticed in 20 s.
 KEEPALIVE: Final = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 2, "tcp_user_timeout": 20_000}
+
+MODE: Final = "sslmode"
+VERIFIED: Final = "verify-full"
+VARIABLE: Final = "PGSSLMODE"
+_ROOT: Final = "sslrootcert=FILE, or sslrootcert=system for those of the machine"
 
 T = TypeVar("T")
 
@@ -119,3 +127,60 @@ def _begin_session(connection: Any, _record: Any) -> None:
         for setting in SESSION:
             cursor.execute(setting)
     connection.commit()
+
+
+# -- whose server it is -------------------------------------------------------------------------------------------------------------
+
+
+def require_verified(url: str, *, given: str, written: bool) -> None:
+    """Raise `StateError` for a server elsewhere that nobody verifies. `given`: where the URL is written; `written`: by the user, not in the
+    YAML, so that its `sslmode` is a decision."""
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        return  # reported where it is opened
+    if not parsed.drivername.startswith("postgres") or is_local(parsed):
+        return
+    mode = parsed.query.get(MODE)
+    if mode == VERIFIED or (mode is not None and written) or (mode is None and os.environ.get(VARIABLE)):
+        return
+    server = parsed.host or "its server"
+    weak = "" if mode is None else f" ({MODE}={mode} is only in the YAML)"
+    raise StateError(
+        f"{given} sends its password to {server} without verifying whose server that is{weak}",
+        id="RC-state-not-verified",
+        hint=f"Add ?{MODE}={VERIFIED} to the URL; the certificate of its authority is read from ~/.postgresql/root.crt, or write {_ROOT}. "
+        f"If you trust the network, write {MODE}=require or {MODE}=disable on the command line or into the environment, or set {VARIABLE}.",
+    )
+
+
+def is_local(url: URL) -> bool:
+    """Whether every server that libpq could connect to is on this machine."""
+    if "service" in url.query:
+        return False  # another file names the server
+    return all(map(_is_local, _hosts(url)))
+
+
+def _hosts(url: URL) -> Iterator[str]:
+    """The names and the addresses of hosts, as the URL gives them, else as PGHOST, PGHOSTADDR and PGSERVICE do."""
+    defaults: dict[str, str] = {}
+    if find_spec("psycopg") is not None:  # else nothing can be connected to
+        import psycopg
+
+        known = psycopg.pq.Conninfo.get_defaults()
+        defaults = {option.keyword.decode(): (option.val or b"").decode("utf-8", "replace") for option in known}
+    yield from _listed(url.query.get("host")) or _listed(url.host) or _listed(defaults.get("host"))
+    yield from _listed(url.query.get("hostaddr")) or _listed(defaults.get("hostaddr"))
+
+
+def _listed(value: str | tuple[str, ...] | None) -> list[str]:
+    return [part for text in ((value,) if isinstance(value, str) else value or ()) for part in text.split(",") if part]
+
+
+def _is_local(host: str) -> bool:
+    if host[:1] in ("/", "@") or host.lower() == "localhost":
+        return True  # a socket of this machine
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

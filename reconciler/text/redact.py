@@ -1,7 +1,7 @@
 """Mask secrets in texts and data, in every form in which they could be written.
 
-In: secrets; the text or data to be shown or stored. Out: the same with `(hidden)` instead of them: plain, in either case, escaped for a
-terminal, JSON, Python, HTML or a URL, in base64 at any offset, and each line of one that has several. Pure.
+In: secrets; the text or data to be shown or stored. Out: the same with `(hidden)` instead of them. A secret of at least 8 characters is
+found in every spelling (`spellings`); a shorter one plain, in either case, and escaped for a terminal, JSON, Python, HTML or a URL. Pure.
 
 Own code, because log filters mask a text only as it is written, not where it is escaped, encoded or split.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 import html
 import json
 import re
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
@@ -22,34 +21,38 @@ from urllib.parse import quote, quote_plus, unquote
 
 from reconciler.address import Address
 from reconciler.text.escape import terminal
+from reconciler.text.spellings import Spellings, is_long
 
 MASK: Final = "(hidden)"
 SHORTEST: Final = 3  # characters; masking shorter values would blank out ordinary words
-LINE_MIN: Final = 8  # length in characters of a line, or in bytes of base64 content, from which a part is masked by itself
 LONG: Final = 1000  # parts of a tuple from which on it is remembered that they contain no secret
-_FRAME: Final = re.compile(r"-----[A-Z ]+-----")
 _USER: Final = re.compile(r"://([^:/@\s]*)(?::([^\s]*))?@")
 _QUERY: Final = re.compile(r"[?&](?:password|token|key|secret)=([^&#\s]+)", re.IGNORECASE)
 _TEXTLESS: Final = frozenset({type(None), bool, int, float, frozenset, Address})  # a repr must not show them
-_URL_SAFE: Final = str.maketrans("+/", "-_")
 
 
 class Mask:
     """The secrets to hide, and the methods that hide them."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        forms = {form for secret in secrets if len(secret) >= SHORTEST for form in _forms(secret) if len(form) >= SHORTEST}
+        secrets = {secret for secret in secrets if len(secret) >= SHORTEST}
+        short = {secret for secret in secrets if not is_long(secret)}
+        forms = {form for secret in short for form in _forms(secret) if len(form) >= SHORTEST}
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
         self._clean: dict[int, Any] = {}  # long tuples without a secret and their parts, by id: a plan is shown, and later its outcome
-        self._any = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if forms else None
+        self._short = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if forms else None
+        self._long = Spellings(secrets - short) if secrets - short else None
 
     def text(self, text: str) -> str:
         """The text with secrets masked; the same object if it contains none."""
-        return text if self._any is None else self._any.sub(MASK, text)
+        spans = self._long.spans(text) if self._long is not None else []
+        for start, end in reversed(spans):
+            text = f"{text[:start]}{MASK}{text[end:]}"
+        return text if self._short is None else self._short.sub(MASK, text)
 
     def data(self, value: Any) -> Any:
         """The same data with its texts masked: maps, lists and frozen values. Addresses are unchanged: they cannot contain secrets."""
-        return value if self._any is None else _Masking(self.text, self._clean).masked(value)
+        return value if self._short is None and self._long is None else _Masking(self.text, self._clean).masked(value)
 
 
 class _Masking:
@@ -144,30 +147,17 @@ def of_urls(urls: Iterable[str]) -> Iterator[str]:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    lines = [line.strip() for line in secret.splitlines()]
-    whole = [line for line in lines if len(line) >= LINE_MIN and not _FRAME.fullmatch(line)] if len(lines) > 1 else []
-    for spelling in dict.fromkeys((secret, secret.strip(), *whole)):
+    """How a short secret is found."""
+    for spelling in dict.fromkeys((secret, secret.strip())):
         yield from (
             spelling,
             terminal(spelling),
             json.dumps(spelling)[1:-1],
             json.dumps(spelling, ensure_ascii=False)[1:-1],
             repr(spelling)[1:-1],
-        )
-        yield json.dumps(spelling)[1:-1].replace("/", "\\/")
-        yield from (
+            json.dumps(spelling)[1:-1].replace("/", "\\/"),
             html.escape(spelling),
             quote(spelling, safe="", errors="replace"),
             quote(spelling, errors="replace"),
             quote_plus(spelling, errors="replace"),
         )
-        yield from _base64(spelling.encode("utf-8", "surrogatepass"))
-
-
-def _base64(raw: bytes) -> Iterator[str]:
-    """The base64 characters that depend on these bytes alone, for every offset at which they could begin."""
-    if len(raw) < LINE_MIN:
-        return
-    for shift in range(3):
-        text = b64encode(bytes(shift) + raw).decode("ascii")[-(-8 * shift // 6) : 8 * (shift + len(raw)) // 6]
-        yield from (text, text.translate(_URL_SAFE))

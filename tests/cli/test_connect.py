@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import stat
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -134,3 +137,56 @@ def test_a_broken_file_confirms_nothing(tmp_path: Path, text: str) -> None:
     (file,) = (tmp_path / "home").rglob("trusted.json")
     file.write_text(text)
     assert require(tmp_path, None) == "refused"
+
+
+# -- the server of the state --------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def listening() -> Iterator[tuple[int, list[bytes]]]:
+    """A port that notes what is sent to it."""
+    noted: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    with connection:
+                        noted.append(connection.recv(1_000))
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield server.getsockname()[1], noted
+
+
+def test_a_setting_of_the_yaml_leads_no_password_to_another_server(cli: Cli) -> None:
+    with listening() as (port, noted):
+        for query in (f"hostaddr=127.0.0.1&port={port}", f"host=127.0.0.1&port={port}", "service=evil", "passfile=passwords"):
+            project(cli, "{sandbox: s.db}")
+            cli.edit("p/reconciler.yaml", "version: 1\n", f"version: 1\nstate: 'postgresql://ada@db.example/x?{query}'\n")
+            result = cli("plan", "p", env={"PGPASSWORD": "hunter2-of-the-state"})
+            assert result.exit_code == 3
+            assert "which is not allowed in the YAML" in result.stdout + result.stderr
+        assert noted == []
+        project(cli, "{sandbox: s.db}")
+        result = cli("plan", "p", "--sandbox", "s.db", "--state", f"postgresql://ada@localhost:{port}/x?sslmode=disable")
+        assert noted, result.stderr  # the same server, where the user names it
+
+
+def test_the_whole_url_of_a_state_is_what_is_confirmed(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": str(tmp_path / "home" / ".config")}
+    url = "postgresql://ada@db.example/x?sslmode=verify-full"
+    with CliRunner().isolation(input="y\n", env=env):
+        trust.require(Asked(), tmp_path / "p", url, what="the state's server", instead="--state", whole=True)
+        assert trust.confirmed(tmp_path / "p", url, whole=True)
+        for other in (url.replace("ada", "bob"), url + "&sslrootcert=evil.pem", url.replace("/x", "/y"), url.partition("?")[0]):
+            assert not trust.confirmed(tmp_path / "p", other, whole=True)
+
+
+def test_a_state_elsewhere_without_verified_tls_is_refused_with_what_to_write(cli: Cli) -> None:
+    project(cli, "{sandbox: s.db}")
+    result = cli("plan", "p", "--state", "postgresql://ada@db.example/x")
+    assert result.exit_code == 1
+    assert "--state sends its password to db.example without verifying whose server that is" in result.stderr
+    assert "?sslmode=verify-full" in result.stderr
+    assert "sslmode=require" in result.stderr

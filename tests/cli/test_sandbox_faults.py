@@ -145,3 +145,39 @@ def test_where_nothing_answers_it_says_so(cli: Cli, tmp_path: Path) -> None:
     result = cli("sandbox", "clock", "--base-url", "http://127.0.0.1:9", "--token", "some-token")
     assert result.exit_code == 1
     assert "no sandbox answers at http://127.0.0.1:9" in result.stderr
+
+
+def test_a_token_comes_from_a_file_and_one_on_the_command_line_is_a_warning(cli: Cli, served: Embedded) -> None:
+    file = cli.root / "token.txt"
+    file.write_text(served.token + "\n")
+    at = ("sandbox", "clock", "--base-url", served.base_url)
+    quiet = cli(*at, "--token-file", str(file))
+    assert quiet.exit_code == 0, quiet.stderr
+    assert "RC-secret-visible" not in quiet.stderr
+    shown = cli(*at, "--token", served.token)
+    assert shown.exit_code == 0
+    assert "every user of this machine can read --token in the list of processes; pass --token-file FILE" in shown.stderr
+    assert "RC-secret-visible" not in cli(*at, env={"RECONCILER_TOKEN": served.token}).stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"", "is empty"), (b" \n", "is empty"), (b"x" * 5_000, "is larger than"), (b"\xff", "is not UTF-8"), (None, "cannot be")],
+)
+def test_a_file_without_a_token_is_an_error_that_says_so(cli: Cli, served: Embedded, content: bytes | None, said: str) -> None:
+    file = cli.root / "token.txt"
+    if content is not None:
+        file.write_bytes(content)
+    for more in ((), ("--token", "x")):
+        result = cli("sandbox", "clock", "--base-url", served.base_url, "--token-file", str(file), *more)
+        assert result.exit_code == 3
+        assert said in result.stderr
+
+
+def test_a_token_and_a_file_of_one_are_refused_together(cli: Cli, served: Embedded) -> None:
+    file = cli.root / "token.txt"
+    file.write_text("a-token")
+    for words in (("--token-file", str(file), "--token", "b-token"), ("--token", "b-token", "--token-file", str(file))):
+        result = cli("sandbox", "clock", "--base-url", served.base_url, *words)
+        assert result.exit_code == 3
+        assert "--token and --token-file cannot be combined" in result.stderr

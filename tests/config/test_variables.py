@@ -120,9 +120,35 @@ def test_a_value_that_is_not_accepted_is_reported_where_it_is_written(tmp_path: 
     write(tmp_path, "  brand: {enum: [Acme, Beta], env: RECONCILER_VAR_BRAND}")
     assert problems(tmp_path, "# why\nbrand: Gamma\n") == '1.yaml:2:8  vars.brand: the value is "Gamma"; one of Acme, Beta'
     assert problems(tmp_path, variables={"brand": "Bet"}).startswith('reconciler.yaml:4:3  vars.brand: --var brand is "Bet"; one of')
-    secret = problems(tmp_path, environ={ENV: "hunter2"})
-    assert "hunter2" not in secret
-    assert secret == f"reconciler.yaml:4:3  vars.brand: {ENV} has a value that is not accepted; one of Acme, Beta"
+    public = problems(tmp_path, environ={ENV: "hunter2"}, public=["brand"])
+    assert public == f"reconciler.yaml:4:3  vars.brand: {ENV} has a value that is not accepted; one of Acme, Beta"
+
+
+@pytest.mark.parametrize("limit", ["enum: [hunter2, Beta]", "pattern: 'h.*'"])
+def test_no_limit_tests_a_value_that_may_be_a_secret(tmp_path: Path, limit: str) -> None:
+    write(tmp_path, f"  brand: {{{limit}, env: {ENV}}}")
+    name = limit.partition(":")[0]
+    said = (
+        f"reconciler.yaml:4:11  vars.brand: {name} would test a value from the environment ({ENV}), which may be a secret; if it is not, "
+    )
+    for value in ("hunter2", "Beta", "other", ""):
+        assert problems(tmp_path, environ={ENV: value}) == f"{said}pass --public-var brand; else remove {name}"
+    assert title(loaded(tmp_path, environ={ENV: "hunter2"}, public=["brand"])) == "hunter2"
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "said"),
+    [
+        ("string", "\udcff", "contains bytes that are not UTF-8"),
+        ("integer", "1" + "0" * 30, "is not of type integer"),
+        ("number", "1e999", "is not of type number"),
+        ("list", "[" * 150 + "]" * 150, "is not of type list"),
+        ("map", '{"a": "\\ud800"}', "is not of type map"),
+    ],
+)
+def test_a_value_that_no_expression_could_repeat_is_refused_where_it_is_declared(tmp_path: Path, kind: str, value: str, said: str) -> None:
+    write(tmp_path, f"  brand: {{type: {kind}, env: {ENV}}}")
+    assert problems(tmp_path, environ={ENV: value}) == f"reconciler.yaml:4:3  vars.brand: {ENV} {said}"
 
 
 def test_a_default_is_checked_even_where_another_value_is_used(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
     settings = project.settings
     given = options.state or os.environ.get(STATE)
     foreign = not given and settings.state_in_yaml and not settings.state.startswith("sqlite:")
-    if foreign and not trust.confirmed(settings.root, settings.state):
+    if foreign and not trust.confirmed(settings.root, settings.state, whole=True):
         remedy = f"Pass --state URL or set {STATE}; or run plan on a terminal, which asks."
         return None, [
             Check(

@@ -60,7 +60,7 @@ def apply_command(screen: Screen, /, file: Path, database: str | None, data: Pat
 
     \b
     Example:
-      reconciler fleet apply fleet.yaml --database postgresql://fleet@db.example.com/fleet
+      reconciler fleet apply fleet.yaml --database 'postgresql://fleet@db.example.com/fleet?sslmode=verify-full'
     """
     from reconciler.cli import exits
 

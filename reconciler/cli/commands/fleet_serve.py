@@ -13,6 +13,7 @@ import click
 from reconciler.cli import options as shared
 from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
+from reconciler.cli.options.secret import secret, warn_if_visible
 from reconciler.cli.terminal.screen import Screen
 
 if TYPE_CHECKING:
@@ -36,9 +37,7 @@ def port(*, default: int | None = 8400, help: str = "The port; 0 is any free one
     help="The address to listen on. Others than loopback need dashboard.oidc.",
 )
 @port()
-@click.option(
-    "--api-token", metavar="TOKEN", help="The token that programs send as `Authorization: Bearer`. Only without dashboard.oidc."
-)  # fmt: skip
+@secret("--api-token", metavar="TOKEN", help="The token that programs send as `Authorization: Bearer`. Only without dashboard.oidc.")
 @shared.output()
 @click.pass_obj
 def serve_command(screen: Screen, /, database: str | None, host: str, port: int, api_token: str | None, **words: Any) -> None:
@@ -50,6 +49,7 @@ def serve_command(screen: Screen, /, database: str | None, host: str, port: int,
       reconciler fleet serve --port 8400
     """
     Options.of(screen, words)
+    warn_if_visible(screen, "api_token", "RECONCILER_API_TOKEN")
     fleet_options.installed(*NEEDED)
     with fleet_options.opened(screen, database, prepare=True) as opened:
         until_interrupted(dashboard(screen, opened, listening(screen, host, port, api_token)))

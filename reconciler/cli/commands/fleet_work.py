@@ -56,7 +56,7 @@ def worker_command(
 
     \b
     Example:
-      reconciler fleet worker --database postgresql://fleet@db.example.com/fleet
+      reconciler fleet worker --database 'postgresql://fleet@db.example.com/fleet?sslmode=verify-full'
     """
     Options.of(screen, words)
     with fleet_options.opened(screen, database, prepare=True) as opened:

@@ -9,6 +9,7 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
+from reconciler.cli.options.secret import secret, warn_if_visible
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
 
@@ -39,10 +40,10 @@ DB = click.option("--db", type=click.Path(path_type=Path), required=True, metava
 @click.command("serve", short_help="Serve a sandbox on this machine.")
 @DB
 @click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port on 127.0.0.1; 0 chooses a free one.")
-@click.option(
+@secret(
     "--token",
     metavar="T",
-    allow_from_autoenv=False,  # RECONCILER_TOKEN is for the service
+    variable=False,  # RECONCILER_TOKEN is for the service
     help="The token of the control endpoints; without a seed, also the access token of the first admin.",
 )
 @shared.output()
@@ -52,11 +53,12 @@ def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **w
 
     \b
     Example:
-      reconciler sandbox serve --db sandbox.db --port 8080 --token t0p
+      reconciler sandbox serve --db sandbox.db --port 8080 --token-file token.txt
     """
     from reconciler.cli.sandboxes.embedded import checked, sandbox_errors
 
     Options.of(screen, words)
+    warn_if_visible(screen, "token")
     checked(db, said="--db")
     with sandbox_errors():
         from reconciler.sandbox.server import serve

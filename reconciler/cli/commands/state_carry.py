@@ -87,7 +87,7 @@ def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> No
 
     \b
     Example:
-      reconciler state push acme-state.json examples/acme --sandbox .reconciler/acme.db --state postgresql://ada@db.example/reconciler
+      reconciler state push acme-state.json examples/acme --sandbox .reconciler/acme.db --state 'postgresql://ada@db.example/reconciler?sslmode=verify-full'
     """
     from reconciler.cli import exits
     from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end

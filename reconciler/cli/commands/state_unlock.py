@@ -34,7 +34,7 @@ def command(screen: Screen, /, force: str | None, **words: Any) -> None:
 
     \b
     Example:
-      reconciler state unlock examples/acme --sandbox .reconciler/acme.db --state postgresql://ada@db.example/reconciler
+      reconciler state unlock examples/acme --sandbox .reconciler/acme.db --state 'postgresql://ada@db.example/reconciler?sslmode=verify-full'
     """
     from reconciler.cli import exits
     from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from reconciler.cli.options.secret import secret, warn_if_visible
 from reconciler.cli.sandboxes.embedded import checked, sandbox_errors
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ReconcilerError, UsageError
@@ -25,7 +26,7 @@ def where() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
-            click.option("--token", metavar="T", help=f"The token that the sandbox was started with; also {TOKEN}."),
+            secret("--token", metavar="T", help=f"The token that the sandbox was started with; also {TOKEN}."),
             click.option("--base-url", metavar="URL", help="The URL of a running sandbox on this machine."),
             click.option("--db", type=click.Path(path_type=Path), metavar="FILE", help="The file of a sandbox, running or not."),
         ):
@@ -42,6 +43,7 @@ class Control:
         if (db is None) == (base_url is None):
             raise UsageError("no sandbox was given", id="RC-missing-argument", hint="Pass --db FILE, or --base-url URL and its --token.")
         self.db, self.base_url = db, base_url
+        warn_if_visible(screen, "token", TOKEN)
         self.token = token or os.environ.get(TOKEN, "")
         if db is not None:
             checked(db, said="--db")
@@ -58,7 +60,9 @@ class Control:
             raise UsageError(wrong, id="RC-sandbox-url", hint="Write it like http://127.0.0.1:8080.")
         if not self.token:
             raise UsageError(
-                "there is no control token", id="RC-control-token", hint=f"Pass the --token that it was started with, or set {TOKEN}."
+                "there is no control token",
+                id="RC-control-token",
+                hint=f"Pass --token-file FILE with the token that it was started with, or set {TOKEN}.",
             )
         if not self.token.isascii() or not self.token.isprintable():
             raise UsageError("the token contains characters that cannot be sent", id="RC-control-token")

@@ -249,7 +249,12 @@ def state_url(screen: Screen, options: Options, project: Project) -> str:
     url = given or project.settings.state
     screen.hide(of_urls([url]))
     if not given and project.settings.state_in_yaml and not url.startswith("sqlite:"):
-        trust.require(screen, project.settings.root, url, what="the state's server or bucket", instead=f"--state {url}, or set {STATE}")
+        instead = f"--state {url}, or set {STATE}"
+        trust.require(screen, project.settings.root, url, what="the state's server or bucket", instead=instead, whole=True)
+    if url.startswith("postgres"):
+        from reconciler.state.postgres import require_verified
+
+        require_verified(url, given="--state" if options.state else STATE if given else "state in the YAML", written=bool(given))
     return url
 
 

@@ -19,10 +19,12 @@ from reconciler.errors import UsageError, os_reason
 FILE = "trusted.json"
 
 
-def require(screen: Screen, root: Path, url: str, *, what: str, instead: str) -> None:
-    """Ask whether the project at `root` may use a host that only its YAML names. `instead`: the option to pass if nobody can be asked."""
-    host = _host(url)
-    if confirmed(root, url):
+def require(screen: Screen, root: Path, url: str, *, what: str, instead: str, whole: bool = False) -> None:
+    """Ask whether the project at `root` may use a host that only its YAML names. `instead`: the option to pass if nobody can be asked.
+
+    `whole`: everything in the URL is confirmed, not only its host: its other parts decide too where a password is sent."""
+    host = url if whole else _host(url)
+    if confirmed(root, url, whole=whole):
         return
     if not screen.can_ask:
         raise UsageError(
@@ -34,9 +36,9 @@ def require(screen: Screen, root: Path, url: str, *, what: str, instead: str) ->
     _remember(root, host)
 
 
-def confirmed(root: Path, url: str) -> bool:
-    """Whether this user confirmed that the project at `root` may use the host of a URL."""
-    return _host(url) in _known(root)
+def confirmed(root: Path, url: str, *, whole: bool = False) -> bool:
+    """Whether this user confirmed that the project at `root` may use the host of a URL, or the `whole` URL."""
+    return (url if whole else _host(url)) in _known(root)
 
 
 def _host(url: str) -> str:

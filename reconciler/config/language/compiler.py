@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -125,17 +126,24 @@ def _environment() -> _Environment:
 
 ENVIRONMENT: Final = _environment()
 
+Path = tuple[str | int, ...]
+"""Keys of maps and indexes of lists."""
+
 
 @dataclass(frozen=True)
 class Compiled:
     """`names`: what it uses of its context. `variables`: the keys of `vars` it names; `all_variables`: it may use any.
-    `secrets`: the keys below `secrets` that it names, as far as they are written; () where it may use any."""
+    `secrets`: the keys below `secrets` that it names, as far as they are written; () where it may use any. `path`: the name and the keys
+    after it if it is nothing else; `operands` of the operator `~` or `+` if it is one, else ()."""
 
     run: Callable[[Mapping[str, Any]], Callable[[], Any]]
     names: frozenset[str]
     variables: frozenset[str]
     all_variables: bool
-    secrets: frozenset[tuple[str, ...]] = frozenset()
+    secrets: frozenset[Path] = frozenset()
+    path: Path | None = None
+    operator: str = ""
+    operands: tuple[Compiled, ...] = ()
 
     def __call__(self, context: Mapping[str, Any]) -> Any:
         """Its value, which may still be undefined. Raises `ExpressionError`."""
@@ -182,6 +190,10 @@ def _run(expression: TemplateExpression) -> Callable[[Mapping[str, Any]], Callab
     return over
 
 
+def _run_nothing(names: Mapping[str, Any]) -> Callable[[], Any]:
+    raise AssertionError("the expression is not compiled")
+
+
 @lru_cache(maxsize=CACHE)
 def compiled(text: str) -> Compiled:
     """An expression, checked before it is compiled. Raises `ExpressionError`."""
@@ -189,7 +201,7 @@ def compiled(text: str) -> Compiled:
         raise ExpressionError("the expression is empty", id="RC-expression-syntax")
     try:
         tree = Parser(ENVIRONMENT, text, state="variable").parse_expression()
-        found = list(_walk(tree))
+        parts = list(_walk(tree))
         run = _run(ENVIRONMENT.compile_expression(text, undefined_to_none=False))
     except TemplateSyntaxError as error:
         wrong = f"the expression cannot be read: {without_template_words(error.message)}{other_language(text)}"
@@ -198,33 +210,67 @@ def compiled(text: str) -> Compiled:
         raise ExpressionError(_DEEP, id="RC-expression-limit") from None
     except (ValueError, MemoryError):
         raise ExpressionError("the expression cannot be read: a number is too large", id="RC-expression-limit") from None
-    keys = {id(node.node): _key(node) for node in found if isinstance(node, nodes.Getattr | nodes.Getitem)}
-    uses = [keys.get(id(one)) for one in found if isinstance(one, nodes.Name) and one.name == "vars"]
+    return replace(_described(tree, parts), run=run)
+
+
+@lru_cache(maxsize=CACHE)
+def concatenation(text: str) -> Compiled:
+    """The same expression with its operands, as far as it is a concatenation. Only expressions over secrets are evaluated like this."""
+    tree = Parser(ENVIRONMENT, text, state="variable").parse_expression()
+    tree.set_environment(ENVIRONMENT)
+    return _operands(tree)
+
+
+def _operands(tree: nodes.Expr) -> Compiled:
+    """An expression and its operands. Compiling changes a tree, so it is described before that, and its operands are compiled first."""
+    described = _described(tree, list(_walk(tree)))
+    operands: tuple[Compiled, ...] = ()
+    if isinstance(tree, nodes.Concat | nodes.Add):
+        operands = tuple(map(_operands, tree.nodes if isinstance(tree, nodes.Concat) else [tree.left, tree.right]))
+    template = nodes.Template([nodes.Assign(nodes.Name("result", "store"), tree, lineno=1)], lineno=1)
+    run = _run(TemplateExpression(ENVIRONMENT.from_string(template), undefined_to_none=False))
+    return replace(described, run=run, operator="+" if isinstance(tree, nodes.Add) else "~" if operands else "", operands=operands)
+
+
+def _described(tree: nodes.Expr, parts: list[nodes.Node]) -> Compiled:
+    """What an expression uses; it cannot run yet."""
+    after = {id(node.node): node for node in parts if isinstance(node, nodes.Getattr | nodes.Getitem)}
+    names = [node for node in parts if isinstance(node, nodes.Name)]
+    paths = [(name.name, *_path(name, after)) for name in names]
+    keys = [path[1] if len(path) > 1 and isinstance(path[1], str) else None for path in paths if path[0] == "vars"]
     return Compiled(
-        run,
-        frozenset(one.name for one in found if isinstance(one, nodes.Name)),
-        frozenset(one for one in uses if one is not None),
-        None in uses,
-        frozenset(_path(one, found) for one in found if isinstance(one, nodes.Name) and one.name == SECRETS),
+        _run_nothing,
+        frozenset(name.name for name in names),
+        frozenset(key for key in keys if key is not None),
+        None in keys,
+        frozenset(path[1:] for path in paths if path[0] == SECRETS),
+        paths[0] if len(names) == 1 and _is_path(tree) else None,
     )
 
 
-def _path(name: nodes.Name, found: list[nodes.Node]) -> tuple[str, ...]:
+def _path(name: nodes.Name, after: Mapping[int, nodes.Getattr | nodes.Getitem]) -> Path:
     """The keys that are written after a name, up to the first that is computed."""
-    after = {id(node.node): node for node in found if isinstance(node, nodes.Getattr | nodes.Getitem)}
-    path: list[str] = []
-    at: nodes.Node = name
-    while (next_part := after.get(id(at))) is not None and (key := _key(next_part)) is not None:
+    path: list[str | int] = []
+    node: nodes.Node = name
+    while (next_part := after.get(id(node))) is not None and (key := _key(next_part)) is not None:
         path.append(key)
-        at = next_part
+        node = next_part
     return tuple(path)
 
 
-def _key(node: nodes.Getattr | nodes.Getitem) -> str | None:
-    """The key as written; None if it is computed."""
+def _is_path(node: nodes.Node) -> bool:
+    """Whether an expression is a name with written keys after it, and nothing else."""
+    while isinstance(node, nodes.Getattr | nodes.Getitem) and _key(node) is not None:
+        node = node.node
+    return isinstance(node, nodes.Name)
+
+
+def _key(node: nodes.Getattr | nodes.Getitem) -> str | int | None:
+    """The key or the index as written; None if it is computed."""
     if isinstance(node, nodes.Getattr):
         return node.attr
-    return node.arg.value if isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, str) else None
+    written = node.arg.value if isinstance(node.arg, nodes.Const) else None
+    return written if isinstance(written, str | int) and not isinstance(written, bool) else None
 
 
 def _walk(tree: nodes.Node) -> Iterator[nodes.Node]:

@@ -105,7 +105,8 @@ class Evaluation:
 
         made = Evaluator(
             vars=self.variables.values,
-            tainted=self.variables.tainted | self.variables.unset,
+            tainted=self.variables.tainted,
+            unset=self.variables.unset,
             env_name=self.environment,
             file=ProjectFiles(self.root, self.refused, texts=self.texts, allowed=self.allowed),
             work=self.work,

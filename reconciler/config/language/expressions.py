@@ -10,13 +10,35 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import copy
 from functools import lru_cache
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from jinja2 import TemplateSyntaxError
 
-from reconciler.config.language.bounds import TEXT_MAX, WORK, ExpressionError, Function, NoValue, Usage, plain, text_of
-from reconciler.config.language.compiler import CACHE, ENVIRONMENT, LENGTH_MAX, compiled, other_language, without_template_words
+from reconciler.config.language.bounds import (
+    TEXT_MAX,
+    WORK,
+    ExpressionError,
+    Function,
+    NoValue,
+    Usage,
+    plain,
+    spend,
+    text_of,
+    text_room,
+)
+from reconciler.config.language.compiler import (
+    CACHE,
+    ENVIRONMENT,
+    LENGTH_MAX,
+    Compiled,
+    Path,
+    compiled,
+    concatenation,
+    other_language,
+    without_template_words,
+)
 from reconciler.config.language.functions import from_json, numbers
+from reconciler.config.language.operators import binary
 from reconciler.config.source.nodes import MARK, SECRET, UNKNOWN, holds_expression
 from reconciler.config.words import SECRETS
 from reconciler.dataclass import dataclass
@@ -26,12 +48,14 @@ __all__ = ["MARK", "Evaluated", "Evaluator", "ExpressionError", "holds_expressio
 
 HOLES_MAX: Final = 200  # in one scalar
 BRACKETS_MAX: Final = 20  # nesting
+SECRET_SIZE: Final = 1_024  # characters that a secret counts as, whatever its length
 
 JSON: Final = Function("json", from_json)
 RANGE: Final = Function("range", numbers)
 
 _OPENING: Final = re.compile(r"\$\$\{\{|\$\{\{")
 _VERSION: Final = re.compile(r"[0-9]+\.[0-9]*0")  # 1.10: nobody writes a number so
+_NO_TEXT: Final = re.compile(r",type:(?:int|float|bool)\]\Z")  # the end of an encrypted number, or of true or false
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 
 
@@ -50,6 +74,13 @@ class Evaluated:
 
     value: Any
     tainted: tuple[str, ...] = ()
+
+
+class Part(NamedTuple):
+    """A part of a text. `size`: the characters that count towards the limits."""
+
+    value: Any
+    size: int
 
 
 def holes(text: str) -> Iterator[str | Hole]:
@@ -114,19 +145,23 @@ def _hole(text: str, start: int) -> Hole:
 class SecretValues(Protocol):
     """The values in encrypted files; `paths`: what an expression uses of them."""
 
-    def origins(self, paths: Collection[tuple[str, ...]]) -> frozenset[str]:
+    def origins(self, paths: Collection[Path]) -> frozenset[str]:
         """The names of the values. Raises `ExpressionError` for a name that no file has."""
 
-    def values(self, paths: Collection[tuple[str, ...]]) -> Mapping[str, Any] | None:
+    def values(self, paths: Collection[Path]) -> Mapping[str, Any] | None:
         """The values by name; None if nothing is decrypted. Raises `NoValue` if decryption fails."""
+
+    def shown(self, path: Path) -> Any:
+        """What the files show of a value without the key: its structure, and its texts as they are encrypted. Raises `ExpressionError` for
+        a path that does not exist, and `LookupError` for one that leads into a text."""
 
 
 class Evaluator:
     """Evaluates the scalars of a project.
 
-    `vars`: values by name, `tainted` those of them that may be secrets. `file`: reads a file of the project. `names`: other names (`each`),
-    and `taint`: the tainted variables that these depend on. `work`: the work so far of all evaluators that share it. `secrets`: values from
-    encrypted files, None where the project names none.
+    `vars`: values by name, `tainted` those of them that may be secrets, `unset` those that have a placeholder text instead of a value.
+    `file`: reads a file of the project. `names`: other names (`each`). `work`: the work so far of all evaluators that share it. `secrets`:
+    values from encrypted files, None where the project names none.
     """
 
     secrets: SecretValues | None = None
@@ -136,23 +171,23 @@ class Evaluator:
         *,
         vars: Mapping[str, Any],
         tainted: Collection[str] = (),
+        unset: Collection[str] = (),
         env_name: str | None = None,
         file: Callable[[str], str] | None = None,
         names: Mapping[str, Any] | None = None,
-        taint: Collection[str] = (),
         work: Usage | None = None,
     ) -> None:
         self.work = work or Usage()
-        self.vars, self.tainted, self.env_name, self.file = vars, frozenset(tainted), env_name, file
-        self.names, self.taint = dict(names or {}), frozenset(taint)
+        self.vars, self.tainted, self.unset, self.env_name, self.file = vars, frozenset(tainted), frozenset(unset), env_name, file
+        self.names = dict(names or {})
         self.context: dict[str, Any] = {"vars": vars, "env": {"name": env_name}, "json": JSON, "range": RANGE, **self.names}
         if file is not None:
             self.context["file"] = Function("file", file)
 
-    def with_names(self, names: Mapping[str, Any], taint: Collection[str] = ()) -> Evaluator:
-        """The same with more names, which depend on tainted variables or on none."""
+    def with_names(self, names: Mapping[str, Any]) -> Evaluator:
+        """The same with more names, none of which depends on a tainted variable."""
         evaluator = copy(self)
-        evaluator.names, evaluator.taint = {**self.names, **names}, self.taint | frozenset(taint)
+        evaluator.names = {**self.names, **names}
         evaluator.context = {**self.context, **names}
         return evaluator
 
@@ -163,15 +198,15 @@ class Evaluator:
         token = WORK.set(self.work)
         try:
             if len(parts) == 1 and isinstance(parts[0], Hole):
-                return Evaluated(self._value(parts[0], taint, plain), tuple(sorted(taint)))
-            texts = [self._value(part, taint, text_of) if isinstance(part, Hole) else part for part in parts]
+                return Evaluated(self._value(parts[0], taint, plain).value, tuple(sorted(taint)))
+            texts = [self._value(part, taint, text_of) if isinstance(part, Hole) else Part(part, len(part)) for part in parts]
         finally:
             WORK.reset(token)
-        if UNKNOWN in texts:
+        if any(part.value is UNKNOWN for part in texts):
             return Evaluated(UNKNOWN, tuple(sorted(taint)))
-        if sum(map(len, texts)) > TEXT_MAX:
+        if sum(part.size for part in texts) > TEXT_MAX:
             raise ExpressionError(f"a text is longer than {TEXT_MAX:,} characters", id="RC-expression-limit")
-        return Evaluated("".join(texts), tuple(sorted(taint)))
+        return Evaluated("".join(part.value for part in texts), tuple(sorted(taint)))
 
     def mention(self, text: str) -> None:
         """Record the variables that a scalar would use, without its value."""
@@ -183,39 +218,111 @@ class Evaluator:
         except ExpressionError:
             pass  # an unreadable expression uses nothing
 
-    def _value(self, hole: Hole, taint: set[str], finish: Callable[[Any], Any]) -> Any:
-        secret: frozenset[str] = frozenset()
+    def _value(self, hole: Hole, taint: set[str], finish: Callable[[Any], Any]) -> Part:
         try:
             expression = compiled(hole.source)
             self._check(expression.names, expression.variables)
             self.work.use(expression.variables, expression.all_variables)
-            secret = self.tainted if expression.all_variables else self.tainted & expression.variables
-            if expression.names & self.names.keys():
-                secret |= self.taint
-            context = self.context
-            if self.secrets is not None and expression.secrets:
-                secret |= self.secrets.origins(expression.secrets)
-                values = self.secrets.values(expression.secrets)
-                if values is None:
-                    taint |= secret
-                    return UNKNOWN
-                context = {**context, SECRETS: values}
-            taint |= secret
-            return finish(expression(context))
+            secret = self._secret(expression)
+            taint |= secret | (self.unset if expression.all_variables else self.unset & expression.variables)
+            if secret:
+                return self._over_secret(concatenation(hole.source), secret, finish)
+            value = finish(expression(self.context))
+            return Part(value, len(value) if isinstance(value, str) else 0)
         except NoValue:
             raise
         except ExpressionError as error:
-            if not secret:
-                raise ExpressionError(error.message, hole.start, id=error.id) from None
+            raise ExpressionError(error.message, hole.start, id=error.id) from None
         except RecursionError:
             raise ExpressionError("a value is nested too deeply", hole.start, id="RC-expression-limit") from None
         except MemoryError:
             raise ExpressionError("the expression uses too much memory", hole.start, id="RC-expression-limit") from None
-        uses = ", ".join(sorted(secret))
-        what = "a secret" if any(map(SECRET.fullmatch, secret)) else "a value from the environment"
-        raise ExpressionError(
-            f"the expression fails; the reason is hidden because it uses {what} ({uses})", hole.start, id="RC-hidden-reason"
-        )
+
+    def _secret(self, expression: Compiled) -> frozenset[str]:
+        """The tainted variables and the secrets that an expression may use."""
+        secret = self.tainted if expression.all_variables else self.tainted & expression.variables
+        if self.secrets is not None and expression.secrets:
+            secret |= self.secrets.origins(expression.secrets)
+        return secret
+
+    # -- secrets: nothing here depends on a value, only on what the files show without the key and on the types of variables ------------
+
+    def _over_secret(self, expression: Compiled, secret: frozenset[str], finish: Callable[[Any], Any]) -> Part:
+        """The value of an expression over secrets: one of them, or a concatenation. Raises `ExpressionError` for anything else."""
+        joins = finish is text_of or bool(expression.operands)
+        if not self._is_unchanged(expression, joins):
+            raise ExpressionError(_changed(secret), id="RC-secret-changed")
+        part = self._joined(expression) if joins else self._unchanged(expression)
+        spend(part.size)
+        return part
+
+    def _is_unchanged(self, expression: Compiled, joins: bool) -> bool:
+        """Whether an expression contains secrets only as they are. `joins`: as parts of a text, which a list and a map cannot be."""
+        if not self._secret(expression):
+            return True
+        if expression.operands:
+            texts = expression.operator == "~" or all(map(self._adds, expression.operands))
+            return texts and all(self._is_unchanged(operand, True) for operand in expression.operands)
+        if expression.path is None:
+            return False
+        try:
+            shown = self._shown(expression.path)
+        except LookupError:
+            return False
+        return not (joins and (shown is None or isinstance(shown, Mapping | list)))
+
+    def _adds(self, operand: Compiled) -> bool:
+        """Whether `+` accepts an operand that contains a secret: it joins texts only."""
+        if operand.operands or operand.path is None or not self._secret(operand):
+            return True
+        try:
+            shown = self._shown(operand.path)
+        except LookupError:
+            return False
+        return isinstance(shown, str) and _NO_TEXT.search(shown) is None
+
+    def _shown(self, path: Path) -> Any:
+        """What is known of a value: the type of a variable, for a secret what its file shows without the key.
+
+        Raises `LookupError` for a part of a variable: whether it exists depends on its value."""
+        if path[0] == SECRETS:
+            return self.secrets.shown(path[1:]) if self.secrets is not None else None
+        if len(path) != len(("vars", "NAME")):
+            raise LookupError(path)
+        return self.vars[str(path[1])]
+
+    def _joined(self, expression: Compiled, adds: bool = False) -> Part:
+        """The text of a concatenation. `adds`: by `+`, which accepts only texts.
+
+        The length of a secret is not counted: whether a text is too long must not depend on it."""
+        if not self._secret(expression):
+            value = expression(self.context)
+            text = binary("+", "", value) if adds else text_of(value)
+            return Part(text, len(text))
+        if not expression.operands:
+            part = self._unchanged(expression)
+            return part if part.value is UNKNOWN else Part(text_of(part.value), part.size)
+        parts = [self._joined(operand, expression.operator == "+") for operand in expression.operands]
+        size = sum(part.size for part in parts)
+        text_room(size)
+        return Part(UNKNOWN if any(part.value is UNKNOWN for part in parts) else "".join(part.value for part in parts), size)
+
+    def _unchanged(self, expression: Compiled) -> Part:
+        """The value of a variable or a secret."""
+        context, size = self.context, SECRET_SIZE
+        if self.secrets is not None and expression.secrets:
+            values = self.secrets.values(expression.secrets)
+            size = max(size, len(str(self.secrets.shown(expression.path[1:]))) if expression.path is not None else 0)
+            if values is None:
+                return Part(UNKNOWN, size)
+            context = {**context, SECRETS: values}
+        token = WORK.set(None)
+        try:
+            return Part(plain(expression(context)), size)
+        finally:
+            WORK.reset(token)
+
+    # -- names -------------------------------------------------------------------------------------------------------------------------
 
     def _check(self, names: Collection[str], variables: Collection[str]) -> None:
         """Check that the names of an expression exist, whether or not its value needs them."""
@@ -235,3 +342,12 @@ class Evaluator:
                 raise ExpressionError(
                     f'variable "{name}" is not declared under vars{did_you_mean(name, self.vars)}', id="RC-unknown-variable"
                 )
+
+
+def _changed(secret: Collection[str]) -> str:
+    """The message about an expression that does more with a secret than repeat it: the same whatever the value is."""
+    uses, only = ", ".join(sorted(secret)), "or join it with texts (~), and nothing else"
+    if any(map(SECRET.fullmatch, secret)):
+        return f"an expression can repeat a secret ({uses}) {only}; store the value in the form that you need"
+    public = " ".join(f"--public-var {name}" for name in sorted(secret))
+    return f"an expression can repeat a value from the environment ({uses}) {only}, as it may be a secret; if it is not, pass {public}"

@@ -114,12 +114,17 @@ def read_variables(
             words = {**words, "default": written} | ({} if kind is None else {"type": kind})
             if not _is_plain(written, problems):
                 continue
+        secret = from_environment and each.key not in public and env not in public
+        if secret and LIMITS & words.keys():
+            for limit in sorted(LIMITS & words.keys()):
+                problems.add(words[limit].at, _not_tested(limit, each.key, str(env)), f"vars.{each.key}", id="RC-secret-tested")
+            continue
         value = _value(each, words, given, environ if written is None else {}, problems)
         if value is not None:
             values[each.key] = value[0]
             set_by = written.at.file_and_line if written is not None else "its default"
             origins[each.key] = "--var" if each.key in given else str(env) if from_environment else set_by
-            if from_environment and each.key not in public and env not in public:
+            if secret:
                 tainted.add(each.key)
     for one in (*chosen.values(), *files.values()):
         if one.key not in declared:
@@ -243,9 +248,8 @@ def _value(
             return None
         if parsed is None:
             # A value from the environment may be a secret: it is not repeated.
-            problems.add(
-                each.at, f"{origin} is not of type {kind}" + (f": {shown(text)}" if name in given else ""), about, id="RC-variable-type"
-            )
+            wrong = f"{origin} is not of type {kind}" if is_usable(text) else f"{origin} contains bytes that are not UTF-8"
+            problems.add(each.at, wrong + (f": {shown(text)}" if name in given else ""), about, id="RC-variable-type")
         elif (wrong := _refusal(words, kind, parsed[0], secret=name not in given)) != "":
             problems.add(each.at, f"{origin} {wrong}", about, id="RC-variable-not-accepted")
             return None
@@ -274,6 +278,12 @@ def _value(
         )
         return None
     return (value,)
+
+
+def _not_tested(limit: str, name: str, env: str) -> str:
+    """The message about `enum` or `pattern` of a value that may be a secret: whoever writes them could find it out, test by test."""
+    way = f"if it is not, pass --public-var {name}; else remove {limit}"
+    return f"{limit} would test a value from the environment ({env}), which may be a secret; {way}"
 
 
 def _refusal(words: Mapping[str, MapEntry], kind: str, value: Any, *, secret: bool = False) -> str:
@@ -322,7 +332,7 @@ def _parsed(text: str, kind: str) -> tuple[Any] | None:
     Raises `TwiceError` for a key that is written twice.
     """
     if kind == "string":
-        return (text,)
+        return (text,) if is_usable(text) else None
     if kind in ("list", "map"):
         try:
             value = json_text.decoded(text)
@@ -332,7 +342,24 @@ def _parsed(text: str, kind: str) -> tuple[Any] | None:
             return None
     else:
         value = core(text)
-    return (value,) if _fits(value, kind) else None
+    return (value,) if _fits(value, kind) and is_usable(value) else None
+
+
+def is_usable(value: Any) -> bool:
+    """Whether expressions can repeat a value: none may fail because of a value that may be a secret."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return False
+        return True
+    from reconciler.config.language import bounds
+
+    try:
+        bounds.plain(value)
+    except bounds.ExpressionError:
+        return False
+    return True
 
 
 def _digits_lost(text: str, parsed: tuple[Any] | None, kind: str) -> str | None:

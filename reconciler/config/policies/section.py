@@ -146,12 +146,14 @@ class PolicySections:
             self.problems.add(entry.node.at, f"{key} is an empty list; write at least one", id="RC-empty-list")
         found = []
         for node in nodes:
+            if not untainted(node, key, self.problems.add):
+                continue
             if not isinstance(node, Scalar) or node.null or not node.text:
                 nothing = isinstance(node, Scalar) and node.empty
                 self.problems.add(
                     node.at, empty(key) if nothing else f"{key} must be a list of texts, not {described(node)}", id=wrong_form(node)
                 )
-            elif untainted(node, key, self.problems.add):
+            else:
                 found.append((node.text, node.at))
         return found
 

@@ -1,25 +1,30 @@
 """An encrypted file before decryption: the names of its values, which SOPS does not encrypt, and the servers that it names.
 
-In: the text of a file. Out: its names, without decrypting anything. Pure.
+In: the text of a file. Out: its names, without decrypting anything, and the document to decrypt: what was checked, written again. Pure.
+
+SOPS reads a file with another parser, which for example ignores the case of keys in JSON: of the file itself, it could read something else.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
-from urllib.parse import urlsplit
 
-from reconciler.config.language.functions import MAP_METHODS
-from reconciler.config.source.nodes import plain
+from reconciler.config.language.compiler import Path
+from reconciler.config.secrets.metadata import METADATA, VAULT_ADDRESS, unknown_part
+from reconciler.config.source.nodes import UNREAD, List, Map, Node, plain
 from reconciler.config.source.reader import read
 from reconciler.dataclass import dataclass
 from reconciler.text.suggest import did_you_mean
 
-METADATA: Final = "sops"
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 VAULT: Final = "VAULT_ADDR"
-NOWHERE: Final = ("", "", None)
+_PORTS: Final = {"http": "80", "https": "443"}
+_SERVER: Final = re.compile(r"(https?)://([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?((?:/[\w.~-]+)*)/*", re.ASCII | re.IGNORECASE)
+_PLAIN: Final = re.compile(r"[-+.\w]+", re.ASCII)  # a scalar that means the same between brackets
+_NOT_IN_YAML: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # JSON allows them in quotes
 
 
 class EncryptedError(Exception):
@@ -32,78 +37,125 @@ class EncryptedError(Exception):
 
 @dataclass(frozen=True)
 class Encrypted:
-    """`values`: the encrypted values by name. `servers`: the Vault servers that would be asked for the key."""
+    """`values`: the encrypted values by name. `servers`: the Vault servers that would be asked for the key. `document`: what to decrypt."""
 
     values: Mapping[str, Any]
     servers: tuple[str, ...] = ()
+    document: str = ""
 
 
 def encrypted(text: bytes, name: str) -> Encrypted:
     """The readable parts of an encrypted file. Raises `EncryptedError`."""
-    value = _json(text) if name.endswith(".json") else _yaml(text, name)
+    value, document = _json(text) if name.endswith(".json") else _yaml(text, name)
     if not isinstance(value, dict):
         raise EncryptedError("it contains no map of names and values", id="RC-secrets-not-a-map")
     metadata = value.pop(METADATA, None)
     if not isinstance(metadata, dict) or not ("mac" in metadata and "version" in metadata):
         raise EncryptedError(f"it is not encrypted; run: sops encrypt --in-place {name}", id="RC-not-encrypted")
-    return Encrypted(value, tuple(dict.fromkeys(_servers(metadata))))
+    again = f"encrypt it again: sops decrypt {name}, then sops encrypt"
+    second = next((key for key in value if key.casefold() == METADATA), None)
+    if second is not None:
+        raise EncryptedError(f'it has "{second}" beside "{METADATA}", which SOPS could mistake for it; {again}', id="RC-secrets-metadata")
+    wrong = unknown_part(metadata)
+    if wrong is not None:
+        raise EncryptedError(f"{wrong}; {again}", id="RC-secrets-metadata")
+    return Encrypted(value, tuple(dict.fromkeys(_servers(metadata))), document)
 
 
-def _json(text: bytes) -> Any:
+def _json(text: bytes) -> tuple[Any, str]:
+    """The data of a JSON file, and the same as JSON."""
     try:
-        return json.loads(text.decode("utf-8"))
+        data = json.loads(text.decode("utf-8"), object_pairs_hook=_without_duplicates)
+        return data, json.dumps(data, allow_nan=False)
     except (ValueError, RecursionError):
         raise EncryptedError("it is not JSON", id="RC-not-json") from None
 
 
-def _yaml(text: bytes, name: str) -> Any:
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = dict(pairs)
+    if len(keys) < len(pairs):
+        names = [key for key, _ in pairs]
+        twice = next(key for key in keys if names.count(key) > 1)
+        raise EncryptedError(f'the key "{twice}" is written twice', id="RC-declared-twice")
+    return keys
+
+
+def _yaml(text: bytes, name: str) -> tuple[Any, str]:
+    """The data of a YAML file, and the same as YAML in the form of JSON."""
     document = read(text, name)
     for problem in document.problems:
         line = f" (line {problem.line})" if problem.line else ""
         raise EncryptedError(f"it is not valid YAML{line}: {problem.message}", id=problem.id)
-    return None if document.data is None else plain(document.data)
+    return (None, "") if document.data is None else (plain(document.data), _in_brackets(document.data))
+
+
+def _in_brackets(node: Node) -> str:
+    """A node as YAML in the form of JSON. A plain scalar is not quoted, as its type depends on that."""
+    if isinstance(node, Map):
+        return "{" + ", ".join(f"{_quoted(key)}: {_in_brackets(entry.node)}" for key, entry in node.entries.items()) + "}"
+    if isinstance(node, List):
+        return "[" + ", ".join(map(_in_brackets, node.items)) + "]"
+    if node.empty:
+        return "null"
+    return node.text if node.plain and node.value is UNREAD and _PLAIN.fullmatch(node.text) else _quoted(node.text)
+
+
+def _quoted(text: str) -> str:
+    return _NOT_IN_YAML.sub(lambda character: f"\\u{ord(character[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
 def _servers(metadata: Any) -> Iterator[str]:
     """The Vault servers in the metadata, from each group of keys."""
     if isinstance(metadata, dict):
-        address = metadata.get("vault_address")
-        if isinstance(address, str) and address:
-            yield address
-        for part in metadata.values():
-            yield from _servers(part)
+        address = metadata.get(VAULT_ADDRESS)
+        if address is not None:
+            yield str(address)
+        for group in metadata.values():
+            yield from _servers(group)
     elif isinstance(metadata, list):
-        for part in metadata:
-            yield from _servers(part)
+        for group in metadata:
+            yield from _servers(group)
 
 
 def refused_server(servers: tuple[str, ...], environ: Mapping[str, str]) -> str | None:
     """Why the file may not be decrypted: it would send the token of Vault to a server that only the file names."""
-    known = _host(environ.get(VAULT, ""))
-    other = next((server for server in servers if known == NOWHERE or _host(server) != known), None)
+    known = _server(environ.get(VAULT, ""))
+    other = next((server for server in servers if known is None or _server(server) != known), None)
     if other is None:
         return None
-    return f"it names the Vault server {other}, and only a server that {VAULT} names gets your token; if it is yours, set {VAULT}={other}"
+    way = f"set {VAULT}={other}" if _server(other) is not None else f"write its address as https://HOST:PORT, and set {VAULT} to it"
+    return f"it names the Vault server {other}, and only a server that {VAULT} names gets your token; if it is yours, {way}"
 
 
-def _host(address: str) -> tuple[str, str, int | None]:
-    try:
-        parts = urlsplit(address)
-        return (parts.scheme, parts.hostname, parts.port) if parts.hostname else NOWHERE
-    except ValueError:
-        return NOWHERE
+def _server(address: str) -> tuple[str, str, str, str] | None:
+    """The parts of an address that every program reads alike; None of any other, as one with a user, a query or a backslash."""
+    parts = _SERVER.fullmatch(address)
+    if parts is None or "/.." in address:
+        return None
+    scheme, host, port, path = parts.groups()
+    return scheme.lower(), host.lower(), port or _PORTS[scheme.lower()], path
 
 
-def missing(values: Mapping[str, Any], path: tuple[str, ...]) -> str | None:
-    """The message about a path below `secrets` that does not exist; None if it exists, or if that cannot be known."""
+def part(values: Mapping[str, Any], path: Path) -> Any:
+    """What the file shows at a path below `secrets`. Raises `EncryptedError` if there is nothing, `LookupError` if it leads into a text."""
     here: Any = values
+    name: Any
     for at, name in enumerate(path):
-        if not isinstance(here, Mapping):
-            return None
-        if name not in here:
-            if at and name in MAP_METHODS:
-                return None
-            before = ".".join(("secrets", *path[:at]))
-            return f'{before} has no "{name}"{did_you_mean(name, here)}'
-        here = here[name]
-    return None
+        if not isinstance(here, Mapping | list):
+            raise LookupError(name)
+        if (isinstance(here, Mapping) and name in here) or (isinstance(here, list) and isinstance(name, int) and name < len(here)):
+            here = here[name]
+        else:
+            keys = [key for key in here if isinstance(key, str)] if isinstance(here, Mapping) else []
+            before = ".".join(("secrets", *map(str, path[:at])))
+            raise EncryptedError(f'{before} has no "{name}"{did_you_mean(str(name), keys)}', id="RC-unknown-secret")
+    return here
+
+
+def same_structure(shown: Any, value: Any) -> bool:
+    """Whether decrypted values have the names and the lists that the file shows: expressions rely on it."""
+    if isinstance(shown, Mapping):
+        return isinstance(value, Mapping) and shown.keys() == value.keys() and all(same_structure(shown[key], value[key]) for key in shown)
+    if isinstance(shown, list):
+        return isinstance(value, list) and len(shown) == len(value) and all(map(same_structure, shown, value))
+    return not isinstance(value, Mapping | list)

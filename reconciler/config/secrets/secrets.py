@@ -10,9 +10,10 @@ from dataclasses import field
 from typing import Any, Final
 
 from reconciler.config.language.bounds import ExpressionError, NoValue
+from reconciler.config.language.compiler import Path
 from reconciler.config.language.files import ProjectFiles
 from reconciler.config.language.variables import texts
-from reconciler.config.secrets.encrypted import SUFFIXES, Encrypted, EncryptedError, encrypted, missing, refused_server
+from reconciler.config.secrets.encrypted import SUFFIXES, Encrypted, EncryptedError, encrypted, part, refused_server, same_structure
 from reconciler.config.secrets.sops import SopsError, decrypted
 from reconciler.config.source.nodes import MARK, List, MapEntry, Problems, Scalar, described, empty, shown
 from reconciler.config.words import SECRETS
@@ -106,29 +107,33 @@ class Secrets:
 
     # -- for expressions -----------------------------------------------------------------------------------------------------------
 
-    def origins(self, paths: Collection[tuple[str, ...]]) -> frozenset[str]:
+    def origins(self, paths: Collection[Path]) -> frozenset[str]:
         """The names that an expression uses. Raises `ExpressionError` for a name that no file has."""
-        for path in sorted(paths):
+        for path in sorted(paths, key=str):
             if path and path[0] not in self.by_name:
                 if self.unreadable:
                     raise NoValue
                 names = ", ".join(dict.fromkeys(file.name for file in self.by_name.values()))
-                raise ExpressionError(
-                    f'there is no secret "{path[0]}" in {names or "any file"}{did_you_mean(path[0], self.by_name)}', id="RC-unknown-secret"
-                )
-            wrong = missing({path[0]: self.by_name[path[0]].content.values[path[0]]}, path) if path else None
-            if wrong is not None:
-                raise ExpressionError(f"{wrong} (in {self.by_name[path[0]].name})", id="RC-unknown-secret")
+                hint = did_you_mean(str(path[0]), self.by_name)
+                raise ExpressionError(f'there is no secret "{path[0]}" in {names or "any file"}{hint}', id="RC-unknown-secret")
         return frozenset(f"{SECRETS}.{path[0]}" if path else SECRETS for path in paths)
 
-    def values(self, paths: Collection[tuple[str, ...]]) -> Mapping[str, Any] | None:
+    def shown(self, path: Path) -> Any:
+        """What the files show of a value without the key: its structure, and its texts as they are encrypted. Raises `ExpressionError` for
+        a path that does not exist, and `LookupError` for one that leads into a text."""
+        try:
+            return part({name: file.content.values[name] for name, file in self.by_name.items()}, path)
+        except EncryptedError as error:
+            raise ExpressionError(f"{error} (in {self.by_name[str(path[0])].name})", id=error.id) from None
+
+    def values(self, paths: Collection[Path]) -> Mapping[str, Any] | None:
         """The values that an expression may use; None if nothing is decrypted. Raises `NoValue` if decryption fails."""
         if self.unreadable:
             raise NoValue
         if not self.decrypt:
-            self._unchecked |= {file.name for key, file in self.by_name.items() if () in paths or (key,) in {path[:1] for path in paths}}
+            self._unchecked |= {file.name for name, file in self.by_name.items() if () in paths or (name,) in {path[:1] for path in paths}}
             return None
-        names = self.by_name if () in paths else {path[0]: self.by_name[path[0]] for path in paths}
+        names = self.by_name if () in paths else {str(path[0]): self.by_name[str(path[0])] for path in paths}
         return {name: self._decrypted(file)[name] for name, file in names.items()}
 
     def _decrypted(self, file: _File) -> Mapping[str, Any]:
@@ -146,8 +151,8 @@ class Secrets:
         wrong = refused_server(file.content.servers, self.environ)
         if wrong is not None:
             raise SopsError(wrong, id="RC-vault-not-confirmed")
-        values = decrypted(self.files.path(file.name), self.files.root, self.environ)
-        if values.keys() != file.content.values.keys():
+        values = decrypted(file.content.document, file.name, self.files.root, self.environ)
+        if not same_structure(file.content.values, values):
             says = "what sops decrypted has other names than the file; it changed meanwhile, or another program is called sops"
             raise SopsError(says, id="RC-sops-output")
         return values

@@ -1,20 +1,22 @@
 """`sops decrypt`: the values of an encrypted file.
 
-In: the file, the environment. Out: a map, or `SopsError` in one sentence. The sentence contains the command's stderr, without any part of
-its stdout and without keys and passwords of the environment.
+In: the document as it was checked, the environment. Out: a map, or `SopsError` in one sentence. The sentence contains the command's stderr,
+without any part of its stdout and without keys and passwords of the environment.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, NoReturn
 
-from reconciler.config.language.variables import texts
+from reconciler.config.language.variables import is_usable, texts
 from reconciler.config.secrets.command import run
 from reconciler.errors import os_reason
 from reconciler.text.escape import replaced
@@ -41,21 +43,27 @@ class SopsError(Exception):
         self.id = id
 
 
-def decrypted(path: Path, folder: Path, environ: Mapping[str, str]) -> dict[str, Any]:
-    """The values in a file. Raises `SopsError`."""
+def decrypted(document: str, name: str, folder: Path, environ: Mapping[str, str]) -> dict[str, Any]:
+    """The values in a document, which SOPS gets as a file of its own: the one in the project could differ from what was checked.
+
+    `name`: of the file in the project. Raises `SopsError`."""
     program = shutil.which(COMMAND, path=environ.get("PATH", ""))
     if program is None:
         raise SopsError(f"it requires the command {COMMAND}, which is not on PATH; install it (https://getsops.io)", id="RC-sops-missing")
-    words = [program, "decrypt", "--output-type", "json", str(path)]
     try:
-        ended = run(words, environ=environ, folder=folder, seconds=SECONDS, most=OUTPUT_MAX)
+        with TemporaryDirectory() as private:
+            path = Path(private, name.rpartition("/")[2])
+            path.write_text(document, encoding="utf-8", errors="surrogatepass")
+            words = [program, "decrypt", "--output-type", "json", str(path)]
+            ended = run(words, environ=environ, folder=folder, seconds=SECONDS, most=OUTPUT_MAX)
     except OSError as error:
         raise SopsError(f"{COMMAND} cannot be started: {os_reason(error)}", id="RC-sops-missing") from None
     if ended.large:
         raise SopsError(
             f"{COMMAND} printed more than {OUTPUT_MAX // 2**20} MiB; put fewer or smaller values into the file", id="RC-sops-output"
         )
-    said = _error_text(ended.err[:ERR_MAX], ended.out, environ) if ended.late or ended.code else ""
+    err = ended.err[:ERR_MAX].replace(os.fsencode(path), os.fsencode(name))
+    said = _error_text(err, ended.out, environ) if ended.late or ended.code else ""
     if ended.late:
         raise SopsError(f"{COMMAND} did not finish within {SECONDS:g} seconds{said}", id="RC-sops-failed")
     if ended.code:
@@ -77,6 +85,8 @@ def _values(out: bytes) -> dict[str, Any]:
         raise SopsError(f"its values are nested more than {DEPTH_MAX} levels deep", id="RC-sops-output")
     if not all(map(_is_text, texts(value))):
         raise SopsError("one of its values contains a character that is not text", id="RC-sops-output")
+    if not is_usable(value):
+        raise SopsError("one of its values is a number that is too large", id="RC-sops-output")
     return value
 
 

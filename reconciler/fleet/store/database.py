@@ -14,6 +14,7 @@ from reconciler.errors import StateError, UsageError
 from reconciler.fleet.store import schema
 from reconciler.fleet.store.schema import METADATA, SCHEMA, version
 from reconciler.state.errors import calm
+from reconciler.state.postgres import require_verified
 
 CONNECT_SECONDS: Final = 5
 PREPARE_LOCK: Final = 0x666C656574  # two processes must not create the tables at once
@@ -68,6 +69,7 @@ def address(url: str) -> DatabaseAddress:
         raise UsageError("--database is not a valid URL", id="RC-state-url", hint=FORM) from None
     if parsed.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
         raise UsageError(f"a fleet cannot be stored in {parsed.drivername!r}", id="RC-state-url", hint=FORM)
+    require_verified(url, given="--database", written=True)
     plain = parsed.set(drivername="postgresql")
     host = parsed.host or parsed.query.get("host") or "this machine"
     where = f"the fleet's database {parsed.database or ''} on {host}".replace("  ", " ")

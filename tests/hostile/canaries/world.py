@@ -50,7 +50,7 @@ organizations:
     saml:
       one: {label: One, entityID: "http://one", ssoURL: "https://one/sso", certificate: "${{ vars.pem }}"}
       two: {label: Two, entityID: "http://two", ssoURL: "https://two/sso", certificate: "${{ vars.part }}x"}
-      three: {label: Three, entityID: "http://three", ssoURL: "https://three/sso", certificate: "${{ vars.derived | upper }}"}
+      three: {label: Three, entityID: "http://three", ssoURL: "https://three/sso", certificate: "${{ 'a' ~ vars.derived + 'b' }}"}
       four: {label: Four, entityID: "http://four", ssoURL: "https://four/sso", certificate: "a ${{ vars.given }} b"}
       five: {label: Five, entityID: "http://five", ssoURL: "https://five/sso", certificate: "${{ vars.whole }}"}
       six: {label: Six, entityID: "http://six", ssoURL: "https://six/sso", certificate: "${{ file('six.pem') }}"}

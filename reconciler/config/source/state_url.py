@@ -1,0 +1,48 @@
+"""The URL of a state on a server or in a bucket, as the YAML may name it.
+
+In: the URL. Out: what is wrong with it. libpq reads hosts, passwords and settings from the query of a URL too, where nobody looks for
+them: the YAML may only write what chooses neither a server nor a file with a password. The command line may write anything. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import parse_qsl, urlsplit
+
+from reconciler.config.source.nodes import Mistake, shown
+from reconciler.text.suggest import one_of
+
+SECRETS: Final = ("password", "passwd", "sslpassword", "token", "secret")  # keys of a URL's query that may contain a secret
+KEYS: Final = ("sslmode", "sslrootcert", "application_name", "connect_timeout")
+ELSEWHERE: Final = "set the whole URL in RECONCILER_STATE, or pass it as --state"
+_HOST: Final = r"(?:[A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
+_FORM: Final = re.compile(rf"postgresql(?:\+psycopg)?://(?:[\w.~-]+@)?{_HOST}(?:/[\w.~-]*)?(?:\?[\w.&=/:~-]*)?", re.ASCII)
+
+
+def mistake(url: str) -> Mistake | None:
+    """What is wrong with the URL of a state that is not a file; None if nothing is."""
+    try:
+        parts = urlsplit(url)
+        keys = [key for key, _ in parse_qsl(parts.query, keep_blank_values=True)]
+        password = parts.password is not None
+    except ValueError:
+        return Mistake("RC-state-url", "state is not a valid URL; it must be postgresql+psycopg://HOST/DATABASE or s3://BUCKET/PREFIX")
+    if password or any(key.lower() in SECRETS for key in keys):
+        wrong = "state contains a password, which is not allowed in the YAML; set the whole URL in RECONCILER_STATE"
+        return Mistake("RC-state-password", wrong)
+    return _of_postgres(url, keys) if url.startswith("postgresql") else None
+
+
+def _of_postgres(url: str, keys: list[str]) -> Mistake | None:
+    other = next((key for key in keys if key not in KEYS), None)
+    if other is not None:
+        wrong = f"state sets {shown(other)}, which is not allowed in the YAML; {one_of(KEYS)}; {ELSEWHERE}"
+        return Mistake("RC-state-url-key", wrong)
+    twice = next((key for key in keys if keys.count(key) > 1), None)
+    if twice is not None:
+        return Mistake("RC-state-url-key", f"state sets {twice} twice; remove one of them")
+    if _FORM.fullmatch(url) is None:
+        wrong = f"state must be postgresql+psycopg://USER@HOST:PORT/DATABASE in the YAML, with one host and nothing encoded; {ELSEWHERE}"
+        return Mistake("RC-state-url", wrong)
+    return None
