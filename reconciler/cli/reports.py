@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from reconciler.errors import ReconcilerError, os_reason
+from reconciler.writing import write_out
 
 if TYPE_CHECKING:
     from reconciler.cli.terminal.screen import Screen
@@ -132,7 +133,7 @@ def write(
 def write_report(file: Path, text: str) -> None:
     """Write one report. Raises `ReconcilerError` if it cannot be written."""
     try:
-        file.write_text(text, encoding="utf-8", errors="backslashreplace")
+        write_out(file, text)
     except OSError as error:
         wrong = f"the report {file} cannot be written: {os_reason(error)}"
         raise ReconcilerError(wrong, id="RC-file-not-written", hint="The directory must exist.") from None

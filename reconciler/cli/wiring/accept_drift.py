@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reconciler.cli.files import rewrite
 from reconciler.errors import ConfigError, ReconcilerError
 
 if TYPE_CHECKING:
@@ -38,13 +36,11 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     excluded = excluded_objects(kinds, project.desired, planned.state, planned.actual, matches)
     acceptance = Acceptance(MatchedProject(kinds, project.desired, matches.former.state, planned.actual, matches.ids, excluded), plain)
     texts = acceptance.edited(picked, planned.plan.moved_outside)
-    for file, made in texts.items():
-        _write(root / file, _as_it_was(made, before[file]))
     try:
+        rewrite(root, {file: _as_it_was(made, before[file]) for file, made in texts.items()})
         _prove(screen, options, kinds, project, planned, picked)
     except ReconcilerError:
-        for file in texts:
-            _write(root / file, before[file])
+        rewrite(root, {file: before[file] for file in texts})
         raise
     for accepted in picked:
         where = f" in {accepted.one.source.file}" if accepted.one.source is not None else ""
@@ -54,20 +50,6 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
 def _as_it_was(text: str, before: str) -> str:
     """The new text with the file's own line breaks and byte order mark."""
     return (BOM if before.startswith(BOM) else "") + (text.replace("\n", CRLF) if CRLF in before else text)
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a file atomically; a link stays a link, and its permissions do not change."""
-    path = path.resolve()
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8"))
-        os.chmod(name, path.stat().st_mode & 0o7777)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, picked: Sequence[AcceptedField]) -> None:

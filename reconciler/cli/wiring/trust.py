@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 import click
 
-from reconciler.cli.files import write_whole
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
+from reconciler.writing import write_whole
 
 FILE = "trusted.json"
 
