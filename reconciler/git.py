@@ -82,14 +82,6 @@ class MissingFile(Exception):
         self.index = index
 
 
-class LargeFiles(Exception):
-    """Files are larger than allowed; `index`: of the id that is too large, None if all of them together are."""
-
-    def __init__(self, index: int | None) -> None:
-        super().__init__("files are too large")
-        self.index = index
-
-
 @dataclass(frozen=True)
 class GitRepository:
     """`folder`: has an entry named `.git`; or, if it is `own`, a bare repository that this program created."""
@@ -124,31 +116,26 @@ class GitRepository:
         keys = ended.out.split(b"\0") if ended.code == 0 else []
         return {os.fsdecode(key): "false" if key.endswith(b".required") else "" for key in keys if key}
 
-    def contents(self, ids: Sequence[str], *, largest: int, total: int) -> Iterator[bytes]:
-        """The content of files, by their ids, as they were committed. Raises `MissingFile` and `LargeFiles`."""
-        sizes = [self._size(index, line, largest) for index, line in enumerate(self._lines(ids))]
-        if sum(sizes) > total:
-            raise LargeFiles(None)
+    def sizes(self, ids: Sequence[str]) -> list[int]:
+        """The sizes of files, by their ids. Raises `MissingFile`."""
+        lines = self.run("cat-file", "--batch-check", given=_asked(ids)).out.splitlines() if ids else []
+        sizes: list[int] = []
+        for line in lines:
+            words = line.split()
+            if len(words) != 3 or words[1] != b"blob":
+                break
+            sizes.append(int(words[2]))
+        if len(sizes) != len(ids):
+            raise MissingFile(len(sizes))
+        return sizes
+
+    def contents(self, ids: Sequence[str], sizes: Sequence[int]) -> Iterator[bytes]:
+        """The content of files of these sizes, by their ids, as they were committed. Raises `MissingFile`."""
         at = 0
         while at < len(ids):
             count = _fitting(sizes[at:])
             yield from self._batch(ids[at : at + count], sizes[at : at + count], at)
             at += count
-
-    def _lines(self, ids: Sequence[str]) -> list[bytes]:
-        if not ids:
-            return []
-        ended = self.run("cat-file", "--batch-check", given=_asked(ids))
-        lines = ended.out.splitlines()
-        return lines if len(lines) == len(ids) else [*lines, b""][: len(lines) + 1]  # git ended before its answer to the next
-
-    def _size(self, index: int, line: bytes, largest: int) -> int:
-        words = line.split()
-        if len(words) != 3 or words[1] != b"blob":
-            raise MissingFile(index)
-        if int(words[2]) > largest:
-            raise LargeFiles(index)
-        return int(words[2])
 
     def _batch(self, ids: Sequence[str], sizes: Sequence[int], first: int) -> Iterator[bytes]:
         out = self.run("cat-file", "--batch", given=_asked(ids), most=sum(sizes) + HEADER * len(ids)).out

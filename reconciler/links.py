@@ -17,10 +17,10 @@ class LinkRefused(UsageError):
 
 def checkout(folder: Path) -> Path | None:
     """The top of the checkout that contains a folder: the nearest one with an entry named `.git`, else the current folder, if that
-    contains it; None for other folders. `folder`: without links."""
+    contains it and is not the root of the file system; None for other folders. `folder`: without links."""
     top = next((parent for parent in (folder, *folder.parents) if os.path.lexists(parent / ".git")), None)
     here = Path.cwd()
-    return top or (here if folder.is_relative_to(here) else None)
+    return top or (here if here != Path(here.anchor) and folder.is_relative_to(here) else None)
 
 
 def written_place(path: Path) -> Path:
@@ -28,49 +28,44 @@ def written_place(path: Path) -> Path:
 
     Raises `LinkRefused`, and OSError.
     """
-    place = Path.cwd() if not path.is_absolute() else Path(path.anchor)
-    parts = path.parts[1:] if path.is_absolute() else path.parts
+    place, parts = _begin(path)
     for at, part in enumerate(parts, 1):
         entry = place.parent if part == ".." else place / part
         if os.path.islink(entry):
             if checkout(place) is not None:
-                wrong = f"{path} cannot be written: {entry} is a link, and what it leads to is not written"
-                raise LinkRefused(wrong, id="RC-link-not-written", hint=f"Remove the link, or name another place: rm {entry}")
+                wrong = f"{path} cannot be written: {entry} is a link, and nothing is written to what a link leads to"
+                raise LinkRefused(wrong, id="RC-link-not-written", hint=f"Remove the link, or name what it leads to: {entry.resolve()}")
             entry = entry if at == len(parts) else entry.resolve()
         place = entry
     return place
 
 
-def read_place(path: Path) -> Path:
-    """The place of a file that is to be read, with every link followed: none in a checkout leads out of it, or to a hidden file.
-
-    Raises `LinkRefused`, and OSError.
-    """
-    place = Path.cwd() if not path.is_absolute() else Path(path.anchor)
-    for part in path.parts[1:] if path.is_absolute() else path.parts:
+def check_read(path: Path) -> None:
+    """Raise `LinkRefused` if a link in a checkout leads out of it on the way to a file that is to be read, or to a hidden file."""
+    place, parts = _begin(path)
+    for part in parts:
         entry = place.parent if part == ".." else place / part
-        top = checkout(place) if os.path.islink(entry) else None
-        if top is not None:
-            inside(entry, top, named=path)
-        place = entry.resolve() if os.path.islink(entry) else entry
-    return place
+        place = entry
+        if os.path.islink(entry):
+            top = checkout(entry.parent)
+            reason = leads_out(entry, top) if top is not None else None
+            if reason is not None:
+                hint = f"Replace the link by what it leads to, or name that: {entry.resolve()}"
+                raise LinkRefused(f"{path} cannot be read: {entry} {reason}", id="RC-link-not-read", hint=hint)
+            place = entry.resolve()
 
 
-def inside(path: Path, root: Path, *, named: Path) -> Path:
-    """The place of a file below a folder, with every link followed. `root`: without links; `named`: the file as the user named it.
-
-    Raises `LinkRefused` if a link leads out of the folder, or to a hidden file.
-    """
+def leads_out(path: Path, root: Path) -> str | None:
+    """What is wrong with a link below a folder, as the end of a sentence: it leads out of the folder, or to a hidden file; None if nothing
+    is, or it is no link. `root`: without links."""
     place = path.resolve()
     if place == path:
-        return place
+        return None
     if not place.is_relative_to(root):
-        raise _refused(named, f"it is a link to a file outside {root}")
-    if any(part.startswith(".") for part in place.relative_to(root).parts):
-        raise _refused(named, "it is a link to a hidden file")
-    return place
+        return f"is a link that leads out of {root}"
+    return "is a link to a hidden file" if any(part.startswith(".") for part in place.relative_to(root).parts) else None
 
 
-def _refused(named: Path, reason: str) -> LinkRefused:
-    hint = "Replace the link by the file itself."
-    return LinkRefused(f"{named} cannot be read: {reason}", id="RC-link-not-read", hint=hint)
+def _begin(path: Path) -> tuple[Path, tuple[str, ...]]:
+    """Where a path begins, and its parts."""
+    return (Path(path.anchor), path.parts[1:]) if path.is_absolute() else (Path.cwd(), path.parts)

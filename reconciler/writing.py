@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -42,7 +41,7 @@ def write_whole(target: Path, text: str | bytes, *, mode: int | None = PRIVATE) 
             raise OSError(errno.EINVAL, "it is not a regular file", str(target))
         if mode is None and status is not None and stat.S_ISREG(status.st_mode):
             mode = stat.S_IMODE(status.st_mode)
-        beside = f".{name[:40]}.{secrets.token_hex(6)}"
+        beside = f".{name[:40]}.{os.urandom(6).hex()}"
         handle = os.open(beside, _NEW, SHARED if mode is None else PRIVATE, dir_fd=folder)
         try:
             with os.fdopen(handle, "wb") as file:

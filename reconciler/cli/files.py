@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reconciler.errors import ReconcilerError, os_reason
-from reconciler.links import inside
-from reconciler.writing import write_whole
+from reconciler.links import LinkRefused, leads_out
 
 
 def path_from_here(path: Path) -> Path:
@@ -21,8 +20,14 @@ def rewrite(root: Path, texts: Mapping[str, str]) -> list[str]:
 
     A link to another file of the project stays a link. Raises `ReconcilerError` for the first that cannot be written.
     """
+    from reconciler.writing import write_whole
+
     for name, text in texts.items():
-        path = inside(root / name, root, named=path_from_here(root / name))
+        reason = leads_out(root / name, root)
+        if reason is not None:
+            hint = "Replace the link by the file itself."
+            raise LinkRefused(f"{path_from_here(root / name)} {reason}, and is not written", id="RC-link-not-written", hint=hint)
+        path = (root / name).resolve()
         try:
             write_whole(path, text, mode=None)
         except OSError as error:

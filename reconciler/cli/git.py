@@ -95,7 +95,7 @@ class WorkingRepository:
         """
         calm = self.repository.without_filters()
         changed = self._run(*DIFF, "--name-only", "--no-renames", commit.id, "--", str(self.inside), settings=calm)
-        listed = self._run("ls-tree", "--full-tree", "-r", "-z", "--name-only", commit.id, *_below(self.inside))
+        listed = self._run("ls-tree", "--full-tree", "-r", "-z", "--name-only", "--", commit.id, *_below(self.inside))
         for done in (changed, listed):
             if done.code != 0:
                 raise ReconcilerError(f"git cannot compare the files with {commit}: {_said(done)}", id="RC-git-failed")
@@ -123,14 +123,14 @@ class WorkingRepository:
             yield root
 
     def _blobs(self, commit: NamedCommit, inside: PurePosixPath) -> list[Blob]:
-        listed = self._run("ls-tree", "--full-tree", "-r", "-z", "-l", commit.id, *_below(inside))
+        listed = self._run("ls-tree", "--full-tree", "-r", "-z", "--", commit.id, *_below(inside))
         if listed.code != 0:
             raise ReconcilerError(f"git cannot list the files of {commit}: {_said(listed)}", id="RC-git-failed")
         blobs: list[Blob] = []
         for entry in listed.out.split(b"\0")[:-1]:
             words, _, path = entry.partition(b"\t")
-            mode, _, id, size = words.decode().split()
-            if mode in FILES and not (size.isdecimal() and int(size) > LARGEST):
+            mode, _, id = words.decode().split()
+            if mode in FILES:
                 blobs.append(Blob(os.fsdecode(path).removeprefix(f"{inside}/" if inside.name else ""), mode, id))
         return blobs
 
@@ -138,27 +138,37 @@ class WorkingRepository:
         """Write files, then links: no file is ever written through one."""
         blobs = sorted(blobs, key=lambda blob: blob.mode == LINK)
         try:
-            contents = self.repository.contents([blob.id for blob in blobs], largest=LARGEST, total=TOTAL)
+            sizes = self.repository.sizes([blob.id for blob in blobs])
+            blobs = [blob for blob, size in zip(blobs, sizes, strict=True) if size <= LARGEST]
+            sizes = [size for size in sizes if size <= LARGEST]
+            if sum(sizes) > TOTAL:
+                raise ReconcilerError(f"the files of the project are larger than {TOTAL // 2**20} MiB", id="RC-project-too-large")
+            contents = self.repository.contents([blob.id for blob in blobs], sizes)
             with NewTree(root) as tree:
                 for blob, content in zip(blobs, contents, strict=True):
-                    add = tree.link if blob.mode == LINK else tree.file
-                    try:
-                        add(blob.path, content)
-                    except (OSError, ValueError) as error:
-                        reason = os_reason(error) if isinstance(error, OSError) else str(error)
-                        wrong = f"the commit has a file called {terminal(blob.path)}, which is not allowed: {reason}"
-                        raise ReconcilerError(wrong, id="RC-git-file-name") from None
+                    _add(tree, blob, content)
         except git.MissingFile as error:
             raise ReconcilerError(
                 f"git has no content of {terminal(blobs[error.index].path)}",
                 id="RC-git-content-missing",
                 hint="A partial clone lacks it: git fetch --refetch, or clone without --filter.",
             ) from None
-        except git.LargeFiles:
-            raise ReconcilerError(f"the files of the project are larger than {TOTAL // 2**20} MiB", id="RC-project-too-large") from None
 
     def _run(self, *words: str, settings: Mapping[str, str] | None = None) -> EndedCommand:
         return _ended(self.repository, *words, settings=settings)
+
+
+def _add(tree: NewTree, blob: Blob, content: bytes) -> None:
+    """Write a file or link of a commit. Raises `ReconcilerError`."""
+    try:
+        if blob.mode == LINK:
+            tree.link(blob.path, content)
+        else:
+            tree.file(blob.path, content)
+    except (OSError, ValueError) as error:
+        reason = os_reason(error) if isinstance(error, OSError) else str(error)
+        wrong = f"the commit has a file called {terminal(blob.path)}, which is not allowed: {reason}"
+        raise ReconcilerError(wrong, id="RC-git-file-name") from None
 
 
 def _below(inside: PurePosixPath) -> tuple[str, ...]:
@@ -190,5 +200,6 @@ def _remedy(name: str) -> str:
 
 def _said(done: EndedCommand) -> str:
     """What git says of an error, on one line."""
-    lines = os.fsdecode(done.err).strip().removeprefix("fatal: ").splitlines()
-    return terminal(lines[0]) if lines else "nothing"
+    lines = os.fsdecode(done.err).strip().splitlines()
+    wrong = [line for line in lines if line.startswith(("fatal: ", "error: "))] or lines or ["nothing"]
+    return terminal(wrong[0].removeprefix("fatal: ").removeprefix("error: "))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from reconciler.errors import ReconcilerError, os_reason
-from reconciler.writing import write_out
 
 if TYPE_CHECKING:
     from reconciler.cli.terminal.screen import Screen
@@ -132,6 +131,8 @@ def write(
 
 def write_report(file: Path, text: str) -> None:
     """Write one report. Raises `ReconcilerError` if it cannot be written."""
+    from reconciler.writing import write_out
+
     try:
         write_out(file, text)
     except OSError as error:

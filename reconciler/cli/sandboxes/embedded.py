@@ -237,8 +237,10 @@ def read_document(path: Path) -> Any:
     """The contents of a YAML or JSON file, read as strictly as a project. Raises `ConfigError` with the positions of errors."""
     from reconciler.config.source.nodes import List, Map, Node, Scalar
     from reconciler.config.source.reader import FILE_MAX, read
+    from reconciler.links import check_read
 
     try:
+        check_read(path)
         with path.open("rb") as file:
             document = read(file.read(FILE_MAX + 1), str(path))
     except OSError as error:

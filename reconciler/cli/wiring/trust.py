@@ -14,7 +14,6 @@ import click
 
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
-from reconciler.writing import write_whole
 
 FILE = "trusted.json"
 
@@ -74,5 +73,7 @@ def _remember(root: Path, host: str) -> None:
 
 
 def write_private(target: Path, text: str) -> None:
-    """Write a file atomically that only its owner can read. Raises OSError."""
+    """Write a file atomically that only its owner can read. Raises OSError and `LinkRefused`."""
+    from reconciler.writing import write_whole
+
     write_whole(target, text)

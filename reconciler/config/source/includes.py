@@ -75,12 +75,19 @@ def named(root: Path, project_file: str, node: Node, problems: Problems) -> list
     if wrong is None and len(matches) > FILES_MAX:
         wrong = f"matches more than {FILES_MAX:,} files"
     if wrong is None and outside:
-        wrong = f"is outside the project: {outside[0]} is a link"
+        wrong = f"is outside the project: {_link(root, outside[0])} is a link"
     if wrong is None:
         return names
     problems.add(node.at, f"include {shown(node.text)} {wrong}", id="RC-not-includable")
     problems.partial |= gone  # the contents of the file are not reported as missing too
     return []
+
+
+def _link(root: Path, name: str) -> str:
+    """The first part of a name that is a link: what is in the place to which it leads is not named."""
+    parts = PurePosixPath(name).parts
+    names = [PurePosixPath(*parts[:count]).as_posix() for count in range(1, len(parts) + 1)]
+    return next((part for part in names if (root / part).is_symlink()), name)
 
 
 def _beside(root: Path, name: str) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Final
 from reconciler.dataclass import dataclass
 from reconciler.fleet.model import Repository
 from reconciler.fleet.sources.git import BLOB_MAX, Commit, SourceError, git
-from reconciler.git import GitRepository, LargeFiles, MissingFile
+from reconciler.git import GitRepository, MissingFile
 from reconciler.writing import NewTree
 
 FILES_MAX: Final = 20_000
@@ -93,17 +93,18 @@ def _target(commit: Commit, entries: dict[str, TreeEntry], entry: TreeEntry, pre
 
 def _contents(commit: Commit, entries: list[TreeEntry]) -> list[bytes]:
     """The bytes of files, unfiltered."""
-    repository = GitRepository(commit.folder, own=True)
+    repository, ids = GitRepository(commit.folder, own=True), [entry.object for entry in entries]
     try:
-        return list(repository.contents([entry.object for entry in entries], largest=BLOB_MAX, total=TREE_MAX))
+        sizes = repository.sizes(ids)
+        for entry, size in zip(entries, sizes, strict=True):
+            if size > BLOB_MAX:
+                raise SourceError(f"{_shown(entry)} is larger than {BLOB_MAX // 2**20} MiB", id="RC-file-too-large")
+        if sum(sizes) > TREE_MAX:
+            raise SourceError(f"the files of the project are larger than {TREE_MAX // 2**20} MiB", id="RC-project-too-large")
+        return list(repository.contents(ids, sizes))
     except MissingFile as error:
         wrong = f"{_shown(entries[error.index])} cannot be read, or is larger than {BLOB_MAX // 2**20} MiB"
         raise SourceError(wrong, id="RC-file-too-large") from None
-    except LargeFiles as error:
-        if error.index is not None:
-            wrong = f"{_shown(entries[error.index])} is larger than {BLOB_MAX // 2**20} MiB"
-            raise SourceError(wrong, id="RC-file-too-large") from None
-        raise SourceError(f"the files of the project are larger than {TREE_MAX // 2**20} MiB", id="RC-project-too-large") from None
 
 
 def _shown(entry: TreeEntry) -> str:
