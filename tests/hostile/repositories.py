@@ -7,6 +7,7 @@ checkout. The plain command must start the program, or the test proves nothing.
 from __future__ import annotations
 
 import os
+import pty
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -21,13 +22,15 @@ SIGNED = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n iQ==\n -----END PGP SIGNATUR
 
 @dataclass(frozen=True)
 class HostileSetting:
-    """`config`: with {program} and {folder}. `words`: the plain command. `hooks`: names of hooks that are the program."""
+    """`config`: with {program}, {folder} and {port}, of a server that wants a password. `words`: the plain command. `hooks`: names of hooks
+    that are the program. `terminal`: the plain command starts it at a terminal only."""
 
     name: str
     config: str
     words: tuple[str, ...]
     hooks: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
+    terminal: bool = False
 
 
 def _promisor(name: str, remote: str) -> HostileSetting:
@@ -53,15 +56,26 @@ SETTINGS = (
     _promisor("an ssh command", " url = ssh://host/x\n[core]\n sshCommand = {program}\n"),
     _promisor("the upload-pack of a folder", " url = {folder}\n uploadpack = {program}\n"),
     _promisor("the upload-pack of a URL", ' url = "file://{folder}"\n uploadpack = {program}\n[protocol]\n allow = always\n'),
+    HostileSetting("a pager", "[core]\n pager = {program}\n", ("log", "-1"), terminal=True),
+    HostileSetting("a pager of a command", "[pager]\n ls-tree = {program}\n", ("ls-tree", "HEAD"), terminal=True),
+    _promisor("a credential helper", ' url = http://127.0.0.1:{port}/x\n[credential]\n helper = "!{program}"\n'),
+    _promisor("a helper that asks for passwords", " url = http://127.0.0.1:{port}/x\n[core]\n askPass = {program}\n"),
+    _promisor("a helper for a URL", ' url = http://127.0.0.1:{port}/x\n[credential "http://127.0.0.1:{port}"]\n helper = "!{program}"\n'),
     _promisor("a proxy", " url = git://127.0.0.1/x\n[core]\n gitProxy = {program}\n"),
 )  # fmt: skip
 
 
-def git(folder: Path, *words: str, check: bool = True) -> str:
-    """Plain git, as somebody would type it, with an empty configuration of the user."""
+def git(folder: Path, *words: str, check: bool = True, terminal: bool = False) -> str:
+    """Plain git, as somebody would type it, with an empty configuration of the user. `terminal`: its output is one."""
     names = {f"GIT_{who}_{what}": "a@acme.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environ = {**clean, **names, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"}
+    if terminal:
+        ours, its = pty.openpty()
+        subprocess.run(["git", *words], cwd=folder, env={**environ, "TERM": "xterm"}, stdout=its, stderr=its, check=check, timeout=60)
+        os.close(its)
+        os.close(ours)
+        return ""
     done = subprocess.run(["git", *words], cwd=folder, env=environ, capture_output=True, text=True, check=check, timeout=60)
     return done.stdout.strip()
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -53,13 +58,33 @@ def refusals(failures: list[str]) -> Iterator[None]:
         failures.append(error.id)
 
 
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """The port of a server that wants a password."""
+
+    class WantsPassword(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", 'Basic realm="x"')
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), WantsPassword) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 @pytest.mark.parametrize("plant", [planted, poisoned])
 def test_a_setting_that_starts_a_program_of_plain_git_starts_none_of_ours(
-    plant: type[Checkout], setting: HostileSetting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plant: Callable[..., Checkout], setting: HostileSetting, port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checkout = plant(tmp_path, setting, FILES)  # type: ignore[call-arg,arg-type]
-    git(checkout.project, *setting.words, check=False)
+    checkout = plant(tmp_path, replace(setting, config=setting.config.replace("{port}", str(port))), FILES)
+    git(checkout.project, *setting.words, check=False, terminal=setting.terminal)
     assert checkout.has_run(), "plain git does not start it, so this shows nothing"
     monkeypatch.chdir(checkout.project)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
@@ -132,6 +157,26 @@ def test_the_operator_is_never_whom_a_repository_names(tmp_path: Path, monkeypat
         own.write_text("[user]\n email = ada@acme.example\n")
         monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(own))
         assert ours.user_email() == "ada@acme.example"
+
+
+def test_the_configuration_of_a_submodule_starts_nothing(clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, marker = tmp_path / "x.sh", tmp_path / "ran"
+    program.write_text(f"#!/bin/sh\ntouch {marker}\nexit 1\n")
+    program.chmod(0o755)
+    outer = tmp_path / "outer"
+    (outer / "docs").mkdir(parents=True)
+    (outer / "docs/reconciler.yaml").write_text(FILES["reconciler.yaml"])
+    git(outer, "init", "-q", "-b", "main")
+    git(outer, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(clone), "docs/sub")
+    git(outer, "add", "-A")
+    git(outer, "commit", "-q", "-m", "one")
+    git(outer / "docs/sub", "config", "core.fsmonitor", str(program))
+    git(outer, "diff", "HEAD", "--", check=False)
+    assert marker.exists()
+    marker.unlink()
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    assert everything(outer / "docs") == ["RC-unknown-commit", "RC-unknown-commit"]
+    assert not marker.exists()
 
 
 # -- what must keep working --------------------------------------------------------------------------------------------------------------
@@ -294,3 +339,73 @@ def test_our_own_copies_take_no_configuration_of_the_user_except_to_fetch(
     assert repository.run("config", "--get", "user.email").out == b""
     assert repository.run("config", "--get", "user.email", url=str(clone)).out == b"ada@acme.example\n"
     assert ours.GitRepository(clone).run("config", "--get", "user.email").out == b"ada@acme.example\n"
+
+
+# -- that there is no other way ----------------------------------------------------------------------------------------------------------
+
+PACKAGE = Path(ours.__file__).parent
+STARTERS = {
+    "config/secrets/command.py": "runs git and sops, without a shell, in a session of their own, within limits",
+    "fleet/runs/process.py": "runs the worker's own program for a project",
+}
+STARTING = re.compile(
+    r"(os\.(system|popen|exec\w+|spawn\w+|posix_spawn\w*|fork\w*))|(asyncio\.create_subprocess_\w+)|(pty\.\w+)|(subprocess\.\w+)"
+)
+
+
+KEYS = {"git", "meant"}  # functions that read the key `git` of a fleet file, which is a URL
+
+
+def starts(tree: ast.AST) -> Iterator[str]:
+    """What in a module starts a program, or imports what does."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and STARTING.fullmatch(ast.unparse(node.func)):
+            yield ast.unparse(node.func)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in ("subprocess", "pty", "multiprocessing"))
+        elif isinstance(node, ast.ImportFrom) and node.module in ("subprocess", "pty", "os", "multiprocessing"):
+            yield from (alias.name for alias in node.names if node.module != "os" or STARTING.fullmatch(f"os.{alias.name}"))
+
+
+def names_git(tree: ast.AST) -> Iterator[str]:
+    """Words of a module that are the command git: alone, or first in a line for a shell."""
+    for node in ast.walk(tree):
+        called = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+        words = [*node.args] if isinstance(node, ast.Call) and called not in KEYS else node.elts if isinstance(node, ast.List) else []
+        for word in words:
+            if isinstance(word, ast.Constant) and isinstance(word.value, str) and re.match(r"(\S*/)?git( |$)|.*\bexec git\b", word.value):
+                yield word.value
+
+
+def modules() -> dict[str, ast.AST]:
+    return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
+
+
+def test_only_two_modules_start_programs() -> None:
+    assert {name for name, tree in modules().items() if list(starts(tree))} == set(STARTERS)
+
+
+def test_only_one_module_starts_git() -> None:
+    callers = {name for name, tree in modules().items() if any(word == "git" for word in names_git(tree))}
+    assert callers == {"git.py"}
+    runners = {
+        name for name, tree in modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "reconciler.config.secrets.command" and any(alias.name == "run" for alias in node.names)
+    }  # fmt: skip
+    assert runners == {"git.py", "config/secrets/sops.py"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["import subprocess", "from subprocess import run", "os.system('x')", "os.execvp('x', [])", "from os import system", "import pty"],
+)
+def test_what_starts_a_program_is_recognized(text: str) -> None:
+    assert list(starts(ast.parse(text)))
+
+
+@pytest.mark.parametrize(
+    "text", ["run(['git', 'x'])", "which('git')", "exec('/usr/bin/git')", "shell('git status')", "['sh', '-c', 'exec git x']"]
+)
+def test_the_command_git_is_recognized(text: str) -> None:
+    assert list(names_git(ast.parse(text)))
