@@ -57,7 +57,7 @@ def check_read(path: Path) -> None:
 
 def leads_out(path: Path, root: Path) -> str | None:
     """What is wrong with a link below a folder, as the end of a sentence: it leads out of the folder, or to a hidden file; None if nothing
-    is, or it is no link. `root`: without links."""
+    is, or it is not a link. `root`: without links."""
     place = path.resolve()
     if place == path:
         return None

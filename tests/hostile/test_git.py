@@ -107,7 +107,7 @@ def test_a_command_starts_nothing_that_a_pull_request_names(name: str, words: tu
     assert not checkout.has_run()
 
 
-def test_a_bare_repository_beside_a_git_folder_that_is_none_is_not_used(tmp_path: Path) -> None:
+def test_a_bare_repository_beside_a_git_folder_that_is_broken_is_not_used(tmp_path: Path) -> None:
     setting = BY_NAME["a monitor of the file system"]
     checkout = planted(tmp_path, setting, FILES)
     for inner in (checkout.project / ".git", checkout.project / "deep" / "er" / ".git"):
@@ -118,7 +118,7 @@ def test_a_bare_repository_beside_a_git_folder_that_is_none_is_not_used(tmp_path
         assert not checkout.has_run()
 
 
-def test_a_bare_repository_without_any_checkout_is_none(tmp_path: Path) -> None:
+def test_a_bare_repository_without_any_checkout_is_not_used(tmp_path: Path) -> None:
     setting = BY_NAME["a monitor of the file system"]
     checkout = planted(tmp_path, setting, FILES)
     shutil.rmtree(checkout.top / ".git")

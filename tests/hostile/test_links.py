@@ -89,7 +89,7 @@ def test_nothing_is_written_to_what_a_link_of_a_pull_request_leads_to(checkout: 
 
 
 @pytest.mark.parametrize("how", ["link", "link inside", "committed", "inner link"])
-def test_the_folder_of_a_pipeline_is_no_link_and_not_committed(checkout: Cli, how: str) -> None:
+def test_the_folder_of_a_pipeline_is_neither_a_link_nor_committed(checkout: Cli, how: str) -> None:
     reports = checkout.root / "reconciler-reports"
     if how.startswith("link"):
         (checkout.root / "inside").mkdir()
@@ -275,7 +275,7 @@ def test_a_name_of_the_greatest_length_is_written(place: Path) -> None:
     assert [path.name for path in place.iterdir()] == ["ä" * 127]
 
 
-def test_the_root_of_the_file_system_is_no_checkout(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_root_of_the_file_system_is_not_a_checkout(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (place / "link").symlink_to(place / "real")
     (place / "real").mkdir()
     monkeypatch.chdir("/")
@@ -517,5 +517,5 @@ def test_a_call_that_writes_is_recognized(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["p.open('rb')", "open(p)", "os.open(p, os.O_RDONLY)", "copy.copy(a)", "text.replace('a', 'w')", "x.copy()"]
 )
-def test_a_call_that_only_reads_is_none(text: str) -> None:
+def test_a_call_that_only_reads_is_not_recognized(text: str) -> None:
     assert not list(writes(ast.parse(text)))
