@@ -16,13 +16,12 @@ In: words, and the repository. Out: the output of git. Forbidden: a word of othe
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from reconciler.config.secrets.command import EndedCommand, run
+from reconciler.config.secrets.command import EndedCommand, program, run
 from reconciler.dataclass import dataclass
 from reconciler.errors import UsageError
 
@@ -55,6 +54,7 @@ _ALWAYS: Final[Mapping[str, str]] = {
     "diff.ignoreSubmodules": "all",
     "log.showSignature": "false",
     "gpg.program": "false",
+    "gpg.openpgp.program": "false",
     "gpg.ssh.program": "false",
     "gpg.x509.program": "false",
     "submodule.recurse": "false",
@@ -154,6 +154,11 @@ def around(folder: Path) -> GitRepository | None:
     return next((GitRepository(parent) for parent in (real, *real.parents) if os.path.lexists(parent / ".git")), None)
 
 
+def is_installed() -> bool:
+    """Whether there is a git command."""
+    return program("git", os.environ) is not None
+
+
 def create(folder: Path) -> EndedCommand:
     """Create a bare repository of our own. Raises `UsageError` if git is not installed."""
     environ = _environ(None, nothing=True)
@@ -198,18 +203,15 @@ def _fitting(sizes: Sequence[int]) -> int:
 
 
 def _command(environ: Mapping[str, str], *words: str, fetch_max: int | None = None) -> list[str]:
-    """The command line. `fetch_max`: bytes of the largest file that git may write if it may use the network.
-
-    git is never taken from a relative entry of PATH, which would be a folder of the repository.
-    """
-    program = shutil.which("git", path=environ["PATH"])
-    if program is None:
+    """The command line. `fetch_max`: bytes of the largest file that git may write if it may use the network."""
+    command = program("git", environ)
+    if command is None:
         hint = "Install git, or compare without --from and --to."
         raise UsageError("the git command is not installed", id="RC-git-not-installed", hint=hint)
     settings = {**_ALWAYS, **(_WITHOUT_NETWORK if fetch_max is None else {})}
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     limit = [] if fetch_max is None else ["/bin/sh", "-c", _LIMITED, "sh", str(fetch_max // 512)]
-    return [*limit, program, "--no-pager", "--no-optional-locks", "--literal-pathspecs", *options, *words]
+    return [*limit, command, "--no-pager", "--no-optional-locks", "--literal-pathspecs", *options, *words]
 
 
 def _environ(
@@ -218,7 +220,6 @@ def _environ(
     """The environment of git. `folder`: above which it looks for no repository. `nothing`: the configuration of the user is not needed."""
     passed = (*_PASSED, *(_PASSED_ON_FETCH if url is not None else ()))
     known = {name: value for name, value in os.environ.items() if name in passed or (url is not None and name.lower() in _PROXIES)}
-    known["PATH"] = os.pathsep.join(part for part in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(part))
     known |= _numbered([*([] if nothing else _given_settings()), *(settings or {}).items()])
     known |= _NOTHING_OF_THE_USER if nothing else {}
     known |= {"GIT_CEILING_DIRECTORIES": str(folder.parent)} if folder is not None else {}

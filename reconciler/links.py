@@ -33,11 +33,16 @@ def written_place(path: Path) -> Path:
         entry = place.parent if part == ".." else place / part
         if os.path.islink(entry):
             if checkout(place) is not None:
-                wrong = f"{path} cannot be written: {entry} is a link, and nothing is written to what a link leads to"
-                raise LinkRefused(wrong, id="RC-link-not-written", hint=f"Remove the link, or name what it leads to: {entry.resolve()}")
+                raise link_refused(path, entry)
             entry = entry if at == len(parts) else entry.resolve()
         place = entry
     return place
+
+
+def link_refused(path: Path, link: Path) -> LinkRefused:
+    """The error about a link on the way to a file that is to be written."""
+    wrong = f"{path} cannot be written: {link} is a link, and nothing is written to what a link leads to"
+    return LinkRefused(wrong, id="RC-link-not-written", hint=f"Remove the link, or name what it leads to: {link.resolve()}")
 
 
 def check_read(path: Path) -> None:

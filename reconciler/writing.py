@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from reconciler.links import written_place
+from reconciler.links import link_refused, written_place
 
 PRIVATE: Final = 0o600
 SHARED: Final = 0o666  # what the umask of the user leaves of it
@@ -85,6 +85,9 @@ def opened_for_appending(target: Path, *, mode: int | None = PRIVATE) -> int:
     if is_stream(target):
         return os.open(target, flags)
     with _folder_of(target) as (folder, name):
+        status = _status(folder, name)
+        if status is not None and stat.S_ISLNK(status.st_mode):
+            raise link_refused(target, target)
         handle = os.open(name, flags | os.O_CREAT | os.O_NOFOLLOW, SHARED if mode is None else mode, dir_fd=folder)
     status = os.fstat(handle)
     if mode is not None and stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) != mode:

@@ -22,7 +22,7 @@ TOTAL: Final = 2**30  # bytes of all files
 SHORT: Final = 9  # characters of a commit id in messages
 LINK: Final = "120000"
 FILES: Final = frozenset({"100644", "100755", LINK})  # modes; a submodule is not a file
-DIFF: Final = ("diff", "-z", "--no-ext-diff", "--no-textconv")
+DIFF: Final = ("diff", "-z", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
 
 
 class Blob(NamedTuple):

@@ -18,6 +18,7 @@ import pytest
 
 from reconciler import git as ours
 from reconciler.cli.git import WorkingRepository
+from reconciler.config.secrets import command
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.fleet.model import Repository
 from reconciler.fleet.sources import git as sources
@@ -143,6 +144,20 @@ def test_git_is_never_a_program_of_the_repository(tmp_path: Path, monkeypatch: p
         assert not checkout.has_run()
 
 
+@pytest.mark.parametrize("path", [".", "", "docs", "./docs", "docs:.", "../checkout"])
+def test_no_program_is_one_of_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    checkout = planted(tmp_path, SETTINGS[0], FILES)
+    shutil.copy(checkout.project / "x.sh", checkout.top / "x.sh")
+    monkeypatch.chdir(checkout.top)
+    assert shutil.which("x.sh", path=path) is not None or path == ""
+    assert command.program("x.sh", {"PATH": path}) is None
+    ended = command.run(
+        ["/usr/bin/env", "x.sh"], environ={"PATH": f"{path}{os.pathsep}/usr/bin"}, folder=checkout.top, seconds=10, most=1_000
+    )
+    assert ended.code == 127
+    assert not checkout.has_run()
+
+
 def test_the_operator_is_never_whom_a_repository_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     setting = HostileSetting("a name", "[user]\n email = boss@acme.example\n", ("config", "user.email"))
     for place, plant in ((tmp_path / "a", planted), (tmp_path / "b", poisoned)):
@@ -171,6 +186,7 @@ def test_the_configuration_of_a_submodule_starts_nothing(clone: Path, tmp_path: 
     git(outer, "add", "-A")
     git(outer, "commit", "-q", "-m", "one")
     git(outer / "docs/sub", "config", "core.fsmonitor", str(program))
+    git(outer, "config", "--file", ".gitmodules", "submodule.docs/sub.ignore", "none")  # outweighs diff.ignoreSubmodules
     git(outer, "diff", "HEAD", "--", check=False)
     assert marker.exists()
     marker.unlink()

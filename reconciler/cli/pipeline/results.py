@@ -135,7 +135,7 @@ def _check_untracked(folder: Path) -> None:
     from reconciler import git
 
     repository = git.around(folder)
-    if repository is None:
+    if repository is None or not git.is_installed():  # without git, nothing is known of commits; the writer follows no link in any case
         return
     path = folder.resolve().relative_to(repository.folder).as_posix()
     tracked = repository.run("ls-files", "-z", "--", path)

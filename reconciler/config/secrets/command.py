@@ -7,6 +7,7 @@ that it started.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -66,11 +67,22 @@ class _Feed(threading.Thread):
             self.stream.write(self.given)
 
 
+def program(name: str, environ: Mapping[str, str]) -> str | None:
+    """The path of a program that is installed; None if it is not. Never one in a relative folder of PATH, which would be one of whoever
+    wrote the files there."""
+    return shutil.which(name, path=_path(environ))
+
+
+def _path(environ: Mapping[str, str]) -> str:
+    """PATH without relative folders."""
+    return os.pathsep.join(folder for folder in environ.get("PATH", "").split(os.pathsep) if os.path.isabs(folder))
+
+
 def run(words: Sequence[str], *, environ: Mapping[str, str], folder: Path, seconds: float, most: int, given: bytes = b"") -> EndedCommand:
     """Run a program to its end. `given`: its input. Raises `OSError` if it cannot be started."""
     process = subprocess.Popen(  # noqa: S603  no shell, and the words are ours
         words, stdin=subprocess.PIPE if given else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=dict(environ), cwd=folder, start_new_session=True,
+        env={**environ, "PATH": _path(environ)}, cwd=folder, start_new_session=True,
     )  # fmt: skip
     if process.stdin is not None:
         _Feed(process.stdin, given)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from reconciler.config.language.variables import texts
-from reconciler.config.secrets.command import run
+from reconciler.config.secrets.command import program, run
 from reconciler.errors import os_reason
 from reconciler.text.escape import replaced
 from reconciler.text.redact import MASK, Mask
@@ -43,10 +42,10 @@ class SopsError(Exception):
 
 def decrypted(path: Path, folder: Path, environ: Mapping[str, str]) -> dict[str, Any]:
     """The values in a file. Raises `SopsError`."""
-    program = shutil.which(COMMAND, path=environ.get("PATH", ""))
-    if program is None:
+    command = program(COMMAND, environ)
+    if command is None:
         raise SopsError(f"it requires the command {COMMAND}, which is not on PATH; install it (https://getsops.io)", id="RC-sops-missing")
-    words = [program, "decrypt", "--output-type", "json", str(path)]
+    words = [command, "decrypt", "--output-type", "json", str(path)]
     try:
         ended = run(words, environ=environ, folder=folder, seconds=SECONDS, most=OUTPUT_MAX)
     except OSError as error:
