@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from reconciler.text.escape import is_plain
 from tests.cli.conftest import Cli
 from tests.hostile.repositories import git
 from tests.hostile.sinks import controls, in_a_comment, in_a_page, orders
@@ -21,17 +24,19 @@ NAMES = (
     "section_start:0:x\r\x1b[0K.yaml", "\x01\x08\x0b.yaml", "\ufffe\uffff.yaml", "a|b|c.yaml", "$(id)`id`.yaml", " .yaml", "%.yaml",
     os.fsdecode(b"\x80\xff.yaml"), "\\x1b[2J.yaml", "![CDATA[.yaml", "a\tb.yaml", "'--'.yaml",
 )  # fmt: skip
+PRINTABLE = tuple(name for name in NAMES if all(map(is_plain, name)))
+UNPRINTABLE = tuple(name for name in NAMES if name not in PRINTABLE)
 REPORTS = {"json": "json", "junit": "xml", "sarif": "sarif", "codequality": "json", "github": "txt", "markdown": "md", "html": "html"}
 OURS = re.compile(r"::(error|warning|notice) ((file|line|col|title)=[^,:\n]+,?)*::[^\n]*")
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Cli:
-    """A project with an invalid file of each name."""
+    """A project with an invalid file of each name that can be included."""
     cli = Cli(tmp_path)
     assert cli("init", "p", "--sandbox").exit_code == 0
     cli.edit("p/reconciler.yaml", "version: 1\n", "version: 1\ninclude: ['*.yaml']\n")
-    for name in NAMES:
+    for name in PRINTABLE:
         (cli.root / "p" / name).write_text("wrong: 1\nsites: [\n")
     return cli
 
@@ -63,7 +68,7 @@ def test_a_name_is_text_in_every_report_and_log(project: Cli) -> None:
     options = [f"--report={name}=r.{name}" for name in reports]
     done = project("validate", "p", *options, "--log-file", "log")
     assert done.exit_code == 3
-    assert "stop-commands" in done.stderr + done.stdout
+    assert "add-mask" in done.stderr + done.stdout
     wrong = [("stderr", found) for found in controls(done.stderr) + orders(done.stderr)]
     wrong += [("stdout", found) for found in controls(done.stdout) + orders(done.stdout)]
     wrong += [("log", found) for found in controls(read(project.root / "log")) + orders(read(project.root / "log"))]
@@ -146,3 +151,72 @@ def test_a_name_in_a_crafted_commit_is_text(tmp_path: Path) -> None:
         done = cli("diff", "p", "--from", "HEAD", "--to", "HEAD")
         assert (done.exit_code, controls(done.stderr) + orders(done.stderr)) == (1, []), done.stderr
         (folder / "x").unlink()
+
+
+@pytest.mark.parametrize("name", UNPRINTABLE, ids=ascii)
+def test_a_name_that_could_forge_a_line_is_refused(tmp_path: Path, name: str) -> None:
+    cli = Cli(tmp_path)
+    assert cli("init", "p", "--sandbox").exit_code == 0
+    (cli.root / "p" / name).write_text("vars: {a: x}\n")
+    (cli.root / "p/environments").mkdir()
+    for include in ("version: 1\ninclude: ['*.yaml']\n", "version: 1\n"):
+        cli.edit("p/reconciler.yaml", "version: 1\n", include)
+        done = cli("validate", "p", "--env", "x", "--report", "junit=r.xml", "--report", "sarif=r.sarif", "--report", "github=r.txt")
+        assert done.exit_code == 3
+        assert controls(done.stderr) + orders(done.stderr) == []
+        assert done.stderr.splitlines()[-1] == "error: 1 problem in the project; nothing was sent"
+        assert len(done.stderr.splitlines()) == 2, done.stderr
+        for report, kind in (("r.xml", "junit"), ("r.sarif", "sarif"), ("r.txt", "github")):
+            assert look(kind, read(cli.root / report)) == []
+        if include != "version: 1\n":
+            cli.edit("p/reconciler.yaml", include, "version: 1\n")
+            (cli.root / "p" / name).rename(cli.root / "p/environments" / name)
+
+
+@pytest.fixture
+def valid(tmp_path: Path) -> Cli:
+    """A project with a valid file of each name, which declares a team."""
+    cli = Cli(tmp_path, env={"COLUMNS": "60"})
+    assert cli("init", "p", "--sandbox").exit_code == 0
+    cli.edit(
+        "p/reconciler.yaml",
+        "    teams:\n      writers: {title: Writers, members: [ada@acme.example]}\n",
+        "    teams: {include: ['teams/*.yaml']}\n",
+    )
+    (cli.root / "p/teams").mkdir()
+    for number, name in enumerate(PRINTABLE):
+        (cli.root / "p/teams" / name).write_text(f"t{number}: {{title: T{number}}}\n")
+    return cli
+
+
+@pytest.mark.parametrize("command", ["plan", "apply", "drift"])
+def test_a_name_is_text_in_every_report_about_what_it_declares(valid: Cli, command: str) -> None:
+    words = ("--yes",) if command == "apply" else ()
+    if command == "drift":
+        assert valid("apply", "p", "--yes").exit_code == 0
+        with closing(sqlite3.connect(valid.root / "p/.reconciler/sandbox.db")) as database, database:
+            database.execute("update objects set data = json_set(data, '$.title', 'changed ' || id) where kind = 'team'")
+    done = valid(command, "p", *words, *(f"--report={name}=r.{name}" for name in REPORTS), "--log-file", "log", "-v")
+    assert done.exit_code == (2 if command == "drift" else 0), done.stderr
+    assert command != "drift" or "add-mask" in read(valid.root / "r.junit")
+    assert command == "apply" or "add-mask" in read(valid.root / "r.json")
+    wrong = [("stderr", found) for found in controls(done.stderr) + orders(done.stderr)]
+    wrong += [("stdout", found) for found in controls(done.stdout) + orders(done.stdout)]
+    wrong += [("log", found) for found in controls(read(valid.root / "log")) + orders(read(valid.root / "log"))]
+    for name in REPORTS:
+        wrong += [(name, found) for found in look(name, read(valid.root / f"r.{name}"))]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("config", "render", "p"), ("graph", "p"), ("graph", "p", "--format", "dot"), ("fmt", "p"), ("fmt", "p", "--diff"), ("access", "p"),
+     ("explain", "acme/team/t1", "p"), ("validate", "p", "--lint"), ("diff", "p"), ("doctor", "p"), ("policy", "list", "p")],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_name_is_text_in_what_other_commands_print(valid: Cli, words: tuple[str, ...]) -> None:
+    git(valid.root, "init", "-q", "-b", "main")
+    git(valid.root, "-c", "core.protectNTFS=false", "-c", "core.protectHFS=false", "add", "p/reconciler.yaml")
+    git(valid.root, "commit", "-q", "-m", "one")
+    done = valid(*words)
+    assert controls(done.stdout) + controls(done.stderr) + orders(done.stdout) + orders(done.stderr) == []
