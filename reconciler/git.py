@@ -150,7 +150,7 @@ class GitRepository:
 
 def around(folder: Path) -> GitRepository | None:
     """The repository that contains a folder: the nearest one with an entry named `.git`; None if there is none."""
-    real = folder.resolve()
+    real = Path(os.path.realpath(folder))
     return next((GitRepository(parent) for parent in (real, *real.parents) if os.path.lexists(parent / ".git")), None)
 
 

@@ -34,7 +34,7 @@ def written_place(path: Path) -> Path:
         if os.path.islink(entry):
             if checkout(place) is not None:
                 raise link_refused(path, entry)
-            entry = entry if at == len(parts) else entry.resolve()
+            entry = entry if at == len(parts) else _target(entry)
         place = entry
     return place
 
@@ -42,7 +42,7 @@ def written_place(path: Path) -> Path:
 def link_refused(path: Path, link: Path) -> LinkRefused:
     """The error about a link on the way to a file that is to be written."""
     wrong = f"{path} cannot be written: {link} is a link, and nothing is written to what a link leads to"
-    return LinkRefused(wrong, id="RC-link-not-written", hint=f"Remove the link, or name what it leads to: {link.resolve()}")
+    return LinkRefused(wrong, id="RC-link-not-written", hint=f"Remove the link, or name what it leads to: {_target(link)}")
 
 
 def check_read(path: Path) -> None:
@@ -55,20 +55,25 @@ def check_read(path: Path) -> None:
             top = checkout(entry.parent)
             reason = leads_out(entry, top) if top is not None else None
             if reason is not None:
-                hint = f"Replace the link by what it leads to, or name that: {entry.resolve()}"
+                hint = f"Replace the link by what it leads to, or name that: {_target(entry)}"
                 raise LinkRefused(f"{path} cannot be read: {entry} {reason}", id="RC-link-not-read", hint=hint)
-            place = entry.resolve()
+            place = _target(entry)
 
 
 def leads_out(path: Path, root: Path) -> str | None:
     """What is wrong with a link below a folder, as the end of a sentence: it leads out of the folder, or to a hidden file; None if nothing
     is, or it is not a link. `root`: without links."""
-    place = path.resolve()
+    place = _target(path)
     if place == path:
         return None
     if not place.is_relative_to(root):
         return f"is a link that leads out of {root}"
     return "is a link to a hidden file" if any(part.startswith(".") for part in place.relative_to(root).parts) else None
+
+
+def _target(path: Path) -> Path:
+    """The path with every link followed; one that leads to itself, as far as it can be."""
+    return Path(os.path.realpath(path))
 
 
 def _begin(path: Path) -> tuple[Path, tuple[str, ...]]:

@@ -66,7 +66,7 @@ class WorkingRepository:
         if done.code != 0:
             raise UsageError(f"{folder} is not in a git repository", id="RC-not-a-repository", hint=f"git says: {_said(done)}")
         prefix = PurePosixPath(os.fsdecode(done.out).rstrip("\n") or ".")
-        return cls(repository, prefix / folder.resolve().relative_to(repository.folder).as_posix())
+        return cls(repository, prefix / Path(os.path.realpath(folder)).relative_to(repository.folder).as_posix())
 
     def commit(self, name: str) -> NamedCommit:
         """The commit of a branch, tag or id. Raises `UsageError`."""

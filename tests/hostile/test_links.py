@@ -355,6 +355,29 @@ def test_a_folder_of_a_project_that_is_a_link_out_of_the_checkout_is_refused_and
     assert checkout("validate", str(outside(checkout))).exit_code == 0
 
 
+@pytest.mark.parametrize(
+    "name", ["p/reconciler.yaml", "p/more.yaml", "p/environments/a.yaml", "p/environments", "p/vars.yaml", "p", "r.json", "p/.reconciler"]
+)
+def test_a_link_to_itself_is_an_error_and_not_a_defect(checkout: Cli, name: str) -> None:
+    checkout.edit("p/reconciler.yaml", "version: 1\n", "version: 1\ninclude: ['m*.yaml', real.yaml]\n")
+    checkout.write("p/real.yaml", "x-a: 1\n")
+    path = checkout.root / name
+    path.parent.mkdir(exist_ok=True)
+    if path.exists():
+        path.rename(checkout.root / "kept")
+    path.symlink_to(path.name)
+    (checkout.root / "p2").symlink_to("p3")
+    (checkout.root / "p3").symlink_to("p2/x")
+    for words in (
+        ("validate", "p"), ("plan", "p", "--env", "a"), ("validate", "p", "--var-file", "p/vars.yaml"), ("fmt", "p"), ("plan", "p", "--report", "json=r.json"),
+        ("apply", "p", "--plan", "r.json"), ("validate", "p2"), ("plan", "p", "--out", "p3/x"), ("init", "p2"), ("--log-file", "r.json", "plan", "p"),
+        ("apply", "p", "--yes"), ("pipeline", "plan", "p", "--reports", "p2"), ("diff", "p"),
+    ):  # fmt: skip
+        done = checkout(*words)
+        assert "defect" not in done.stderr, (words, done.stderr)
+        assert unchanged(checkout)
+
+
 def test_links_inside_a_project_are_read(checkout: Cli) -> None:
     (checkout.root / "p/reconciler.yaml").rename(checkout.root / "p/real.yaml")
     (checkout.root / "p/reconciler.yaml").symlink_to("real.yaml")

@@ -11,6 +11,7 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
+from reconciler.links import written_place
 from reconciler.writing import create_folder, write_whole
 
 SANDBOX = """\
@@ -77,7 +78,7 @@ def command(screen: Screen, /, directory: Path, sandbox: bool, **words: Any) -> 
     if sandbox:
         require_extra()
     file = directory / "reconciler.yaml"
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", directory.resolve().name).strip("-.")[:100] or "docs"
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", written_place(directory).name).strip("-.")[:100] or "docs"
     files = {
         file: PROJECT.format(name=name, service=SANDBOX if sandbox else SERVICE),
         directory / ".gitignore": IGNORED,
