@@ -102,7 +102,7 @@ class Files:
             self.problems.partial = True
             return None
         try:
-            with open_regular(path.resolve(), follow=False) as file:
+            with open_regular(path) as file:
                 text = file.read(FILE_MAX + 1)
         except OSError as error:
             self.problems.settle(Problem(name, 0, 0, f"the file cannot be read: {os_reason(error)}", id="RC-file-not-read"))
