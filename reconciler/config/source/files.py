@@ -90,13 +90,14 @@ class Files:
         self.seen: list[Path] = []
         self.values = 0
         self.literal: set[str] = set()
+        self._plain: set[Path] = {root}  # folders to which no link leads
         self.texts: dict[str, str] = {}
 
     def read(self, name: str) -> Node | None:
         """The nodes of a file, with expressions as written; None, with the problems reported, if it cannot be read."""
         path = self.root / name
         self.seen.append(path)
-        reason = leads_out(path, self.root)
+        reason = self._leads_out(path)
         if reason is not None:
             self.problems.settle(Problem(name, 0, 0, f"this file {reason}; {OWN_FILE}", id="RC-link-not-read"))
             self.problems.partial = True
@@ -123,6 +124,13 @@ class Files:
             self.problems.settle(replace(problem, message=problem.message + way))
         self.problems.partial |= document.data is None
         return document.data
+
+    def _leads_out(self, path: Path) -> str | None:
+        """What is wrong with a link that leads to a file; None if nothing is. A folder is followed once for all its files."""
+        folder = path.parent
+        if folder not in self._plain and folder.resolve() == folder:
+            self._plain.add(folder)
+        return None if folder in self._plain and not path.is_symlink() else leads_out(path, self.root)
 
     def _too_large(self, name: str, message: str) -> Enough:
         self.problems.partial = True
