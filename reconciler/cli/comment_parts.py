@@ -15,6 +15,7 @@ from reconciler.config.words import project_file
 from reconciler.dataclass import dataclass
 from reconciler.errors import UsageError
 from reconciler.forges.variables import event
+from reconciler.links import LinkRefused, check_read
 
 if TYPE_CHECKING:
     from reconciler.report.comment.content import Content
@@ -77,9 +78,10 @@ def name_of(project: Path, environment: str | None) -> str:
     """The name of the parts of a project, also if its files are invalid: as in its project file, else that of its folder."""
     file = project_file(project)
     try:
+        check_read(file)
         with file.open(encoding="utf-8", errors="replace") as text:
             match = _PROJECT.search(text.read(PROJECT_MAX))
-    except OSError:
+    except (OSError, LinkRefused):
         match = None
     name = match[2] if match is not None else (project.absolute() if project.is_dir() else project.absolute().parent).name
     return f"{name}/{environment}" if environment else name

@@ -1,32 +1,34 @@
-"""The files of a commit, in a folder of their own. Only reads; runs no hooks, filters or drivers of the repository."""
+"""The files of a commit, in a folder of their own. Only reads; runs no hooks, filters or drivers of the repository (`reconciler.git`)."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
+from reconciler import git
+from reconciler.config.secrets.command import EndedCommand
 from reconciler.dataclass import dataclass
-from reconciler.errors import ReconcilerError, UsageError
+from reconciler.errors import ReconcilerError, UsageError, os_reason
+from reconciler.text.escape import terminal
+from reconciler.writing import NewTree
 
-SECONDS: Final = 60  # for one git command
+SECONDS: Final = 60.0  # for one git command
 LARGEST: Final = 16 * 2**20  # bytes; no file that a project reads is larger
+TOTAL: Final = 2**30  # bytes of all files
 SHORT: Final = 9  # characters of a commit id in messages
 LINK: Final = "120000"
 FILES: Final = frozenset({"100644", "100755", LINK})  # modes; a submodule is not a file
-CALM: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never", "--no-pager")
-CHOOSES: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE"})
-DIFF: Final = ("diff", "-z", "--no-ext-diff", "--no-textconv")
+DIFF: Final = ("diff", "-z", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
 
 
 class Blob(NamedTuple):
-    """A file of a commit: its path in the repository, its mode and its object id."""
+    """A file of a commit: its path in the folder, its mode and its object id."""
 
-    path: PurePosixPath
+    path: str
     mode: str
     id: str
 
@@ -48,55 +50,58 @@ class NamedCommit:
 
 @dataclass(frozen=True)
 class WorkingRepository:
-    """A git repository. `folder`: where its commands run; `inside`: that folder's path from the top of the repository."""
+    """A git repository. `inside`: the path of a folder in it from its top."""
 
-    folder: Path
+    repository: git.GitRepository
     inside: PurePosixPath
 
     @classmethod
     def around(cls, folder: Path) -> WorkingRepository:
         """The repository whose work tree contains a folder. Raises `UsageError` if there is none."""
-        done = _git(folder, "rev-parse", "--absolute-git-dir", "--show-toplevel")
-        names = [Path(name).resolve() for name in os.fsdecode(done.stdout).splitlines()]
-        here = folder.resolve()
-        if done.returncode == 0 and here.is_relative_to(names[-1]) and not here.is_relative_to(names[0]):
-            return cls(folder, PurePosixPath(here.relative_to(names[-1]).as_posix()))
-        if done.returncode != 0 and "work tree" not in _said(done):
-            hint = f"git says: {_said(done)}" if "not a git repository" not in _said(done) else "Run it in a clone of the repository."
+        repository = git.around(folder)
+        if repository is None:
+            hint = "Run it in a clone of the repository."
             raise UsageError(f"{folder} is not in a git repository", id="RC-not-a-repository", hint=hint)
-        raise UsageError(
-            f"{folder} is not in the work tree of a git repository, so no commit contains it",
-            id="RC-not-a-repository",
-            hint="Run it in a clone of the repository; a bare repository and the folder .git have no files to compare.",
-        )
+        done = _ended(repository, "rev-parse", "--is-inside-work-tree", "--absolute-git-dir", "--show-prefix")
+        if done.code != 0:
+            raise UsageError(f"{folder} is not in a git repository", id="RC-not-a-repository", hint=f"git says: {_said(done)}")
+        (inside, directory, prefix), here = os.fsdecode(done.out).split("\n")[:3], Path(os.path.realpath(folder))
+        if inside != "true" or here.is_relative_to(Path(directory).resolve()):
+            raise UsageError(
+                f"{folder} is not in the work tree of a git repository, so no commit contains it",
+                id="RC-not-a-repository",
+                hint="Run it in a clone of the repository; a bare repository and the folder .git have no files to compare.",
+            )
+        return cls(repository, PurePosixPath(prefix or ".") / here.relative_to(repository.folder).as_posix())
 
     def refuse_ignored(self, name: str) -> None:
         """Raise `UsageError` if git ignores a file of the folder: it would never be in a commit."""
-        if _git(self.folder, "check-ignore", "--quiet", "--", name).returncode == 0:
+        path = self.inside / name
+        if self._run("check-ignore", "--quiet", "--", str(path)).code == 0:
             raise UsageError(
-                f"git ignores {self.folder / name}, so no commit contains it",
+                f"git ignores {terminal(str(path))}, so no commit contains it",
                 id="RC-not-a-repository",
                 hint="Remove it from .gitignore, or compare the folder that is committed.",
             )
 
     def commit(self, name: str) -> NamedCommit:
         """The commit of a branch, tag or id. Raises `UsageError`."""
-        done = _git(self.folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-        if done.returncode != 0:
+        done = self._run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        if done.code != 0:
             wrong = f"{name!r} is not a commit of this repository"
             raise UsageError(wrong, id="RC-unknown-commit", hint=_remedy(name))
-        return NamedCommit(name, done.stdout.decode().strip())
+        return NamedCommit(name, done.out.decode().strip())
 
     def shared(self, one: NamedCommit, other: NamedCommit) -> NamedCommit:
         """The newest commit that both contain. Raises `UsageError` if there is none."""
-        done = _git(self.folder, "merge-base", one.id, other.id)
-        if done.returncode != 0:
+        done = self._run("merge-base", one.id, other.id)
+        if done.code != 0:
             raise UsageError(
                 f"{one} and {other} have no commit in common",
                 id="RC-no-common-commit",
                 hint="A shallow clone lacks older commits: git fetch --unshallow (in a pipeline: fetch the whole history).",
             )
-        id = done.stdout.decode().split()[0]
+        id = done.out.decode().split()[0]
         return one if id == one.id else NamedCommit(f"the commit where the branch diverged from {one.name}", id)
 
     def differs(self, commit: NamedCommit, names: Iterable[str]) -> bool:
@@ -104,104 +109,97 @@ class WorkingRepository:
 
         Raises `ReconcilerError` where git cannot compare.
         """
-        changed = _git(self.folder, *DIFF, "--name-only", "--no-renames", commit.id, "--", ".")
-        listed = _git(self.folder, "ls-tree", "-r", "-z", "--name-only", commit.id, ".")
+        calm = self.repository.without_filters()
+        changed = self._run(*DIFF, "--name-only", "--no-renames", commit.id, "--", str(self.inside), settings=calm)
+        listed = self._run("ls-tree", "--full-tree", "-r", "-z", "--name-only", "--", commit.id, *_below(self.inside))
         for done in (changed, listed):
-            if done.returncode != 0:
+            if done.code != 0:
                 raise ReconcilerError(f"git cannot compare the files with {commit}: {_said(done)}", id="RC-git-failed")
-        tracked = {os.fsdecode(name) for name in listed.stdout.split(b"\0")}
-        return bool(changed.stdout) or any(name not in tracked for name in names if not name.startswith(("/", "../")))
+        tracked = {os.fsdecode(name) for name in listed.out.split(b"\0")}
+        return bool(changed.out) or any(str(self.inside / name) not in tracked for name in names if not name.startswith(("/", "../")))
 
     def before_renames(self, start: NamedCommit, end: NamedCommit | None, name: str) -> PurePosixPath:
         """The folder's path at `start`, according to a file in it that exists now, or at `end`; `inside` if it was not renamed."""
         file = self.inside / name
-        if _git(self.folder, "cat-file", "-e", f"{start.id}:{file}").returncode == 0:
+        if self._run("cat-file", "-e", f"{start.id}:{file}").code == 0:
             return self.inside
         ends = [start.id] if end is None else [start.id, end.id]
-        done = _git(self.folder, *DIFF, "--name-status", "--find-renames", "--diff-filter=R", *ends, "--")
-        words = [PurePosixPath(os.fsdecode(word)) for word in done.stdout.split(b"\0")[:-1]]
-        renamed = dict(zip(words[2::3], words[1::3], strict=True)) if done.returncode == 0 else {}
+        done = self._run(*DIFF, "--name-status", "--find-renames", "--diff-filter=R", *ends, "--")
+        words = [PurePosixPath(os.fsdecode(word)) for word in done.out.split(b"\0")[:-1]]
+        renamed = dict(zip(words[2::3], words[1::3], strict=True)) if done.code == 0 else {}
         return renamed.get(file, file).parent
 
     @contextmanager
     def files(self, commit: NamedCommit, inside: PurePosixPath | None = None) -> Iterator[Path]:
         """A folder as a commit has it, this one or `inside`. Its files vanish with the context. Raises `ReconcilerError` where git cannot
-        read them."""
+        read them, or where their names cannot be those of files."""
         with TemporaryDirectory(prefix="reconciler-diff-") as name:
             root = Path(name).resolve()
             self._write(root, self._blobs(commit, self.inside if inside is None else inside))
             yield root
 
     def _blobs(self, commit: NamedCommit, inside: PurePosixPath) -> list[Blob]:
-        listed = _git(self.folder, "ls-tree", "--full-tree", "-r", "-z", "-l", commit.id, *((f"{inside}/",) if inside.name else ()))
-        if listed.returncode != 0:
+        listed = self._run("ls-tree", "--full-tree", "-r", "-z", "--", commit.id, *_below(inside))
+        if listed.code != 0:
             raise ReconcilerError(f"git cannot list the files of {commit}: {_said(listed)}", id="RC-git-failed")
         blobs: list[Blob] = []
-        for entry in listed.stdout.split(b"\0")[:-1]:
+        for entry in listed.out.split(b"\0")[:-1]:
             words, _, path = entry.partition(b"\t")
-            mode, _, id, size = words.decode().split()
-            if mode in FILES and int(size) <= LARGEST:
-                blobs.append(Blob(PurePosixPath(os.fsdecode(path)).relative_to(inside), mode, id))
+            mode, _, id = words.decode().split()
+            if mode in FILES:
+                blobs.append(Blob(os.fsdecode(path).removeprefix(f"{inside}/" if inside.name else ""), mode, id))
         return blobs
 
     def _write(self, root: Path, blobs: list[Blob]) -> None:
-        asked = "".join(f"{blob.id}\n" for blob in blobs).encode()
-        done = _git(self.folder, "cat-file", "--batch", given=asked)
-        if done.returncode != 0:
-            raise ReconcilerError(f"git cannot read the files: {_said(done)}", id="RC-git-failed")
-        at, links = 0, []
-        for blob in blobs:
-            end = done.stdout.index(b"\n", at)
-            header = done.stdout[at:end].decode().split()
-            if len(header) != 3:
-                raise ReconcilerError(
-                    f"git has no content of {blob.path}",
-                    id="RC-git-content-missing",
-                    hint="A partial clone lacks it: git fetch --refetch, or clone without --filter.",
-                )
-            content = done.stdout[end + 1 : end + 1 + int(header[2])]
-            at = end + 2 + len(content)
-            target = root / blob.path
-            if {"..", ".git"} & set(blob.path.parts) or blob.path.is_absolute():
-                raise ReconcilerError(f"the commit has a file called {blob.path}, which is not allowed", id="RC-git-file-name")
-            if blob.mode == LINK:
-                links.append((target, content))
-                continue
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-        for target, content in links:  # last: no file is written through one
-            target.parent.mkdir(parents=True, exist_ok=True)
-            os.symlink(content, os.fsencode(target))
+        """Write files, then links: no file is ever written through one."""
+        blobs = sorted(blobs, key=lambda blob: blob.mode == LINK)
+        try:
+            sizes = self.repository.sizes([blob.id for blob in blobs])
+            blobs = [blob for blob, size in zip(blobs, sizes, strict=True) if size <= LARGEST]
+            sizes = [size for size in sizes if size <= LARGEST]
+            if sum(sizes) > TOTAL:
+                raise ReconcilerError(f"the files of the project are larger than {TOTAL // 2**20} MiB", id="RC-project-too-large")
+            contents = self.repository.contents([blob.id for blob in blobs], sizes)
+            with NewTree(root) as tree:
+                for blob, content in zip(blobs, contents, strict=True):
+                    _add(tree, blob, content)
+        except git.MissingFile as error:
+            raise ReconcilerError(
+                f"git has no content of {terminal(blobs[error.index].path)}",
+                id="RC-git-content-missing",
+                hint="A partial clone lacks it: git fetch --refetch, or clone without --filter.",
+            ) from None
+
+    def _run(self, *words: str, settings: Mapping[str, str] | None = None) -> EndedCommand:
+        return _ended(self.repository, *words, settings=settings)
 
 
-def _git(folder: Path, *words: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-    environment = {**_environment(folder), "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+def _add(tree: NewTree, blob: Blob, content: bytes) -> None:
+    """Write a file or link of a commit. Raises `ReconcilerError`."""
     try:
-        return subprocess.run(  # noqa: S603 -- git as this user has it; no text of others is an option
-            ["git", *CALM, "-C", str(folder), *words],  # noqa: S607
-            input=given,
-            capture_output=True,
-            timeout=SECONDS,
-            env=environment,
-            check=False,
-        )
-    except FileNotFoundError:
-        raise UsageError(
-            "the git command is not installed", id="RC-git-not-installed", hint="Install git, or compare without --from and --to."
-        ) from None
-    except subprocess.TimeoutExpired:
-        raise ReconcilerError(f"git did not answer within {SECONDS} seconds: git {words[0]}", id="RC-git-failed") from None
+        if blob.mode == LINK:
+            tree.link(blob.path, content)
+        else:
+            tree.file(blob.path, content)
+    except (OSError, ValueError) as error:
+        reason = os_reason(error) if isinstance(error, OSError) else str(error)
+        wrong = f"the commit has a file called {terminal(blob.path)}, which is not allowed: {reason}"
+        raise ReconcilerError(wrong, id="RC-git-file-name") from None
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    """The environment without what chooses a repository, as in a hook: git would take any folder for the top of that repository.
+def _below(inside: PurePosixPath) -> tuple[str, ...]:
+    """The argument of `git ls-tree` for what is in a folder."""
+    return (f"{inside}/",) if inside.name else ()
 
-    It is kept where it says that the folder is in the work tree.
-    """
-    tree = os.environ.get("GIT_WORK_TREE")
-    if tree and folder.resolve().is_relative_to(Path(tree).resolve()):
-        return dict(os.environ)
-    return {name: value for name, value in os.environ.items() if name not in CHOOSES}
+
+def _ended(repository: git.GitRepository, *words: str, settings: Mapping[str, str] | None = None) -> EndedCommand:
+    """The end of a command of git. Raises `ReconcilerError` if it did not end by itself."""
+    done = repository.run(*words, settings=settings, seconds=SECONDS)
+    if done.late:
+        raise ReconcilerError(f"git did not answer within {SECONDS:g} seconds: git {words[0]}", id="RC-git-failed")
+    if done.large:
+        raise ReconcilerError(f"git wrote more than {git.OUTPUT_MAX // 2**20} MiB: git {words[0]}", id="RC-git-failed")
+    return done
 
 
 def _remedy(name: str) -> str:
@@ -216,5 +214,8 @@ def _remedy(name: str) -> str:
     return f"If it is a branch of the remote: git fetch origin {branch}, and pass origin/{branch}."
 
 
-def _said(done: subprocess.CompletedProcess[bytes]) -> str:
-    return os.fsdecode(done.stderr).strip().removeprefix("fatal: ").splitlines()[0] if done.stderr.strip() else "nothing"
+def _said(done: EndedCommand) -> str:
+    """What git says of an error, on one line."""
+    lines = os.fsdecode(done.err).strip().splitlines()
+    wrong = [line for line in lines if line.startswith(("fatal: ", "error: "))] or lines or ["nothing"]
+    return terminal(wrong[0].removeprefix("fatal: ").removeprefix("error: "))

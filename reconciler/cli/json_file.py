@@ -8,6 +8,8 @@ import stat
 from pathlib import Path
 from typing import Any
 
+from reconciler.links import check_read
+
 
 class Unreadable(Exception):
     """The file cannot be opened; the message is the reason."""
@@ -20,7 +22,7 @@ class NotJson(ValueError):
 def read_json(path: Path, *, most: int, parts: int) -> Any:
     """The data of a file of at most `most` bytes, with at most `parts` commas, colons and opening brackets: decoding those takes memory.
 
-    Raises `Unreadable` and `NotJson`.
+    Raises `Unreadable`, `NotJson` and `LinkRefused`.
     """
     found = _bytes(path, most)
     if len(found) > most or sum(map(found.count, (b",", b":", b"[", b"{"))) > parts:
@@ -39,6 +41,7 @@ def read_json(path: Path, *, most: int, parts: int) -> Any:
 
 def _bytes(path: Path, most: int) -> bytes:
     try:
+        check_read(path)
         about = path.stat()
         if not stat.S_ISREG(about.st_mode):
             raise NotJson("it is not a file")

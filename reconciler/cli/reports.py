@@ -131,8 +131,10 @@ def write(
 
 def write_report(file: Path, text: str) -> None:
     """Write one report. Raises `ReconcilerError` if it cannot be written."""
+    from reconciler.writing import write_out
+
     try:
-        file.write_text(text, encoding="utf-8", errors="backslashreplace")
+        write_out(file, text)
     except OSError as error:
         wrong = f"the report {file} cannot be written: {os_reason(error)}"
         raise ReconcilerError(wrong, id="RC-file-not-written", hint="The directory must exist.") from None

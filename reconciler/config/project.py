@@ -17,7 +17,7 @@ from reconciler.config.assembled import EvaluatedFiles, assembled
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.variables import Variables, read_variables
 from reconciler.config.settings import STATE, KeyReader, Project, databases, read_settings
-from reconciler.config.source.files import Files
+from reconciler.config.source.files import Files, unreadable
 from reconciler.config.source.includes import included, is_encrypted_document
 from reconciler.config.source.nodes import (
     PROBLEMS_MAX,
@@ -32,9 +32,9 @@ from reconciler.config.source.nodes import (
     wrong_form,
 )
 from reconciler.config.source.split import Split
-from reconciler.config.words import ENVIRONMENTS, IGNORED, NO_PROJECT, SECRETS, SETTINGS, TOP, ServiceSection, project_file
+from reconciler.config.words import ENVIRONMENTS, IGNORED, SECRETS, SETTINGS, TOP, ServiceSection, project_file
 from reconciler.dataclass import dataclass
-from reconciler.errors import ConfigError, Problem
+from reconciler.errors import ConfigError
 from reconciler.model import Desired, Source
 from reconciler.resource import Kinds
 from reconciler.text.suggest import closest, did_you_mean
@@ -143,8 +143,9 @@ class Loading:
         """The files of the project, its project file with that of the environment laid over it, and what names encrypted files. `given` is
         known from then on."""
         file = project_file(self.path)
-        if not file.is_file():
-            self.problems.found.append(Problem(str(self.path), 0, 0, NO_PROJECT, id="RC-no-project"))
+        wrong = unreadable(self.path, file)
+        if wrong is not None:
+            self.problems.found.append(wrong)
             return None
         files = Files(file.parent.resolve(), self.problems)
         top = files.read(file.name)
@@ -152,8 +153,8 @@ class Loading:
         if top is None or self.missing:
             return None
         if not isinstance(top, Map):
-            wrong = f"a project file must be a map, not {described(top)}; it must begin with version: 1"
-            self.problems.add(top.at, wrong, id=wrong_form(top))
+            form = f"a project file must be a map, not {described(top)}; it must begin with version: 1"
+            self.problems.add(top.at, form, id=wrong_form(top))
             return None
         chosen: Mapping[str, MapEntry] = {}
         if environment is not None:

@@ -8,20 +8,22 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from reconciler.config.source.files import Files
+from reconciler.config.source.files import Files, unreadable
 from reconciler.config.source.includes import included
 from reconciler.config.source.nodes import Enough, Map, Node, Problems
 from reconciler.config.source.split import Sections, Split, all_files
-from reconciler.config.words import ENVIRONMENTS, NO_PROJECT, project_file
-from reconciler.errors import ConfigError, Problem
+from reconciler.config.words import ENVIRONMENTS, project_file
+from reconciler.errors import ConfigError
+from reconciler.links import leads_out
 from reconciler.resource import Kinds
 
 
 def texts(path: Path, kinds: Kinds) -> tuple[Path, dict[str, str]]:
     """The project's directory, and the texts of the project file, of what it includes and of its environments. Raises `ConfigError`."""
     file = project_file(path)
-    if not file.is_file():
-        raise ConfigError([Problem(str(path), 0, 0, NO_PROJECT, id="RC-no-project")])
+    wrong = unreadable(path, file)
+    if wrong is not None:
+        raise ConfigError([wrong])
     problems = Problems([])
     files = Files(file.parent.resolve(), problems)
     names = [file.name]
@@ -44,11 +46,11 @@ def texts(path: Path, kinds: Kinds) -> tuple[Path, dict[str, str]]:
 
 def files_of_environments(root: Path) -> list[str]:
     """The files of the environments of a project that are inside it."""
-    if not (root / ENVIRONMENTS).is_dir():
+    if not (root / ENVIRONMENTS).is_dir() or leads_out(root / ENVIRONMENTS, root) is not None:
         return []
     from reconciler.config.environments.folder import files
 
-    return [name for name in files(root) if (root / name).resolve().is_relative_to(root)]
+    return [name for name in files(root) if leads_out(root / name, root) is None]
 
 
 def sections(kinds: Kinds) -> Sections:

@@ -23,6 +23,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.util import LRUCache
 
 from reconciler.errors import StateError
+from reconciler.links import written_place
 from reconciler.state.errors import READABLE, calm
 from reconciler.state.tables import migrations
 
@@ -260,8 +261,11 @@ def _begin(connection: Connection) -> None:
 def _make(path: Path) -> None:
     """Create the file and its missing directories before SQLite sees them: accessible to the owner only, and on the disk.
 
-    An existing file is never opened here: closing it would drop the locks SQLite holds on it in this process.
+    An existing file is never opened here: closing it would drop the locks SQLite holds on it in this process. Raises `LinkRefused` if the
+    file would be created where a link of a checkout leads.
     """
+    if not path.exists():
+        written_place(path)
     missing = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
     for folder in reversed(missing):
         folder.mkdir(mode=0o700, exist_ok=True)

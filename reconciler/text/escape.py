@@ -1,4 +1,4 @@
-"""One encoder for each place a text can go: a terminal, a log, JSON, mermaid, dot.
+"""One encoder for each place a text can go: a terminal, a log, JSON, XML, a URI, mermaid, dot.
 
 In: any text, from the service or the YAML. Out: text that its reader cannot mistake for anything else. Characters that are invisible or
 change how their neighbours are displayed (control, bidi, escape, zero-width characters, lone surrogates) are written as `\\x1b`,
@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable
 from typing import Any, Final
+from urllib.parse import quote
 
 INVISIBLE: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Characters that Python calls printable although they are invisible: joiners, fillers, an empty braille cell."""
@@ -58,6 +59,16 @@ def terminal(text: str) -> str:
 def log(text: str) -> str:
     """Lines for a log, none of which the program that runs the pipeline and parses its log would take as a command."""
     return _OLD.sub("# ", _COMMAND.sub(r"\1 ", text))
+
+
+def xml(text: str) -> str:
+    """One line of a text or an attribute in XML, before `&`, `<` and `>` are escaped: XML has no other spelling for control characters."""
+    return log(terminal(text))
+
+
+def uri(path: str) -> str:
+    """A path as part of a URI, by its bytes."""
+    return quote(path, errors="surrogateescape")
 
 
 def _json_name(character: str) -> str:

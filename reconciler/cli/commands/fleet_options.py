@@ -112,17 +112,12 @@ def moment(value: str, ctx: click.Context, param: click.Parameter, *, ago: bool)
 
 def operator() -> Person:
     """The user of a command: an admin of every tenant, since the database's password allows writing every row anyway. The name is the
-    e-mail address of git's configuration, so that it matches the same person's login and commits."""
-    import subprocess
-
+    e-mail address in the user's own configuration of git, so that it matches the same person's login and commits."""
     from reconciler.cli.wiring.connect import current_user
     from reconciler.fleet.people import ALL, Person, Role
+    from reconciler.git import user_email
 
-    try:
-        done = subprocess.run(["git", "config", "--get", "user.email"], capture_output=True, text=True, timeout=10, check=False)  # noqa: S607
-        email = done.stdout.strip()
-    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
-        email = ""
+    email = user_email()
     return Person(email if "@" in email and email.isprintable() else current_user(), {ALL: Role.ADMIN})
 
 

@@ -15,9 +15,10 @@ from reconciler.cli.files import path_from_here
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ConfigError, UsageError, os_reason
+from reconciler.writing import create_folder, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring.connect import ConnectedService
@@ -291,19 +292,24 @@ def _write(directory: Path, files: Mapping[str, str], kinds: Kinds, project: Pro
         )
     beside = {".gitignore": IGNORED, ".reconciler/config.schema.json": dumped(kinds)}
     try:
-        (directory / ".reconciler").mkdir(mode=0o700, parents=True, exist_ok=True)
+        create_folder(directory / ".reconciler", mode=0o700)
         for path, text in {**{path: text for path, text in beside.items() if not (directory / path).exists()}, **files}.items():
-            (directory / path).parent.mkdir(parents=True, exist_ok=True)
-            (directory / path).write_bytes(text.encode())
+            create_folder((directory / path).parent)
+            write_whole(_place(directory / path, mine), text, mode=None)
     except OSError as error:
         raise UsageError(f"the project cannot be written: {os_reason(error)}: {error.filename}", id="RC-file-not-written") from error
+
+
+def _place(file: Path, mine: Collection[Path]) -> Path:
+    """Where a file is written: a link to a file of the project stays one."""
+    return place if (place := file.resolve()) in mine else file
 
 
 def _take_back(directory: Path, files: Iterable[str], before: Mapping[str, bytes]) -> None:
     """Leave the files as they were."""
     for path in files:
         if path in before:
-            (directory / path).write_bytes(before[path])
+            write_whole((directory / path).resolve(), before[path], mode=None)
         else:
             (directory / path).unlink(missing_ok=True)
 

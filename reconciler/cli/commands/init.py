@@ -11,6 +11,8 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
+from reconciler.links import written_place
+from reconciler.writing import create_folder, write_whole
 
 SANDBOX = """\
   sandbox: .reconciler/sandbox.db       # the embedded sandbox; for the real service write baseUrl: https://…
@@ -76,7 +78,7 @@ def command(screen: Screen, /, directory: Path, sandbox: bool, **words: Any) -> 
     if sandbox:
         require_extra()
     file = directory / "reconciler.yaml"
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", directory.resolve().name).strip("-.")[:100] or "docs"
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", written_place(directory).name).strip("-.")[:100] or "docs"
     files = {
         file: PROJECT.format(name=name, service=SANDBOX if sandbox else SERVICE),
         directory / ".gitignore": IGNORED,
@@ -85,12 +87,11 @@ def command(screen: Screen, /, directory: Path, sandbox: bool, **words: Any) -> 
     if file.exists() or file.is_symlink():
         raise UsageError(f"{file} already exists", id="RC-project-exists", hint="Name another directory: reconciler init DIR")
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / ".reconciler").mkdir(mode=0o700, exist_ok=True)
+        create_folder(directory)
+        create_folder(directory / ".reconciler", mode=0o700)
         for path, text in files.items():
             if not path.exists():
-                with path.open("x", encoding="utf-8") as opened:
-                    opened.write(text)
+                write_whole(path, text, mode=None)
     except OSError as error:
         raise UsageError(f"the project cannot be written: {os_reason(error)}: {error.filename}", id="RC-file-not-written") from error
     where = "" if directory == Path() else f" {directory}"

@@ -154,8 +154,10 @@ def _document(file: Path, problems: Problems) -> Map | None:
     from reconciler.config.source.nodes import Map, described
     from reconciler.config.source.reader import FILE_MAX, read
     from reconciler.errors import UsageError
+    from reconciler.links import check_read
 
     try:
+        check_read(file)
         with file.open("rb") as opened:
             text = opened.read(FILE_MAX + 1)
     except (OSError, ValueError) as error:

@@ -81,7 +81,10 @@ def _control(screen: Screen, words: dict[str, Any]) -> Control:
 def _exported(path: Path) -> Any:
     import json
 
+    from reconciler.links import check_read
+
     try:
+        check_read(path)
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {os_reason(error)}", id="RC-file-not-read") from error

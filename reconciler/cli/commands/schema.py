@@ -69,15 +69,15 @@ def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
 
 def _write(screen: Screen, project: Path, known: Mapping[str, Any]) -> None:
     """Write schemas into the project, and print the line by which its files refer to them. Raises `UsageError`."""
-    from reconciler.cli.files import write_whole
     from reconciler.config.words import project_file
     from reconciler.text.escape import as_json
+    from reconciler.writing import create_folder, write_whole
 
     file = project_file(project)
     folder = file.parent / FOLDER
     try:
         begin = file.read_text(encoding="utf-8", errors="replace")
-        folder.mkdir(mode=0o700, exist_ok=True)
+        create_folder(folder, mode=0o700)
         for name, made in known.items():
             write_whole(folder / f"{name}{SUFFIX}", as_json(made) + "\n", mode=0o644)
     except OSError as error:

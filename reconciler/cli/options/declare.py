@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from reconciler.links import check_read
+
 if TYPE_CHECKING:
     from reconciler.address import Address, Glob
 
@@ -83,6 +85,7 @@ def files(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
             if value == STDIN:
                 text = sys.stdin.buffer.read(VARIABLES_MAX + 1) if sys.stdin is not None else b""
             else:
+                check_read(Path(value))
                 with Path(value).open("rb") as file:
                     text = file.read(VARIABLES_MAX + 1)
         except OSError as error:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from reconciler.cli.pipeline.trigger import Ci
 from reconciler.dataclass import dataclass
 from reconciler.errors import UsageError, os_reason
+from reconciler.text.escape import terminal
+from reconciler.writing import append, create_folder, write_whole
 
 if TYPE_CHECKING:
     from reconciler.cli.terminal.screen import Screen
@@ -45,7 +47,8 @@ class Results:
     def cleared(cls, screen: Screen, folder: Path, ci: Ci) -> Results:
         """Results in a directory without the reports of an earlier command. Raises `UsageError` if it cannot be written."""
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            create_folder(folder, mode=0o700)
+            _check_untracked(folder)
             for name in (PLAN, *REPORTS.values()):
                 (folder / name).unlink(missing_ok=True)
                 (folder / (CHECKED + name)).unlink(missing_ok=True)
@@ -80,7 +83,7 @@ class Results:
             return
         reports = [json.loads(file.read_text(encoding="utf-8")) for file in (first, second) if file.is_file()]
         entries = {entry["fingerprint"]: entry for report in reports for entry in report}
-        second.write_text(json.dumps([*entries.values()], indent=2) + "\n", encoding="utf-8")
+        write_whole(second, json.dumps([*entries.values()], indent=2) + "\n", mode=None)
         first.unlink()
 
     @property
@@ -113,12 +116,10 @@ class Results:
         if self.ci is not Ci.GITHUB or not path:
             return
         from reconciler.report.markdown import fenced
-        from reconciler.text.escape import terminal
 
         file = self.folder / REPORTS["markdown"]
         text = file.read_text(encoding="utf-8") if file.is_file() else f"### Reconciler\n\n{fenced([terminal(sentence)])}\n"
-        with Path(path).open("a", encoding="utf-8") as summary:
-            summary.write(self.screen.masked(text) + "\n")
+        append(Path(path), self.screen.masked(text) + "\n")
 
     def output(self, values: Mapping[str, str]) -> None:
         """Set the outputs of the step."""
@@ -126,8 +127,25 @@ class Results:
         if self.ci is not Ci.GITHUB or not path:
             return
         lines = [f"{name}={' '.join(self.screen.masked(value).split())}\n" for name, value in values.items()]
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write("".join(lines))
+        append(Path(path), "".join(lines))
+
+
+def _check_untracked(folder: Path) -> None:
+    """Raise `UsageError` if files in the folder are committed: whoever proposes a change could have put reports of their own there."""
+    from reconciler import git
+
+    repository = git.around(folder)
+    if repository is None or not git.is_installed():  # without git, nothing is known of commits; the writer follows no link in any case
+        return
+    path = folder.resolve().relative_to(repository.folder).as_posix()
+    tracked = repository.run("ls-files", "-z", "--", path)
+    if tracked.code == 0 and tracked.out:
+        name = terminal(os.fsdecode(tracked.out.split(b"\0")[0]))
+        raise UsageError(
+            f"the directory {folder} contains committed files, {name} for example, and reports are not written there",
+            id="RC-reports-committed",
+            hint=f"Remove them with git rm -r {folder}, or name another directory: --reports DIR",
+        )
 
 
 def changes(document: Mapping[str, Any]) -> int:

@@ -22,6 +22,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import TOKEN
 from reconciler.dataclass import dataclass
 from reconciler.errors import Locked
+from reconciler.writing import write_whole
 
 PAUSE: Final = 5.0  # seconds between two attempts to take the lease
 
@@ -86,8 +87,7 @@ class Works:
         from reconciler.cli.pipeline.approved import approved
 
         plan = approved(self.trigger, artifact=artifact(self.project, self.environment), file=self.file.as_posix())
-        self.file.touch(mode=0o600)
-        self.file.write_bytes(plan.content)
+        write_whole(self.file, plan.content)
         self.screen.say(f"Applying the plan of {plan.origin}.")
         end, pause = time.monotonic() + self.wait, min(PAUSE, self.wait / 4)
         while True:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from reconciler.address import bare
 from reconciler.errors import ConfigError, ReconcilerError, UsageError, os_reason
+from reconciler.links import check_read, written_place
 
 if TYPE_CHECKING:
     from reconciler.address import Address
@@ -37,7 +38,16 @@ def checked(path: Path, *, said: str = "--sandbox") -> Path:
         if said == "--sandbox":
             hint += f"\nLoad initial data with: reconciler sandbox seed --db {example} {path}"
         raise UsageError(f"{said} {path} is a YAML file", id="RC-not-a-sandbox-file", hint=hint)
+    _is_new(path)
     return path
+
+
+def _is_new(path: Path) -> bool:
+    """Whether the file of a sandbox will be created. Raises `LinkRefused` if that would be done through a link of a checkout."""
+    if path.exists() and path.stat().st_size:
+        return False
+    written_place(path)
+    return True
 
 
 @contextmanager
@@ -46,7 +56,7 @@ def embedded(path: Path, project: Project | None, kinds: Kinds | None) -> Iterat
     with sandbox_errors():
         from reconciler.sandbox.server import embedded as start
 
-    fresh = not path.exists() or path.stat().st_size == 0
+    fresh = _is_new(path)
     if fresh and (project is None or kinds is None):
         raise UsageError(
             f"there is no sandbox {path}", id="RC-no-sandbox", hint=f"Create it from a seed: reconciler sandbox seed --db {path} SEED.yaml"
@@ -239,6 +249,7 @@ def read_document(path: Path) -> Any:
     from reconciler.config.source.reader import FILE_MAX, read
 
     try:
+        check_read(path)
         with path.open("rb") as file:
             document = read(file.read(FILE_MAX + 1), str(path))
     except OSError as error:

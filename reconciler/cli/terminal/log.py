@@ -7,14 +7,14 @@ are stable. Forbidden: masking, which the screen has done.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 from reconciler.text.escape import as_json, log, terminal
+from reconciler.writing import opened_for_appending
 
-MODE: Final = 0o600
 OWN: Final = ("time", "level", "event", "message")
 
 
@@ -38,12 +38,9 @@ class LogFile:
     """A file that only its owner can read, to which lines are appended. `lost`: why writing failed."""
 
     def __init__(self, path: str) -> None:
-        """Raises OSError."""
+        """Raises `LinkRefused` and OSError."""
         self.path, self.lost = path, ""
-        self._handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, MODE)
-        status = os.fstat(self._handle)
-        if stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) != MODE:
-            os.fchmod(self._handle, MODE)
+        self._handle = opened_for_appending(Path(path))
 
     def write(self, text: str) -> None:
         """Append a whole line, even if several processes write. A failure does not end the run."""

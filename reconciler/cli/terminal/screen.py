@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -204,10 +205,12 @@ class Screen:
 
     def problems(self, error: ConfigError) -> None:
         """Print every problem of a project, one a line."""
+        from reconciler.text.escape import terminal
+
         for problem in error.problems:
             place = {"file": problem.file, "line": problem.line or None, "column": problem.column or None}
             if self.event("error", "problem", problem.message, id=problem.id, **place):
-                self.line(_with_id(str(problem), problem.id))
+                self.line(_with_id(str(replace(problem, file=terminal(problem.file))), problem.id))
         number = len(error.problems)
         rest = ", and the rest was not checked" if error.more else ""
         self.error(f"{number:,} problem{'s' if number != 1 else ''} in the project{rest}; nothing was sent")

@@ -34,8 +34,8 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     excluded = excluded_objects(kinds, project.desired, planned.state, planned.actual, matches)
     acceptance = Acceptance(MatchedProject(kinds, project.desired, matches.former.state, planned.actual, matches.ids, excluded), plain)
     texts = acceptance.edited(picked, planned.plan.moved_outside)
-    rewrite(root, {file: line_ends.as_before(made, before[file]) for file, made in texts.items()})
     try:
+        rewrite(root, {file: line_ends.as_before(made, before[file]) for file, made in texts.items()})
         _prove(screen, options, kinds, project, planned, picked)
     except ReconcilerError:
         rewrite(root, {file: before[file] for file in texts})

@@ -21,8 +21,10 @@ def read(file: Path) -> tuple[KnownDrift, ...]:
     """The entries of a file. Raises `ConfigError` with every problem at its place, `UsageError` where the file cannot be read."""
     from reconciler.config.source.nodes import List, Map
     from reconciler.config.source.reader import read as parse
+    from reconciler.links import check_read
 
     try:
+        check_read(file)
         if file.exists() and not (file.is_file() or file.is_dir()):
             raise UsageError(
                 f"the baseline {file} is not a regular file", id="RC-not-a-baseline", hint=SHAPE

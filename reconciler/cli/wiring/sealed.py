@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from reconciler import __version__
-from reconciler.cli.files import write_whole
 from reconciler.cli.wiring import trust
 from reconciler.dataclass import dataclass
+from reconciler.links import LinkRefused
 from reconciler.regular_file import open_regular
 
 FOLDER: Final = ".reconciler"
@@ -59,7 +59,7 @@ class Seal:
             folder, prefix = file.parent, f".{file.name}."
         try:
             secret = user_secret(root)
-        except (OSError, ValueError):
+        except (OSError, ValueError, LinkRefused):
             return None
         return cls(hmac.digest(secret, b"reconciler: sealed files", "sha256"), folder, prefix)
 
@@ -81,8 +81,10 @@ class Seal:
 
     def write(self, name: str, value: Any) -> None:
         """Write a file that only its owner can read. A failure is ignored: the value can be computed again."""
+        from reconciler.writing import write_whole
+
         body = json.dumps(value, separators=(",", ":")).encode()
-        with suppress(OSError):
+        with suppress(OSError, LinkRefused):
             write_whole(self.path(name), f"{self._digest(name, body).decode()}\n{body.decode()}")
 
     def digest(self, value: Any) -> str:

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 import click
 
-from reconciler.cli.files import write_whole
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
 
@@ -76,5 +75,7 @@ def _remember(root: Path, host: str) -> None:
 
 
 def write_private(target: Path, text: str) -> None:
-    """Write a file atomically that only its owner can read. Raises OSError."""
+    """Write a file atomically that only its owner can read. Raises OSError and `LinkRefused`."""
+    from reconciler.writing import write_whole
+
     write_whole(target, text)

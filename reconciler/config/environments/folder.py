@@ -13,6 +13,7 @@ from typing import Final
 from reconciler.config.source.nodes import Problems, shown
 from reconciler.config.words import ENVIRONMENTS, NO_ENVIRONMENTS, is_encrypted
 from reconciler.errors import Problem
+from reconciler.links import leads_out
 from reconciler.text.suggest import closest, did_you_mean
 
 SUFFIX: Final = ".yaml"
@@ -30,15 +31,18 @@ def chosen(root: Path, name: str | None, problems: Problems) -> str | None:
         problems.found.append(_without_folder(root, name))
         return None
     known: list[str] = []
-    wrong: str | None = None
+    wrong = leads_out(root / ENVIRONMENTS, root)
+    if wrong is not None:  # what it leads to is not even listed
+        problems.found.append(Problem(f"{ENVIRONMENTS}/", 0, 0, f"this folder {wrong}; replace it by a folder", id="RC-link-not-read"))
+        return None
     for file in files(root):
         stem = Path(file).name.removesuffix(SUFFIX)
         if not file.endswith(SUFFIX):
             wrong = f"the file of an environment ends in {SUFFIX}; rename it"
         elif _NAME.fullmatch(stem) is None:
             wrong = "the name of an environment consists of lower-case letters, digits and -; rename the file"
-        elif not (root / file).resolve().is_relative_to(root):
-            wrong = "the file of an environment is inside the project; this is a link that leads out of it"
+        elif (reason := leads_out(root / file, root)) is not None:
+            wrong = f"the file of an environment is inside the project, and this {reason}"
         else:
             known.append(stem)
             continue

@@ -1,11 +1,13 @@
 """Run another program: without a shell, in its own session, with limits on time and output.
 
-In: its arguments and its environment. Out: its output and exit code. Any interruption kills the program and the processes that it started.
+In: its arguments, its environment and its input. Out: its output and exit code. Any interruption kills the program and the processes
+that it started.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -52,12 +54,38 @@ class _Drain(threading.Thread):
                     return
 
 
-def run(words: Sequence[str], *, environ: Mapping[str, str], folder: Path, seconds: float, most: int) -> EndedCommand:
-    """Run a program to its end. Raises `OSError` if it cannot be started."""
+class _Feed(threading.Thread):
+    """Writes the input of a program, which may read it as slowly as it likes."""
+
+    def __init__(self, stream: IO[bytes], given: bytes) -> None:
+        super().__init__(daemon=True)
+        self.stream, self.given = stream, given
+        self.start()
+
+    def run(self) -> None:
+        with suppress(OSError, ValueError), self.stream:  # the program may end before it has read everything
+            self.stream.write(self.given)
+
+
+def program(name: str, environ: Mapping[str, str]) -> str | None:
+    """The path of a program that is installed; None if it is not. Never one in a relative folder of PATH, which would be one of whoever
+    wrote the files there."""
+    return shutil.which(name, path=_path(environ))
+
+
+def _path(environ: Mapping[str, str]) -> str:
+    """PATH without relative folders."""
+    return os.pathsep.join(folder for folder in environ.get("PATH", "").split(os.pathsep) if os.path.isabs(folder))
+
+
+def run(words: Sequence[str], *, environ: Mapping[str, str], folder: Path, seconds: float, most: int, given: bytes = b"") -> EndedCommand:
+    """Run a program to its end. `given`: its input. Raises `OSError` if it cannot be started."""
     process = subprocess.Popen(  # noqa: S603  no shell, and the words are ours
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=dict(environ), cwd=folder, start_new_session=True,
+        words, stdin=subprocess.PIPE if given else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**environ, "PATH": _path(environ)}, cwd=folder, start_new_session=True,
     )  # fmt: skip
+    if process.stdin is not None:
+        _Feed(process.stdin, given)
     assert process.stdout is not None
     assert process.stderr is not None
     late = False

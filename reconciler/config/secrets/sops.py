@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NoReturn
 
 from reconciler.config.language.variables import is_usable, texts
-from reconciler.config.secrets.command import run
+from reconciler.config.secrets.command import program, run
 from reconciler.errors import os_reason
 from reconciler.text.escape import replaced
 from reconciler.text.redact import MASK, Mask
@@ -47,14 +46,14 @@ def decrypted(document: str, name: str, folder: Path, environ: Mapping[str, str]
     """The values in a document, which SOPS gets as a file of its own: the one in the project could differ from what was checked.
 
     `name`: of the file in the project. Raises `SopsError`."""
-    program = shutil.which(COMMAND, path=environ.get("PATH", ""))
-    if program is None:
+    command = program(COMMAND, environ)
+    if command is None:
         raise SopsError(f"it requires the command {COMMAND}, which is not on PATH; install it (https://getsops.io)", id="RC-sops-missing")
     try:
         with TemporaryDirectory() as private:
             path = Path(private, name.rpartition("/")[2])
             path.write_text(document, encoding="utf-8", errors="surrogatepass")
-            words = [program, "decrypt", "--output-type", "json", str(path)]
+            words = [command, "decrypt", "--output-type", "json", str(path)]
             ended = run(words, environ=environ, folder=folder, seconds=SECONDS, most=OUTPUT_MAX)
     except OSError as error:
         raise SopsError(f"{COMMAND} cannot be started: {os_reason(error)}", id="RC-sops-missing") from None

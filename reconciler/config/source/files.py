@@ -16,13 +16,16 @@ from typing import Final
 
 from reconciler.config.source.nodes import MARK, Enough, Node, Problems
 from reconciler.config.source.reader import EMPTY_FILE, FILE_MAX, read
-from reconciler.config.words import ENVIRONMENTS
+from reconciler.config.words import ENVIRONMENTS, NO_PROJECT
 from reconciler.errors import Problem, os_reason
+from reconciler.links import LinkRefused, check_read, leads_out
+from reconciler.regular_file import open_regular
 
 VALUES_MAX: Final = 5_000_000  # of a project, in all its files
 UNGUARDED: Final = 1_000_000  # number of values up to which memory is not checked
 PER_VALUE: Final = 6  # bytes of text that a value takes, at least, as a rule
 VALUE: Final = 600  # bytes of a value while a project is loaded, at most
+OWN_FILE: Final = "replace the link by the file itself"
 _MACHINE: Final = Path("/proc/meminfo")
 _PROCESS: Final = Path("/proc/self/statm")
 _GROUPS: Final = (
@@ -57,6 +60,17 @@ def _available() -> int | None:
     return min(limits, default=None)
 
 
+def unreadable(path: Path, file: Path) -> Problem | None:
+    """What is wrong if the project file of a path is none, or if a link leads out of the checkout to its folder; None if nothing is."""
+    if not file.is_file():
+        return Problem(str(path), 0, 0, NO_PROJECT, id="RC-no-project")
+    try:
+        check_read(file.parent)
+    except LinkRefused as error:
+        return Problem(str(path), 0, 0, f"{error.message}; {error.hint}", id=error.id)
+    return None
+
+
 class Files:
     """The files of one project. `seen`: every YAML file read, in order. `values`: how many they contain. `most`: how many they may contain.
     `room`: whether so many more fit into memory; checked above `unguarded` values. `literal`: the names of files without expressions.
@@ -76,14 +90,20 @@ class Files:
         self.seen: list[Path] = []
         self.values = 0
         self.literal: set[str] = set()
+        self._plain: set[Path] = {root}  # folders to which no link leads
         self.texts: dict[str, str] = {}
 
     def read(self, name: str) -> Node | None:
         """The nodes of a file, with expressions as written; None, with the problems reported, if it cannot be read."""
         path = self.root / name
         self.seen.append(path)
+        reason = self._leads_out(path)
+        if reason is not None:
+            self.problems.settle(Problem(name, 0, 0, f"this file {reason}; {OWN_FILE}", id="RC-link-not-read"))
+            self.problems.partial = True
+            return None
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 text = file.read(FILE_MAX + 1)
         except OSError as error:
             self.problems.settle(Problem(name, 0, 0, f"the file cannot be read: {os_reason(error)}", id="RC-file-not-read"))
@@ -104,6 +124,13 @@ class Files:
             self.problems.settle(replace(problem, message=problem.message + way))
         self.problems.partial |= document.data is None
         return document.data
+
+    def _leads_out(self, path: Path) -> str | None:
+        """What is wrong with a link that leads to a file; None if nothing is. A folder is followed once for all its files."""
+        folder = path.parent
+        if folder not in self._plain and folder.resolve() == folder:
+            self._plain.add(folder)
+        return None if folder in self._plain and not path.is_symlink() else leads_out(path, self.root)
 
     def _too_large(self, name: str, message: str) -> Enough:
         self.problems.partial = True

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, shown, wrong_form
 from reconciler.config.words import ENVIRONMENTS, is_encrypted
 from reconciler.model import Source
+from reconciler.text.escape import is_plain, terminal
 from reconciler.text.suggest import did_you_mean
 
 FILES_MAX = 10_000  # matches of one pattern
@@ -74,13 +75,23 @@ def named(root: Path, project_file: str, node: Node, problems: Problems) -> list
         wrong = f"is not a file of this project{did_you_mean(node.text, set(_beside(root, node.text)) - {project_file})}"
     if wrong is None and len(matches) > FILES_MAX:
         wrong = f"matches more than {FILES_MAX:,} files"
+    unprintable = next((name for name in names if not all(map(is_plain, name))), None)
+    if wrong is None and unprintable is not None:
+        wrong = f"matches {terminal(unprintable)}, whose name contains a character that cannot be printed; rename the file"
     if wrong is None and outside:
-        wrong = f"is outside the project: {outside[0]} is a link"
+        wrong = f"is outside the project: {_link(root, outside[0])} is a link"
     if wrong is None:
         return names
     problems.add(node.at, f"include {shown(node.text)} {wrong}", id="RC-not-includable")
     problems.partial |= gone  # the contents of the file are not reported as missing too
     return []
+
+
+def _link(root: Path, name: str) -> str:
+    """The first part of a name that is a link: what is in the place to which it leads is not named."""
+    parts = PurePosixPath(name).parts
+    names = [PurePosixPath(*parts[:count]).as_posix() for count in range(1, len(parts) + 1)]
+    return next((part for part in names if (root / part).is_symlink()), name)
 
 
 def _beside(root: Path, name: str) -> list[str]:

@@ -15,6 +15,7 @@ from reconciler.fleet.declared import project as projects
 from reconciler.fleet.declared.keys import EVERY_MAX, FILE, PROJECT, REFRESH_DEFAULT, REFRESH_MAX, REFRESH_MIN
 from reconciler.fleet.declared.template import generator
 from reconciler.fleet.model import Fleet, FleetProject, Generator
+from reconciler.links import check_read
 
 PROJECTS_MAX: Final = 100_000
 
@@ -23,6 +24,7 @@ def read_fleet(file: Path) -> tuple[Fleet, bytes]:
     """The fleet of a file, and its text. Raises `ConfigError`, or `UsageError` if it cannot be read."""
     path = file / FILE if file.is_dir() else file
     try:
+        check_read(path)
         with path.open("rb") as opened:
             text = opened.read(FILE_MAX + 1)
     except (OSError, ValueError) as error:

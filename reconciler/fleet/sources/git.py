@@ -1,4 +1,4 @@
-"""A commit of a git repository and its authors, by the `git` command: shallow, partial, without hooks, submodules or filters.
+"""A commit of a git repository and its authors, by `reconciler.git`: shallow, partial, without hooks, submodules or filters.
 
 In: a repository, a ref. Out: the commit, in a bare repository of our own; git never checks anything out, so that no filter, hook or
 attribute of the repository has an effect. Forbidden: a shell with words that others chose; waiting without a deadline.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -17,10 +16,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-from reconciler.config.secrets.command import EndedCommand, run
+from reconciler.config.secrets.command import EndedCommand
 from reconciler.dataclass import dataclass
-from reconciler.errors import ReconcilerError
+from reconciler.errors import ReconcilerError, UsageError
 from reconciler.fleet.model import Repository
+from reconciler.git import GitRepository, create
 
 SECONDS: Final = 120.0  # for one command
 PACK_MAX: Final = 512 * 2**20  # bytes of one fetch
@@ -28,9 +28,6 @@ BLOB_MAX: Final = 16 * 2**20  # bytes of one file: the most that a project's fil
 LISTING_MAX: Final = 64 * 2**20  # bytes of a listing
 FETCHES_MAX: Final = 100  # after which our copy of a repository is deleted and cloned again, so that it does not grow for ever
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
-_PASSED: Final = ("HOME", "PATH", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "USER", "XDG_CONFIG_HOME", "GIT_SSL_CAINFO")
-_PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
-_LIMITED: Final = 'ulimit -f "$1" && shift && exec git "$@"'  # the words are arguments, never text of the script
 
 
 class SourceError(ReconcilerError):
@@ -45,27 +42,12 @@ class Commit:
     id: str
 
 
-def environ() -> dict[str, str]:
-    """The environment of git: the operator's own configuration, nothing of the fleet, and no prompts."""
-    kept = {name: value for name, value in os.environ.items() if name in _PASSED or name.lower() in _PROXIES}
-    ssh = "ssh -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=20"
-    return kept | {
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_ASKPASS": "true",
-        "GIT_SSH_COMMAND": ssh,
-        "GIT_ALLOW_PROTOCOL": "https:http:ssh:file",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_NO_REPLACE_OBJECTS": "1",
-        "GIT_LFS_SKIP_SMUDGE": "1",
-        "LC_ALL": "C",
-    }
-
-
-def git(folder: Path, *words: str, most: int = LISTING_MAX, seconds: float = SECONDS) -> EndedCommand:
-    """Run git in a repository of ours."""
-    settings = ("-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", "-c", "core.fsmonitor=false")
-    command = ["/bin/sh", "-c", _LIMITED, "git", str(PACK_MAX // 512), *settings, f"--git-dir={folder}", *words]
-    return run(command, environ=environ(), folder=folder.parent, seconds=seconds, most=most)
+def git(folder: Path, *words: str, url: str | None = None, most: int = LISTING_MAX, seconds: float = SECONDS) -> EndedCommand:
+    """Run git in a repository of ours. `url`: what it fetches from. Raises `SourceError` if git is not installed."""
+    try:
+        return GitRepository(folder, own=True).run(*words, url=url, fetch_max=PACK_MAX, most=most, seconds=seconds)
+    except UsageError as error:
+        raise SourceError(error.message, id=error.id) from None
 
 
 def fetched(cache: Path, source: Repository) -> Commit:
@@ -80,7 +62,7 @@ def fetched(cache: Path, source: Repository) -> Commit:
             "--no-write-commit-graph",
             f"--filter=blob:limit={BLOB_MAX}",
         ]
-        ended = git(folder, *words, "--", source.git, source.ref, most=2**16)
+        ended = git(folder, *words, "--", source.git, source.ref, url=source.git, most=2**16)
         if ended.code != 0 or ended.late:
             raise SourceError(
                 f"{source.git} cannot be read: {reason(ended)}", id="RC-fleet-source", hint="Try it on this machine: git ls-remote URL."
@@ -125,13 +107,7 @@ def repository(cache: Path, url: str) -> Iterator[Path]:
         if not (folder / "HEAD").exists():
             shutil.rmtree(folder, ignore_errors=True)
             fetches = 1
-            ended_command = run(
-                ["git", "init", "--quiet", "--bare", "--template=", str(folder)],
-                environ=environ(),
-                folder=cache,
-                seconds=SECONDS,
-                most=2**16,
-            )
+            ended_command = create(folder)
             if ended_command.code != 0:
                 raise SourceError(f"git cannot create a repository in {cache}: {reason(ended_command)}", id="RC-git-failed")
         lock.seek(0)
@@ -167,7 +143,7 @@ def authors(cache: Path, source: Repository, commit: Commit, since: str | None) 
     with repository(cache, f"history {source.git}") as folder:
         if not _has(folder, commit.id):
             words = ["fetch", "--quiet", f"--depth={COMMITS_MAX}", "--no-tags", "--no-recurse-submodules", "--filter=tree:0"]
-            ended = git(folder, *words, "--", source.git, source.ref, most=2**16)
+            ended = git(folder, *words, "--", source.git, source.ref, url=source.git, most=2**16)
             if ended.code != 0 or ended.late or not _has(folder, commit.id):
                 raise SourceError(f"the history of {source.git} cannot be read: {reason(ended)}", id="RC-fleet-source")
         if since is None or since == commit.id:

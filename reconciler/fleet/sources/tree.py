@@ -13,7 +13,9 @@ from typing import Final
 
 from reconciler.dataclass import dataclass
 from reconciler.fleet.model import Repository
-from reconciler.fleet.sources.git import BLOB_MAX, Commit, SourceError, environ, git
+from reconciler.fleet.sources.git import BLOB_MAX, Commit, SourceError, git
+from reconciler.git import GitRepository, MissingFile
+from reconciler.writing import NewTree
 
 FILES_MAX: Final = 20_000
 TREE_MAX: Final = 256 * 2**20  # bytes of all files
@@ -30,7 +32,10 @@ class TreeEntry:
 
 def write(commit: Commit, source: Repository, folder: Path) -> Path:
     """Write the files, and return the project's directory below an empty private folder. Raises `SourceError`."""
-    entries = {entry.path: entry for entry in _entries(commit)}
+    listed = list(_entries(commit))
+    entries = {entry.path: entry for entry in listed}
+    if len(entries) < len(listed):
+        raise SourceError(f"commit {commit.id[:12]} has two files of one name", id="RC-git-file-name")
     prefix = "" if source.path == "." else f"{source.path}/"
     wanted = [entry for path, entry in entries.items() if path.startswith(prefix) and entry.mode != MODULE]
     if not wanted:
@@ -40,10 +45,12 @@ def write(commit: Commit, source: Repository, folder: Path) -> Path:
     if len(wanted) > FILES_MAX:
         raise SourceError(f"{source.path} contains more than {FILES_MAX:,} files", id="RC-project-too-large")
     contents = _contents(commit, [_target(commit, entries, entry, prefix) for entry in wanted])
-    for entry, content in zip(wanted, contents, strict=True):
-        place = folder / _checked(entry.path)
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        place.write_bytes(content)
+    with NewTree(folder) as tree:
+        for entry, content in zip(wanted, contents, strict=True):
+            try:
+                tree.file(_checked(entry.path), content)
+            except (OSError, ValueError):
+                raise SourceError(f"the path {ascii(entry.path)[:100]} is not allowed", id="RC-git-file-name") from None
     return folder if source.path == "." else folder / source.path
 
 
@@ -80,38 +87,25 @@ def _target(commit: Commit, entries: dict[str, TreeEntry], entry: TreeEntry, pre
         if text.startswith("/") or path not in entries or not path.startswith(prefix):
             break
         at = entries[path]
-    wrong = f"{ascii(entry.path)[1:-1][:100]} is a link to something that is not a file below {prefix or 'the repository'}"
+    wrong = f"{_shown(entry)} is a link to something that is not a file below {prefix or 'the repository'}"
     raise SourceError(wrong, id="RC-git-file-name", hint="Remove the link, or commit the file itself.")
 
 
 def _contents(commit: Commit, entries: list[TreeEntry]) -> list[bytes]:
-    """The bytes of files, unfiltered, in one run of git."""
-    import subprocess
+    """The bytes of files, unfiltered."""
+    repository, ids = GitRepository(commit.folder, own=True), [entry.object for entry in entries]
+    try:
+        sizes = repository.sizes(ids)
+        for entry, size in zip(entries, sizes, strict=True):
+            if size > BLOB_MAX:
+                raise SourceError(f"{_shown(entry)} is larger than {BLOB_MAX // 2**20} MiB", id="RC-file-too-large")
+        if sum(sizes) > TREE_MAX:
+            raise SourceError(f"the files of the project are larger than {TREE_MAX // 2**20} MiB", id="RC-project-too-large")
+        return list(repository.contents(ids, sizes))
+    except MissingFile as error:
+        wrong = f"{_shown(entries[error.index])} cannot be read, or is larger than {BLOB_MAX // 2**20} MiB"
+        raise SourceError(wrong, id="RC-file-too-large") from None
 
-    command = ["git", f"--git-dir={commit.folder}", "cat-file", "--batch"]
-    contents: list[bytes] = []
-    total = 0
-    with subprocess.Popen(  # noqa: S603  no shell, and the words are ours
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ(), cwd=commit.folder.parent
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            for entry in entries:
-                process.stdin.write(entry.object.encode("ascii") + b"\n")
-                process.stdin.flush()
-                head = process.stdout.readline().split()
-                if len(head) != 3 or head[1] != b"blob":
-                    raise SourceError(
-                        f"{ascii(entry.path)[1:-1][:100]} cannot be read, or is larger than {BLOB_MAX // 2**20} MiB", id="RC-file-too-large"
-                    )
-                size = int(head[2])
-                total += size
-                if size > BLOB_MAX:
-                    raise SourceError(f"{ascii(entry.path)[1:-1][:100]} is larger than {BLOB_MAX // 2**20} MiB", id="RC-file-too-large")
-                if total > TREE_MAX:
-                    raise SourceError(f"the files of the project are larger than {TREE_MAX // 2**20} MiB", id="RC-project-too-large")
-                contents.append(process.stdout.read(size + 1)[:-1])
-        finally:
-            process.kill()
-    return contents
+
+def _shown(entry: TreeEntry) -> str:
+    return ascii(entry.path)[1:-1][:100]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from reconciler.errors import ReconcilerError
+from reconciler.writing import write_whole
 
 
 @contextmanager
@@ -29,8 +29,7 @@ def postgres(data: Path, url: str | None) -> Iterator[str]:
     place = data / "url"
     try:
         address = str(server.get_uri())
-        with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(address + "\n")
+        write_whole(place, address + "\n")
         yield address
     finally:
         with suppress(OSError):

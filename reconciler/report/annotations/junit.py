@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 from reconciler.model import Finding, Severity
 from reconciler.report.annotations.place import path_of
-from reconciler.text.escape import terminal
+from reconciler.text.escape import xml
 
 
 def junit(findings: Sequence[Finding], *, title: str, summary: str, folder: str = "") -> str:
@@ -18,9 +18,9 @@ def junit(findings: Sequence[Finding], *, title: str, summary: str, folder: str 
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     counts = {"tests": str(len(findings) + 1), "failures": str(len(errors)), "errors": "0", "skipped": "0"}
     suites = ElementTree.Element("testsuites", {"name": "reconciler", **counts})
-    suite = ElementTree.SubElement(suites, "testsuite", {"name": terminal(title), **counts})
-    whole = ElementTree.SubElement(suite, "testcase", {"classname": "reconciler", "name": terminal(title)})
-    ElementTree.SubElement(whole, "system-out").text = terminal(summary)
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": xml(title), **counts})
+    whole = ElementTree.SubElement(suite, "testcase", {"classname": "reconciler", "name": xml(title)})
+    ElementTree.SubElement(whole, "system-out").text = xml(summary)
     for finding in findings:
         _case(suite, finding, folder)
     ElementTree.indent(suites)
@@ -28,13 +28,13 @@ def junit(findings: Sequence[Finding], *, title: str, summary: str, folder: str 
 
 
 def _case(suite: ElementTree.Element, finding: Finding, folder: str) -> None:
-    words = {"classname": finding.name, "name": terminal(f"{finding.address}: {finding.message}" if finding.address else finding.message)}
+    words = {"classname": xml(finding.name), "name": xml(f"{finding.address}: {finding.message}" if finding.address else finding.message)}
     if finding.source is not None:
-        words |= {"file": path_of(finding.source, folder)} | ({"line": str(finding.source.line)} if finding.source.line else {})
+        words |= {"file": xml(path_of(finding.source, folder))} | ({"line": str(finding.source.line)} if finding.source.line else {})
     case = ElementTree.SubElement(suite, "testcase", words)
-    says = "\n".join(terminal(part) for part in (_place(finding, folder), finding.message, finding.remedy) if part)
+    says = "\n".join(xml(part) for part in (_place(finding, folder), finding.message, finding.remedy) if part)
     if finding.severity is Severity.ERROR:
-        ElementTree.SubElement(case, "failure", {"type": finding.name, "message": terminal(finding.message)}).text = says
+        ElementTree.SubElement(case, "failure", {"type": xml(finding.name), "message": xml(finding.message)}).text = says
     else:
         ElementTree.SubElement(case, "system-out").text = says
 

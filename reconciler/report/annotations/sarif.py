@@ -9,11 +9,11 @@ import re
 from collections.abc import Sequence
 from posixpath import normpath
 from typing import Any, Final
-from urllib.parse import quote
 
 from reconciler import __version__
 from reconciler.model import Edit, Finding, Fix, Severity, Source
 from reconciler.report.annotations.place import path_of, with_fingerprints
+from reconciler.text import escape
 from reconciler.text.pages import LINK, CausePage, pages
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -81,7 +81,7 @@ def _result(finding: Finding, index: int, fingerprint: str, folder: str) -> dict
 
 
 def _artifact(source: Source, folder: str) -> dict[str, str]:
-    return {"uri": quote(path_of(source, folder))}
+    return {"uri": escape.uri(path_of(source, folder))}
 
 
 def _fix(fix: Fix, folder: str) -> dict[str, Any]:

@@ -1,0 +1,81 @@
+"""Links in a checkout, which anybody who proposes a change may have put there: the places of files with such links refused.
+
+A path outside every checkout, and outside the current folder, is the operator's own, and its links are followed as usual.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from reconciler.errors import UsageError
+
+
+class LinkRefused(UsageError):
+    """A link is in the place of a folder or file."""
+
+
+def checkout(folder: Path) -> Path | None:
+    """The top of the checkout that contains a folder: the nearest one with an entry named `.git`, else the current folder, if that
+    contains it and is not the root of the file system; None for other folders. `folder`: without links."""
+    top = next((parent for parent in (folder, *folder.parents) if os.path.lexists(parent / ".git")), None)
+    here = Path.cwd()
+    return top or (here if here != Path(here.anchor) and folder.is_relative_to(here) else None)
+
+
+def written_place(path: Path) -> Path:
+    """The place of a file or folder that is to be written: no link in a checkout leads there, and the last part is never followed.
+
+    Raises `LinkRefused`, and OSError.
+    """
+    place, parts = _begin(path)
+    for at, part in enumerate(parts, 1):
+        entry = place.parent if part == ".." else place / part
+        if os.path.islink(entry):
+            if checkout(place) is not None:
+                raise link_refused(path, entry)
+            entry = entry if at == len(parts) else _target(entry)
+        place = entry
+    return place
+
+
+def link_refused(path: Path, link: Path) -> LinkRefused:
+    """The error about a link on the way to a file that is to be written."""
+    wrong = f"{path} cannot be written: {link} is a link, and nothing is written to what a link leads to"
+    return LinkRefused(wrong, id="RC-link-not-written", hint=f"Remove the link, or name what it leads to: {_target(link)}")
+
+
+def check_read(path: Path) -> None:
+    """Raise `LinkRefused` if a link in a checkout leads out of it on the way to a file that is to be read, or to a hidden file."""
+    place, parts = _begin(path)
+    for part in parts:
+        entry = place.parent if part == ".." else place / part
+        place = entry
+        if os.path.islink(entry):
+            top = checkout(entry.parent)
+            reason = leads_out(entry, top) if top is not None else None
+            if reason is not None:
+                hint = f"Replace the link by what it leads to, or name that: {_target(entry)}"
+                raise LinkRefused(f"{path} cannot be read: {entry} {reason}", id="RC-link-not-read", hint=hint)
+            place = _target(entry)
+
+
+def leads_out(path: Path, root: Path) -> str | None:
+    """What is wrong with a link below a folder, as the end of a sentence: it leads out of the folder, or to a hidden file; None if nothing
+    is, or it is not a link. `root`: without links."""
+    place = _target(path)
+    if place == path:
+        return None
+    if not place.is_relative_to(root):
+        return f"is a link that leads out of {root}"
+    return "is a link to a hidden file" if any(part.startswith(".") for part in place.relative_to(root).parts) else None
+
+
+def _target(path: Path) -> Path:
+    """The path with every link followed; one that leads to itself, as far as it can be."""
+    return Path(os.path.realpath(path))
+
+
+def _begin(path: Path) -> tuple[Path, tuple[str, ...]]:
+    """Where a path begins, and its parts."""
+    return (Path(path.anchor), path.parts[1:]) if path.is_absolute() else (Path.cwd(), path.parts)
