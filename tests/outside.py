@@ -18,6 +18,7 @@ from reconciler.plan.drift import Drift, drift
 from reconciler.resource import Field, FieldRole, Kind, Verb
 from tests.harness import BASE, TOKEN, Org, kinds
 from tests.small import node, small
+from tests.certificates import OTHER, pem
 
 
 def everything() -> dict[str, Any]:
@@ -118,7 +119,7 @@ CASES = (
     Case("saml", "label", "acme/saml/okta", "Okta 2"),
     Case("saml", "entityID", "acme/saml/okta", "http://okta.example/2"),
     Case("saml", "ssoURL", "acme/saml/okta", "https://okta.example/sso2"),
-    Case("saml", "certificate", "acme/saml/okta", "-----BEGIN-----\nabc\n-----END-----\n"),
+    Case("saml", "certificate", "acme/saml/okta", pem(OTHER)),
     Case("saml", "defaultTeam", "acme/saml/okta", Address.parse("acme/team/unmanaged")),
     Case("saml", "defaultRole", "acme/saml/okta", "read"),
     Case("openapi", "source", "acme/openapi/pets", {"url": "https://pets.example/other.json"}),

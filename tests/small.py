@@ -10,6 +10,7 @@ from reconciler.model import Outcome, Plan, StepStatus
 from tests.harness import Org
 from tests.prepared import applied_once
 from tests.proofs import long
+from tests.certificates import IDP
 
 SMALL: dict[str, Any] = {
     "title": "Acme",
@@ -38,7 +39,7 @@ SMALL: dict[str, Any] = {
             "label": "Okta",
             "entityID": "http://okta.example/1",
             "ssoURL": "https://okta.example/sso",
-            "certificate": "PEM",
+            "certificate": IDP,
             "defaultTeam": "writers",
             "defaultRole": "guest",
         }

@@ -7,9 +7,10 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
 
-from reconciler.resource import UNSET, Checked, Exposes, Grant, JsonSchema, Len, Spelled, To, WireForm
+from reconciler.resource import UNSET, Checked, Exposes, Grant, JsonSchema, Len, Spelled, To, WireForm, WithheldError
 from reconciler.resource.audience import MEMBERS, MEMBERS_THROUGH
 from reconciler.resource.conditions import UNSIGNED
+from reconciler.text.certificate import NoCertificate, certificate_content
 
 
 def _guest_to_null(value: Any) -> Any:
@@ -100,6 +101,35 @@ Uri = Annotated[str, Len(1, URI_MAX), Checked(_uri), JsonSchema({"format": "uri"
 
 Proxy = Annotated[str, Len(1, 512), Checked(_proxy), JsonSchema({"pattern": _PROXY, "examples": ["acme.example/docs"]})]
 """A host and at least one segment of a path."""
+
+CERTIFICATE_MAX: Final = 10_000
+
+
+def _certificate(value: str) -> str:
+    try:
+        content = certificate_content(value)
+    except NoCertificate as error:
+        raise WithheldError(f"is not a certificate: {error}") from None
+    if len(content) > CERTIFICATE_MAX:
+        raise WithheldError(f"is {len(content):,} characters long without the text around it; the service allows {CERTIFICATE_MAX:,}")
+    return content
+
+
+def _same_certificate(value: Any) -> Any:
+    """The certificates in a text without what is around them; the value itself where it is none, as the service may have it."""
+    try:
+        return certificate_content(value) if isinstance(value, str) else value
+    except NoCertificate:
+        return value
+
+
+Certificate = Annotated[
+    str,
+    Checked(_certificate),
+    WireForm(body=_same_certificate, show=_unchanged),
+    JsonSchema({"minLength": 1, "maxLength": 10 * CERTIFICATE_MAX}),  # text around certificates does not count
+]
+"""Certificates in PEM format: one, or a chain with the provider's own first. They are compared by content."""
 
 Icon = Annotated[Annotated[str, Len(1, 50)] | None, BLANK_IS_NULL]
 Condition = Annotated[str, Len(1, 1024)]

@@ -123,6 +123,10 @@ class Checked(NamedTuple):
         return core_schema.no_info_after_validator_function(self.check, handler(source))
 
 
+class WithheldError(ValueError):
+    """A check refuses a value that may be secret: the message, the end of a sentence about the field, does not quote it."""
+
+
 class Len(NamedTuple):
     """How long a text is, or how many items a list or map has: at least `least`, at most `most` unless that is None.
 

@@ -24,6 +24,7 @@ from tests.proofs import sampled, stride
 from tests.reliability.seen import difference, seen
 from tests.reliability.test_killed_saved_plan import Boundaries, copied, killed
 from tests.small import node
+from tests.certificates import IDP
 
 ALL = ("--allow-exposure", "**")
 APPLY = ("apply", "p", "--yes")
@@ -70,7 +71,7 @@ def opened(document: Document) -> Document:
 def closed() -> Document:
     document = base()
     acme(document)["saml"]["spare"] = {
-        "label": "Spare", "entityID": "http://spare.example/1", "ssoURL": "https://spare.example/sso", "certificate": "PEM",
+        "label": "Spare", "entityID": "http://spare.example/1", "ssoURL": "https://spare.example/sso", "certificate": IDP,
     }  # fmt: skip
     acme(document)["sso"] = False
     return document

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from tests.certificates import IDP
 
 Tree = dict[str, Any]
 
@@ -137,7 +138,7 @@ def links(many: int, word: str = "Link") -> Tree:
 
 
 def providers(many: int, word: str = "Okta") -> Tree:
-    values = {"ssoURL": "https://okta.example/sso", "certificate": "PEM"}
+    values = {"ssoURL": "https://okta.example/sso", "certificate": IDP}
     return organization(saml={f"k{i}": {"label": f"{word} {i}", "entityID": f"http://okta.example/{i}", **values} for i in range(many)})
 
 

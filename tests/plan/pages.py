@@ -41,6 +41,7 @@ from tests.plan.edits import (
     unfinished,
 )
 from tests.small import node
+from tests.certificates import IDP, OTHER
 
 PAGES: tuple[Page, ...] = (
     Page("nothing is edited"),
@@ -59,7 +60,7 @@ PAGES: tuple[Page, ...] = (
     Page("the organization", lambda t: t.update(title="Inc", defaultRole="create", emailDomains=["b.example"], inviteLinks=True, sso=True)),
     Page("another default site", lambda t: t.update(defaultContent={"site": "flat"})),
     Page("no default site", lambda t: t.update(defaultContent=None)),
-    Page("another provider's secret", lambda t: t["saml"]["okta"].update(certificate="OTHER", ssoURL="https://evil.example")),
+    Page("another provider's secret", lambda t: t["saml"]["okta"].update(certificate=OTHER, ssoURL="https://evil.example")),
     Page("fields that are no longer written", lambda t: [node(t, "one").pop(name) for name in ("emoji", "editMode", "language")]),
     Page("a secret that is no longer written", lambda t: t["saml"]["okta"].pop("defaultTeam")),
     Page("rules that are no longer written", lambda t: [t.pop("mergeRules"), docs(t).pop("proxy"), node(t, "guides").pop("default")]),
@@ -117,7 +118,7 @@ PAGES: tuple[Page, ...] = (
             {"group": "g", "title": "GG", "structure": [{"section": "a", "title": "AA", "spaces": ["one"]}]},
             {"section": "b", "title": "BB", "spaces": ["four"]}, {"section": "c", "title": "CC", "spaces": ["five"]}]})),
     Page("two providers where none was, and no default site", lambda t: (t.pop("defaultContent"), t.update(saml={
-        key: {"label": key, "entityID": f"https://{key}.example", "ssoURL": f"https://{key}.example/sso", "certificate": "C"}
+        key: {"label": key, "entityID": f"https://{key}.example", "ssoURL": f"https://{key}.example/sso", "certificate": IDP}
         for key in ("first", "second")})), lambda w: (w.drop("saml-okta"), w.bindings.pop("acme/saml/okta"))),
     Page("a section in a group", lambda t: node(t, "reference")["structure"].insert(1, {"section": "n", "title": "NN", "spaces": ["six"]})),
     Page("a section without a space", lambda t: docs(t)["structure"].append({"section": "n", "title": "NN", "spaces": []})),

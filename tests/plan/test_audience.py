@@ -13,6 +13,7 @@ from reconciler.report.text import plan_text
 from tests.harness import Org
 from tests.proofs import spread
 from tests.small import applied, node
+from tests.certificates import IDP
 
 Tree = dict[str, Any]
 
@@ -32,7 +33,7 @@ WORLD: Tree = {
             "label": "Okta",
             "entityID": "http://okta.example/1",
             "ssoURL": "https://okta.example/sso",
-            "certificate": "PEM",
+            "certificate": IDP,
             "defaultTeam": "writers",
             "defaultRole": "guest",
         }
