@@ -16,9 +16,9 @@ from reconciler.observe import observe, planned
 from reconciler.plan import plan
 from reconciler.plan.drift import Drift, drift
 from reconciler.resource import Field, FieldRole, Kind, Verb
+from tests.certificates import OTHER, pem
 from tests.harness import BASE, TOKEN, Org, kinds
 from tests.small import node, small
-from tests.certificates import OTHER, pem
 
 
 def everything() -> dict[str, Any]:

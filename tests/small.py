@@ -7,10 +7,10 @@ from typing import Any
 from zlib import crc32
 
 from reconciler.model import Outcome, Plan, StepStatus
+from tests.certificates import IDP
 from tests.harness import Org
 from tests.prepared import applied_once
 from tests.proofs import long
-from tests.certificates import IDP
 
 SMALL: dict[str, Any] = {
     "title": "Acme",

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from reconciler.address import Address
+from reconciler.config.access.conditions import check_conditions
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import read_moved, read_removed
@@ -86,6 +87,7 @@ def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: 
         tops.removed += files.overlay.removed
     linker = Linker(kinds, compiled, problems, items, defaults, patches.gone if patches is not None else {})
     resources = linker.link()
+    check_conditions(kinds, resources, problems)
     lister = linker.lister(settings.member, _member_at(words)) if settings.member is not None else None
     if lister is not None and lister in linker.implied:
         resources = {**resources, lister: linker.implied[lister]}

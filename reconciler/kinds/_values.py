@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 
 from reconciler.resource import UNSET, Checked, Exposes, Grant, JsonSchema, Len, Spelled, To, WireForm, WithheldError
 from reconciler.resource.audience import MEMBERS, MEMBERS_THROUGH
-from reconciler.resource.conditions import UNSIGNED
+from reconciler.resource.conditions import excludes_nobody
 from reconciler.text.certificate import NoCertificate, certificate_content
 
 
@@ -42,9 +42,6 @@ Language = Literal[
 ROLES = (None, "read", "comment", "edit", "review", "create", "admin")
 """The roles as requests have them, from the least permitted to the most."""
 
-VISITORS_OWN: Final = f"visitor.claims.{UNSIGNED}"
-"""Claims that visitors set themselves: a condition on them keeps nobody out."""
-
 
 def level_of_members(values: Mapping[str, Any]) -> Iterator[Grant]:
     """What a `defaultLevel` lets members do; nothing if it is inherited, unset or unknown."""
@@ -56,7 +53,7 @@ def level_of_members(values: Mapping[str, Any]) -> Iterator[Grant]:
 def visitor_condition(values: Mapping[str, Any]) -> str | None:
     """The condition that a visitor must meet; None if there is none, or one that anybody can meet."""
     condition = values.get("condition")
-    return condition if isinstance(condition, str) and VISITORS_OWN not in condition else None
+    return condition if isinstance(condition, str) and not excludes_nobody(condition) else None
 
 
 NODES: Final = {"space": {"type": "space", "space": "{id}"}, "collection": {"type": "collection", "collection": "{id}"}}

@@ -65,7 +65,11 @@ class Saml(
     entityID: Annotated[str, Len(1, 1024)] = field("The identifier of the provider.", key=True, required=True)
     ssoURL: Uri = field("The URL where members sign in.", required=True, lossy=True, exposes=_ELSEWHERE)
     certificate: Certificate = field(
-        "The certificate of the provider, in PEM format; of a chain, its own first. Text around it is dropped.", required=True, lossy=True, exposes=_ELSEWHERE, expires="certificate"
+        "The certificate of the provider, in PEM format; of a chain, its own first. Text around it is dropped.",
+        required=True,
+        lossy=True,
+        exposes=_ELSEWHERE,
+        expires="certificate",
     )
     defaultTeam: Annotated[Address, To("team")] = field(
         "The team that new members join.", read=_team, exposes=Exposes("new members join another team", when=_other)

@@ -37,6 +37,7 @@ from reconciler.plan.steps.schedule import requests
 from reconciler.plan.transfers.drafts import decide_with_transfers, positions_before_transfer, shown_where
 from reconciler.plan.transfers.obstacles import unmanaged_in_transfers
 from reconciler.plan.warnings.broken_urls import broken_urls
+from reconciler.plan.warnings.conditions import condition_notes, schemas_to_read
 from reconciler.plan.warnings.consents import consents, with_consent_needed
 from reconciler.plan.warnings.exposure import audience_lines, exposures, who_reads, windows
 from reconciler.plan.warnings.loosened_rules import changed_rules, loosened_rules, unprotected_kinds
@@ -199,7 +200,7 @@ def _assemble_plan(
         changes=(*changes(desired, drafts, rows, names, derived), *removal_changes(removals), *cascades),
         steps=disclosed.steps,
         questions=disclosed.questions | access.questions | shown_where(world, drafts, before),
-        lists=access.lists | disclosed.lists,
+        lists=access.lists | disclosed.lists | schemas_to_read(kinds, desired, drafts.values(), matches.ids),
         unmanaged=unmanaged(kinds, desired, state, before, matches),
         unknown=actual.unknown,
         in_doubt=tuple(sorted({intent.address for intent in state.intents})),
@@ -220,6 +221,7 @@ def _assemble_plan(
             *twins(decisions.drafts, drafts),
             *suffix_notes(drafts, derived),
             *unchanged_notes(decisions.drafts, drafts),
+            *condition_notes(kinds, desired, drafts.values(), matches.ids, before),
             *access.notes,
         ),
         violations=access.violations,

@@ -10,7 +10,19 @@ from reconciler.resource.kind import Field, Kind
 from reconciler.resource.places import Keyed, ListItem, Place, SingleValue
 from reconciler.resource.registry import Kinds
 from reconciler.resource.values import (
-    UNSET, Checked, Derived, Foreign, JsonSchema, Len, Matching, Named, Spelled, To, Unset, WireForm, WithheldError,
+    UNSET,
+    Checked,
+    Derived,
+    Foreign,
+    JsonSchema,
+    Len,
+    Matching,
+    Named,
+    Spelled,
+    To,
+    Unset,
+    WireForm,
+    WithheldError,
 )
 from reconciler.resource.verbs import DELETE, LIFECYCLE, PATCH, POST, PUT, Verb, Verbs, placeholders
 from reconciler.resource.words import (

@@ -69,6 +69,7 @@ class Field:
     expires: Expires = ""
     whom: bool = False
     differs: str = ""
+    condition: bool = False
     missed: Missed | None = None
 
     @cached_property

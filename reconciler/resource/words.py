@@ -162,6 +162,7 @@ class FieldWord(NamedTuple):
     expires: Expires = ""
     whom: bool = False
     differs: str = ""
+    condition: bool = False
     missed: Missed | None = None
     doc: str = ""
     one_per: bool = False
@@ -197,6 +198,7 @@ def field(
     expires: Expires = "",
     whom: bool = False,
     differs: str = "",
+    condition: bool = False,
     missed: Missed | None = None,
 ) -> Any:
     """An ordinary value; `doc` is one sentence about it for users.
@@ -213,13 +215,14 @@ def field(
     access. `address`: the value is a segment of the published URL, or the whole of one. `opens`: the values that let everybody read the
     object at its published URL. `expires`: what gives the end of the object's validity: the value is a `certificate`, or a text with a day
     after the word `until`. `whom`: the text names who the object is for. `differs`: the dotted path of a value from which this one should
-    differ. `missed`: resources without a reference to them are reported. The last three are for lint.
+    differ. `missed`: resources without a reference to them are reported. The last three are for lint. `condition`:
+    the text is a condition on the claims of visitors.
     """
     return FieldWord(
         on=_verbs(on), on_change=on_change, wire=wire, read=read, required=required, clear=clear, sensitive=sensitive,
         readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique, scarce=scarce, usual=usual, initial=initial,
         derived=derived, exposes=exposes, address=address, opens=opens, expires=expires, whom=whom, differs=differs,
-        missed=missed, doc=doc,
+        condition=condition, missed=missed, doc=doc,
     )  # fmt: skip
 
 

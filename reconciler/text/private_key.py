@@ -21,9 +21,7 @@ _FRAMED: Final = re.compile(
     rf"{_BODY}{{16}}",  # words of a sentence are shorter
     re.IGNORECASE,
 )
-_WHOLE: Final = re.compile(
-    rf"-{{3,5}}\s?BEGIN {_NAME}\s?-{{3,5}}.*?(?:-{{3,5}}\s?END {_NAME}\s?-{{3,5}}|\Z)", re.IGNORECASE | re.DOTALL
-)
+_WHOLE: Final = re.compile(rf"-{{3,5}}\s?BEGIN {_NAME}\s?-{{3,5}}.*?(?:-{{3,5}}\s?END {_NAME}\s?-{{3,5}}|\Z)", re.IGNORECASE | re.DOTALL)
 _PUTTY: Final = re.compile(r"PuTTY-User-Key-File-\d.*?\bPrivate-(?:Lines|MAC|Hash): *\S+", re.DOTALL)
 _OPENSSH: Final = "b3BlbnNzaC1rZXktdjE"  # the base64 of "openssh-key-v1"
 _BARE: Final = re.compile(r"(?:M[A-P][A-Za-z0-9+/]|b3BlbnNzaC1rZXktdjE)[A-Za-z0-9+/=\s\\]{40,}")
@@ -50,7 +48,11 @@ def has_private_key(text: str) -> bool:
     if "\x00" in text and has_private_key(text.replace("\x00", "")):  # UTF-16 that was read as UTF-8
         return True
     start = text.lstrip("\ufeff \t\r\n\"'")[:20]
-    return start.startswith(("M", _OPENSSH[:10])) and (bare := _BARE.fullmatch(text.strip("\ufeff \t\r\n\"'"))) is not None and is_key(bare.group())
+    return (
+        start.startswith(("M", _OPENSSH[:10]))
+        and (bare := _BARE.fullmatch(text.strip("\ufeff \t\r\n\"'"))) is not None
+        and is_key(bare.group())
+    )
 
 
 def without_private_keys(text: str) -> str:

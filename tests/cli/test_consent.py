@@ -18,13 +18,13 @@ from typing import Any
 import pytest
 
 from reconciler.client import Writer
+from tests.certificates import IDP
 from tests.cli.conftest import Cli
 from tests.cli.test_dangerous_edits import Document, acme, base, site, write
 from tests.proofs import sampled, stride
 from tests.reliability.seen import difference, seen
 from tests.reliability.test_killed_saved_plan import Boundaries, copied, killed
 from tests.small import node
-from tests.certificates import IDP
 
 ALL = ("--allow-exposure", "**")
 APPLY = ("apply", "p", "--yes")

@@ -85,7 +85,7 @@ def test_a_private_key_of_every_type_and_spelling_is_refused_and_not_quoted(tmp_
         said = refusal(tmp_path, FIELDS["certificate"](SPELLINGS[spelling](key)))
         assert "certificate contains a private key" in said, name
         assert len(said.splitlines()) == 1
-        assert body(key)[:12] not in said and "BEGIN" not in said, name
+        assert not {word for word in (body(key)[:12], "BEGIN") if word in said}, name
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -115,9 +115,10 @@ def test_a_sensitive_field_may_hold_a_private_key(tmp_path: Path) -> None:
     assert loaded.desired.resources[Address.parse("acme/integration/bot")].values["secrets"]["key"] == keys()["ed25519"]
 
 
-def test_documentation_that_shows_a_frame_is_no_key(tmp_path: Path) -> None:
-    text = "Paste it between -----BEGIN PRIVATE KEY----- and -----END PRIVATE KEY-----, or:\n-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----"
-    load(project(tmp_path, {"agentInstructions": text}), kinds())
+def test_documentation_may_show_a_frame_without_a_key(tmp_path: Path) -> None:
+    frame = "-----BEGIN PRIVATE KEY-----{}-----END PRIVATE KEY-----"
+    shown = frame.format(" and "), frame.format("\n...\n")
+    load(project(tmp_path, {"agentInstructions": f"Paste it between {shown[0]}, or:\n{shown[1]}"}), kinds())
 
 
 # -- certificates ------------------------------------------------------------------------------------------------------------------
@@ -141,11 +142,13 @@ def test_documentation_that_shows_a_frame_is_no_key(tmp_path: Path) -> None:
         (base64.b64encode(os.urandom(300)).decode(), "is not a certificate"),
     ],
 )
-def test_what_is_no_certificate_is_refused_with_the_reason_and_not_quoted(tmp_path: Path, text: str, reason: str) -> None:
+def test_what_is_not_a_certificate_is_refused_with_the_reason_and_not_quoted(tmp_path: Path, text: str, reason: str) -> None:
     said = refusal(tmp_path, FIELDS["certificate"](text))
     assert "certificate is not a certificate: " in said
     assert reason in said
-    assert "hello" not in said and "hunter2" not in said and IDP[:12] not in said
+    assert "hello" not in said
+    assert "hunter2" not in said
+    assert IDP[:12] not in said
 
 
 @pytest.mark.parametrize(
@@ -171,7 +174,7 @@ def test_a_chain_is_sent_whole_and_in_its_order(tmp_path: Path) -> None:
     assert loaded.desired.resources[OKTA].values["certificate"] == pem(OTHER) + pem(IDP)
 
 
-def test_the_same_certificate_in_another_wrapping_at_the_service_is_no_difference() -> None:
+def test_the_same_certificate_in_another_wrapping_at_the_service_makes_no_difference() -> None:
     field = kinds()["saml"].fields["certificate"]
     for shown in (pem(IDP), pem(IDP).strip(), pem(IDP).replace("\n", "\r\n"), IDP):
         assert field.value_in({"certificate": shown}) == pem(IDP)

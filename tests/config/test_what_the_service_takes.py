@@ -42,7 +42,11 @@ REFUSED: list[tuple[str, dict[str, object], str]] = [
     ("a proxy with a blank", site(proxy="acme.example/a b"), "proxy"),
     ("a proxy of 513 characters", site(proxy="acme.example/" + "x" * 500), "proxy"),
     ("an icon of 51 characters", section(icon="x" * 51), "icon"),
-    ("a chain of more than 10,000 characters", {"saml": {"okta": {**SAML, "certificate": pem(IDP) * (1 + 10_000 // len(pem(IDP)))}}}, "certificate"),
+    (
+        "a chain of more than 10,000 characters",
+        {"saml": {"okta": {**SAML, "certificate": pem(IDP) * (1 + 10_000 // len(pem(IDP)))}}},
+        "certificate",
+    ),
     ("an identifier of 1,025 characters", {"saml": {"okta": {**SAML, "entityID": "x" * 1025}}}, "entityID"),
     ("a sign-on address without a scheme", {"saml": {"okta": {**SAML, "ssoURL": "okta.example/sso"}}}, "ssoURL"),
     ("a logo that is no address", {"logo": "logo.png"}, "logo"),

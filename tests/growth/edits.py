@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
 from tests.certificates import IDP
 
 Tree = dict[str, Any]

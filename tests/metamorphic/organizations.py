@@ -13,8 +13,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.harness import ORGANIZATION, SEED
 from tests.certificates import IDP, OTHER, pem
+from tests.harness import ORGANIZATION, SEED
 
 Tree = dict[str, Any]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from reconciler.address import Address
+from tests.certificates import IDP, OTHER
 from tests.plan.edits import (
     FLAT,
     LATE,
@@ -41,7 +42,6 @@ from tests.plan.edits import (
     unfinished,
 )
 from tests.small import node
-from tests.certificates import IDP, OTHER
 
 PAGES: tuple[Page, ...] = (
     Page("nothing is edited"),
