@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
 
+from reconciler.kinds._shapes import MERGE_RULES, shaped
 from reconciler.resource import UNSET, Checked, Exposes, Grant, JsonSchema, Len, Spelled, To, WireForm, WithheldError
 from reconciler.resource.audience import MEMBERS, MEMBERS_THROUGH
 from reconciler.resource.conditions import excludes_nobody
@@ -133,6 +134,9 @@ Condition = Annotated[str, Len(1, 1024)]
 Path = Annotated[str, Len(1, 100)]
 
 
+_own_rules = shaped(MERGE_RULES)
+
+
 def _merge_rules(value: Any) -> Any:
     """`inherit`, `none`, `{reviewers: […]}` or the service's own object -> the service's own object."""
     if value in ("inherit", "none"):
@@ -141,7 +145,7 @@ def _merge_rules(value: Any) -> Any:
         users = To("member").parts(value["reviewers"])
         return {"type": "rules", "rules": [{"rule": "require_specific_reviewers", "users": users}]}
     if isinstance(value, Mapping) and isinstance(value.get("type"), str):
-        return dict(value)
+        return _own_rules(dict(value))
     raise ValueError("expected inherit, none, {reviewers: [e-mail, …]} or the service's own object with a type")
 
 

@@ -11,6 +11,7 @@ from typing import Final
 from reconciler.lint.facts import LintFacts, finding
 from reconciler.model import Finding, Severity
 from reconciler.text.certificate import expiry
+from reconciler.text.suggest import did_you_mean, one_of
 
 SOON: Final = timedelta(days=30)
 _WORD: Final = re.compile(r"[^\W\d_]+")
@@ -48,6 +49,21 @@ def vague_name(facts: LintFacts) -> Iterator[Finding]:
             if isinstance(value, str) and not {word.lower() for word in _WORD.findall(value)} - _NOTHING:
                 message = f"{name} {value!r} does not say who it is for"
                 yield finding("vague-name", message, declared, field=name, remedy="name the people or the company who have it")
+
+
+def unlisted_value(facts: LintFacts) -> Iterator[Finding]:
+    """A value that is not one of those that the service has today."""
+    fields = {name: [field for field in kind.fields.values() if field.known] for name, kind in facts.kinds.items()}
+    for declared in facts.resources:
+        for field in fields[declared.kind]:
+            value = declared.values.get(field.name)
+            if isinstance(value, str) and value not in field.known:
+                message = (
+                    f"{field.name} is {value!r}, which the service may refuse; {one_of(field.known)}{did_you_mean(value, field.known)}"
+                )
+                yield finding(
+                    "unlisted-value", message, declared, field=field.name, remedy="write one of these, unless the service has it by now"
+                )
 
 
 def same_as_source(facts: LintFacts) -> Iterator[Finding]:

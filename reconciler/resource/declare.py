@@ -18,7 +18,7 @@ from reconciler.resource.contradictions import contradictions
 from reconciler.resource.dangers import Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.places import Place
-from reconciler.resource.values import UNSET, To, WireForm
+from reconciler.resource.values import UNSET, Known, To, WireForm
 from reconciler.resource.verbs import Verb, Verbs
 from reconciler.resource.words import FieldRole, FieldWord, Listing, One, Reading
 
@@ -102,6 +102,7 @@ def _compile(name: str, hint: Any, word: FieldWord, api: Verbs) -> Field:
         copies=word.copies, scarce=word.scarce, usual=word.usual, initial=word.initial, derived=word.derived,
         exposes=word.exposes, address=word.address, opens=word.opens, expires=word.expires, whom=word.whom, differs=word.differs,
         condition=word.condition, missed=word.missed,
+        known=next((part.values for part in parts if isinstance(part, Known)), ()),
         wire_form=next((part for part in parts if isinstance(part, WireForm)), None),
         unordered=any(part in (frozenset, set) for part in parts),
         refers=next((part.kind for part in parts if isinstance(part, To)), None),

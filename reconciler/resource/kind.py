@@ -26,7 +26,8 @@ URL: Final = "url"
 class Field:
     """One field of a kind. `type` is the annotation, `wire` the name in requests, `refers` the kind that its value is a reference to.
 
-    `at`: the dotted path of its value in an answer; None where `read` finds it in another way. See `words.field` for the rest.
+    `at`: the dotted path of its value in an answer; None where `read` finds it in another way. `known`: the values that the service
+    has today, () for any. See `words.field` for the rest.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Field:
     whom: bool = False
     differs: str = ""
     condition: bool = False
+    known: tuple[str, ...] = ()
     missed: Missed | None = None
 
     @cached_property

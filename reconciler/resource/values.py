@@ -153,6 +153,19 @@ class Matching(NamedTuple):
         return schema
 
 
+class Known:
+    """The values of a text that the service has today and may add to: another one is a finding of lint, not an error.
+
+    Used in `Annotated[...]`, beside `str`.
+    """
+
+    def __init__(self, *values: str) -> None:
+        self.values = values
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(schema), "examples": list(self.values)}
+
+
 @dataclass(frozen=True, eq=False)
 class JsonSchema:
     """What the JSON Schema of a value says besides its type: `examples`, `format`; of `Any`, all of it.
