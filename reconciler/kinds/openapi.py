@@ -106,7 +106,7 @@ class OpenApi(
     organization = within("organization")
     slug: Slug = field(on=(), key=True)
     source: Annotated[DocumentSource, Checked(_either), _EITHER] = field(
-        "The URL of the document, or the document itself.", on=("create", "refresh"), read=_source, required=True
+        "The URL of the document, or the document itself.", on=("create", "refresh"), read=_source, required=True, secret_allowed=True
     )
     visibility: Literal["private", "public"] = field(
         "Who can see it.",

@@ -11,12 +11,13 @@ from reconciler.lint.facts import LintFacts
 from reconciler.lint.leftovers import moved_done, previously_done, unused_default, unused_variable
 from reconciler.lint.lookalikes import not_evaluated
 from reconciler.lint.relations import duplicate_title, missed, no_default, nothing_to_show, suffixed_path
-from reconciler.lint.values import certificate_expires, same_as_source, unlisted_value, vague_name
+from reconciler.lint.values import certificate_expires, credentials_in_text, same_as_source, unlisted_value, vague_name
 from reconciler.model import RULES, Finding, Fix, Ignore, Source, cause_of_rule
 
 RUN: Final[tuple[Callable[[LintFacts], Iterator[Finding]], ...]] = (
     unused_variable, unused_default, nothing_to_show, no_default, duplicate_title, suffixed_path, certificate_expires, vague_name, missed,
-    same_as_source, unlisted_value, unclear_condition, constant_condition, undeclared_claim, not_evaluated, previously_done, moved_done,
+    same_as_source, unlisted_value, credentials_in_text, unclear_condition, constant_condition, undeclared_claim, not_evaluated,
+    previously_done, moved_done,
 )  # fmt: skip
 
 _NOWHERE: Final = Source("", 0, 0)

@@ -11,6 +11,7 @@ from typing import Final
 from reconciler.lint.facts import LintFacts, finding
 from reconciler.model import Finding, Severity
 from reconciler.text.certificate import expiry
+from reconciler.text.credentials import has_credentials
 from reconciler.text.suggest import did_you_mean, one_of
 
 SOON: Final = timedelta(days=30)
@@ -38,6 +39,18 @@ def certificate_expires(facts: LintFacts) -> Iterator[Finding]:
             when = f"expired on {day}" if gone else f"expires on {day}, " + ("today" if not left else f"in {left} day{'s'[: left != 1]}")
             found = finding("certificate-expires", f"{name} {when}", declared, field=name, remedy="replace it with the next certificate")
             yield replace(found, severity=Severity.ERROR) if gone else found
+
+
+def credentials_in_text(facts: LintFacts) -> Iterator[Finding]:
+    """A password or a token that is written in a URL."""
+    for declared in facts.resources:
+        for name, value in declared.values.items():
+            field = facts.kinds[declared.kind].fields[name]
+            if field.sensitive or not has_credentials(value) or any(secret in str(value) for secret in facts.secrets if secret):
+                continue
+            message = f"{name} contains credentials, which everybody who can read the project knows"
+            way = f"take the whole {name} from a secret" if field.secret_allowed else "use a URL without credentials"
+            yield finding("credentials-in-text", message, declared, field=name, remedy=f"replace them, and {way}")
 
 
 def vague_name(facts: LintFacts) -> Iterator[Finding]:

@@ -154,6 +154,7 @@ RULES: Final[Mapping[str, LintRule]] = {
     "member-in-no-team": LintRule(Severity.WARNING, "A member who is in no team."),
     "same-as-source": LintRule(Severity.WARNING, "A value that should differ from another one, and does not."),
     "unlisted-value": LintRule(Severity.WARNING, "A value that is not one of those that the service has today."),
+    "credentials-in-text": LintRule(Severity.WARNING, "A password or a token in a URL."),
     "unclear-condition": LintRule(Severity.WARNING, "A condition on visitors that has no meaning: everybody may meet it."),
     "constant-condition": LintRule(Severity.WARNING, "A condition that every visitor meets, or that nobody can meet."),
     "undeclared-claim": LintRule(Severity.WARNING, "A claim, or a value of one, that the schema of the site does not have."),

@@ -101,7 +101,7 @@ def _compile(name: str, hint: Any, word: FieldWord, api: Verbs) -> Field:
         flag=word.flag, child_field=word.child_field, join=_named(word.join, "join"), leave=_named(word.leave, "leave"), label=word.label,
         copies=word.copies, scarce=word.scarce, usual=word.usual, initial=word.initial, derived=word.derived,
         exposes=word.exposes, address=word.address, opens=word.opens, expires=word.expires, whom=word.whom, differs=word.differs,
-        condition=word.condition, missed=word.missed,
+        condition=word.condition, secret_allowed=word.secret_allowed, missed=word.missed,
         known=next((part.values for part in parts if isinstance(part, Known)), ()),
         wire_form=next((part for part in parts if isinstance(part, WireForm)), None),
         unordered=any(part in (frozenset, set) for part in parts),

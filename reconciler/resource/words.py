@@ -163,6 +163,7 @@ class FieldWord(NamedTuple):
     whom: bool = False
     differs: str = ""
     condition: bool = False
+    secret_allowed: bool = False
     missed: Missed | None = None
     doc: str = ""
     one_per: bool = False
@@ -199,6 +200,7 @@ def field(
     whom: bool = False,
     differs: str = "",
     condition: bool = False,
+    secret_allowed: bool = False,
     missed: Missed | None = None,
 ) -> Any:
     """An ordinary value; `doc` is one sentence about it for users.
@@ -216,13 +218,13 @@ def field(
     object at its published URL. `expires`: what gives the end of the object's validity: the value is a `certificate`, or a text with a day
     after the word `until`. `whom`: the text names who the object is for. `differs`: the dotted path of a value from which this one should
     differ. `missed`: resources without a reference to them are reported. The last three are for lint. `condition`:
-    the text is a condition on the claims of visitors.
+    the text is a condition on the claims of visitors. `secret_allowed`: the value may come from a secret, and is then not shown.
     """
     return FieldWord(
         on=_verbs(on), on_change=on_change, wire=wire, read=read, required=required, clear=clear, sensitive=sensitive,
         readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique, scarce=scarce, usual=usual, initial=initial,
         derived=derived, exposes=exposes, address=address, opens=opens, expires=expires, whom=whom, differs=differs,
-        condition=condition, missed=missed, doc=doc,
+        condition=condition, secret_allowed=secret_allowed, missed=missed, doc=doc,
     )  # fmt: skip
 
 

@@ -21,9 +21,9 @@ from typing import Any, Final
 from urllib.parse import quote, quote_plus, unquote
 
 from reconciler.address import Address
+from reconciler.text.credentials import MASK, without_credentials
 from reconciler.text.escape import terminal
 
-MASK: Final = "(hidden)"
 SHORTEST: Final = 3  # characters; masking shorter values would blank out ordinary words
 LINE_MIN: Final = 8  # length in characters of a line, or in bytes of base64 content, from which a part is masked by itself
 LONG: Final = 1000  # parts of a tuple from which on it is remembered that they contain no secret
@@ -35,7 +35,7 @@ _URL_SAFE: Final = str.maketrans("+/", "-_")
 
 
 class Mask:
-    """The secrets to hide, and the methods that hide them."""
+    """The secrets to hide, and the methods that hide them; credentials in URLs and private keys are hidden although nobody named them."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         forms = {form for secret in secrets if len(secret) >= SHORTEST for form in _forms(secret) if len(form) >= SHORTEST}
@@ -45,11 +45,12 @@ class Mask:
 
     def text(self, text: str) -> str:
         """The text with secrets masked; the same object if it contains none."""
+        text = without_credentials(text)
         return text if self._any is None else self._any.sub(MASK, text)
 
     def data(self, value: Any) -> Any:
         """The same data with its texts masked: maps, lists and frozen values. Addresses are unchanged: they cannot contain secrets."""
-        return value if self._any is None else _Masking(self.text, self._clean).masked(value)
+        return _Masking(self.text, self._clean).masked(value)
 
 
 class _Masking:

@@ -14,6 +14,7 @@ from reconciler.address import Address, Glob
 from reconciler.dataclass import dataclass
 from reconciler.errors import Problem
 from reconciler.model import Source
+from reconciler.text.credentials import without_credentials
 from reconciler.text.private_key import has_private_key
 
 PROBLEMS_MAX: Final = 1_000  # of a project; nobody reads more, and suggestions take time
@@ -242,6 +243,7 @@ def shown(value: Any) -> str:
         return "true" if value else "false"
     if not isinstance(value, str):
         return str(value)[:60]
+    value = without_credentials(value)
     first = (value.splitlines() or [""])[0]  # a message is one line, whatever its values contain
     return f'"{first}"' if first == value and len(value) <= 60 else f'"{first[:59]}…"'
 
@@ -342,6 +344,11 @@ def untainted(node: Node, name: str, report: ProblemReport) -> bool:
     if tainted is not None:
         report(tainted.at, exposed(name, tainted.taint), id="RC-would-show-secret")
         return False
+    return without_private_key(node, name, report)
+
+
+def without_private_key(node: Node, name: str, report: ProblemReport) -> bool:
+    """Whether no part of a node is a private key; reports the first that is."""
     key = first_private_key(node)
     if key is not None:
         wrong = f"{name} contains a private key, which would be sent and stored; remove it, or write ... for the key if it is an example"
