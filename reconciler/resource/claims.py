@@ -48,7 +48,7 @@ def _mistakes(claim: Claim, values: tuple[Any, ...], schema: Mapping[str, Any]) 
     allowed = rule.get("enum") if isinstance(rule, Mapping) else None
     if isinstance(rule, Mapping) and rule.get("type") == "array":
         rule = rule.get("items")
-    types = TYPES.get(str(rule.get("type"))) if isinstance(rule, Mapping) else None
+    types: Any = TYPES.get(str(rule.get("type"))) if isinstance(rule, Mapping) else None
     for value in values if types is not None else ():
         wrong_type = not isinstance(value, types) or (isinstance(value, bool) and types is not bool)
         if value is not None and (wrong_type or (isinstance(allowed, list) and value not in allowed)):

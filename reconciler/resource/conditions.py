@@ -130,11 +130,10 @@ def claims_in(condition: str) -> Iterator[tuple[Claim, tuple[Any, ...]]]:
         return
     if isinstance(tree, Claim):
         yield tree, ()
-    for node in _nodes(tree):
-        for part in node.parts if isinstance(node, Operation) else ():
-            if isinstance(part, Claim):
-                others = [other.value for other in node.parts if isinstance(other, Literal)] if node.sign in COMPARISONS else []
-                yield part, tuple(value for other in others for value in (other if isinstance(other, tuple) else (other,)))
+    for operation in [node for node in _nodes(tree) if isinstance(node, Operation)]:
+        others = [other.value for other in operation.parts if isinstance(other, Literal)] if operation.sign in COMPARISONS else []
+        values = tuple(value for other in others for value in (other if isinstance(other, tuple) else (other,)))
+        yield from ((part, values) for part in operation.parts if isinstance(part, Claim))
 
 
 # -- evaluation --------------------------------------------------------------------------------------------------------------------

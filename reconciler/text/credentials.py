@@ -17,17 +17,17 @@ CONCEALED: Final = "hmac-sha256:"
 """How a digest begins that the state stores in the place of a secret."""
 
 _NAMES: Final = "password|passwd|passphrase|pwd|token|secret|key|sig|signature|credentials?|auth|authorization|jwt"
-_USER: Final = re.compile(r"(?P<before>[A-Za-z][A-Za-z0-9+.-]{0,30}:\\?/\\?/)(?P<secret>[^/?#\s\"'<>\\]{1,2000})@(?=[^\s@])")
-_QUERY: Final = re.compile(
-    rf"(?P<before>[?&;#][\w.\-\[\]%]{{0,60}}(?:{_NAMES})(?:\]|%5D)?=)(?P<secret>[^&#;\s\"'<>\\]{{3,4000}})", re.IGNORECASE
-)
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}:\\?/\\?/[^\s\"'<>]+")
+_USER: Final = re.compile(r"(?P<before>^[^:]+:\\?/\\?/)(?P<secret>[^/?#\\]+)@(?=[^@])")
+_QUERY: Final = re.compile(rf"(?P<before>[?&;#][\w.\-\[\]%]{{0,60}}(?:{_NAMES})(?:\]|%5D)?=)(?P<secret>[^&#;\\]{{3,}})", re.IGNORECASE)
 
 
 def has_credentials(value: Any) -> bool:
     """Whether a text, or any text in a list or map, contains credentials, or a digest of some."""
     if isinstance(value, str):
-        in_urls = (match for pattern in (_USER, _QUERY) for match in pattern.finditer(value)) if _may_be_url(value) else ()
-        return any(map(_is_secret, in_urls)) or CONCEALED in value or has_private_key(value)
+        urls = _URL.findall(value) if _may_be_url(value) else ()
+        found = (match for url in urls for pattern in (_USER, _QUERY) for match in pattern.finditer(url))
+        return any(map(_is_secret, found)) or CONCEALED in value or has_private_key(value)
     if isinstance(value, Mapping):
         return any(has_credentials(part) for part in value.values())
     return isinstance(value, list | tuple | set | frozenset) and any(has_credentials(part) for part in value)
@@ -35,10 +35,15 @@ def has_credentials(value: Any) -> bool:
 
 def without_credentials(text: str, replace: Callable[[str], str] = lambda secret: MASK) -> str:
     """The text with `(hidden)`, or what `replace` returns, instead of each credential in a URL; and without private keys."""
-    if _may_be_url(text):
+
+    def hidden(url: re.Match[str]) -> str:
+        masked = url.group()
         for pattern in (_USER, _QUERY):
-            text = pattern.sub(lambda match: match["before"] + _replaced(match, replace), text)
-    return without_private_keys(text)
+            masked = pattern.sub(lambda match: match["before"] + _replaced(match, replace), masked)
+        return masked
+
+    masked = _URL.sub(hidden, text) if _may_be_url(text) else text
+    return text if masked == text and not has_private_key(text) else without_private_keys(masked)
 
 
 def concealed(value: Any, replace: Callable[[str], str]) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.config.source.nodes import Problems
+from reconciler.config.source.nodes import Problems, StandIn
 from reconciler.model import Declared
 from reconciler.resource import Kinds
 from reconciler.resource.claims import claim_mistakes
@@ -44,5 +44,5 @@ def conditions(kinds: Kinds, resources: Mapping[Address, Declared]) -> Iterator[
     for declared in resources.values():
         for name in fields[declared.kind]:
             condition = declared.values.get(name)
-            if isinstance(condition, str):
+            if isinstance(condition, str) and not isinstance(condition, StandIn):
                 yield declared, name, condition
