@@ -56,9 +56,9 @@ def _integration() -> dict[str, Any]:
 
 
 def _claims(name: str) -> dict[str, Any]:
-    """The schema of visitors of whom one thing is known."""
+    """The schema of visitors of whom one thing is known, besides what conditions are about."""
     claim = {"type": "boolean", "description": "Tries what is new"}
-    return {"type": "object", "properties": {name: claim}, "additionalProperties": False}
+    return {"type": "object", "properties": dict.fromkeys((name, *"abcx"), claim), "additionalProperties": False}
 
 
 def _text(line: str) -> dict[str, Any]:

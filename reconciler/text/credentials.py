@@ -1,7 +1,7 @@
 """Credentials inside other texts: passwords and tokens in URLs, and private keys. Pure.
 
 In: any text or data. Out: whether it contains any; the same with another text instead of each. `redact` masks known secrets wherever they
-are; this finds what nobody declared as a secret.
+are; this finds secrets that no declaration names.
 """
 
 from __future__ import annotations
