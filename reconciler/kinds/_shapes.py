@@ -6,7 +6,7 @@ Keys that a shape does not name are allowed: later versions of the service may a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 Shape = Mapping[str, Any]
@@ -106,5 +106,5 @@ def _of_map(value: Mapping[Any, Any], shape: Shape, at: str, where: str) -> str 
     return _first(mistake(part, inner, f"{at}.{name}".removeprefix(".")) for name, part, inner in shapes if inner is not None)
 
 
-def _first(wrong: Any) -> str | None:
-    return next((each for each in wrong if each is not None), None)
+def _first(mistakes: Iterator[str | None]) -> str | None:
+    return next((message for message in mistakes if message is not None), None)

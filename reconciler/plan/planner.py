@@ -193,6 +193,7 @@ def _assemble_plan(
     drafts, removals, rows, names, derived = requested.drafts, requested.removals, requested.rows, requested.names, requested.derived
     matches, disclosed, access = decisions.matches, reviewed.disclosure, reviewed.access
     cascades = unmanaged_cascades(world, removals, decisions.rearrangements)
+    schemas = schemas_to_read(kinds, desired, drafts.values(), matches.ids)
     update = state_update(desired, matches, drafts, removals, is_complete=selection == Selection(), waiting=decisions.unsettled)
     return Plan(
         project=desired.project,
@@ -200,9 +201,9 @@ def _assemble_plan(
         changes=(*changes(desired, drafts, rows, names, derived), *removal_changes(removals), *cascades),
         steps=disclosed.steps,
         questions=disclosed.questions | access.questions | shown_where(world, drafts, before),
-        lists=access.lists | disclosed.lists | schemas_to_read(kinds, desired, drafts.values(), matches.ids),
+        lists=access.lists | disclosed.lists | schemas,
         unmanaged=unmanaged(kinds, desired, state, before, matches),
-        unknown=actual.unknown,
+        unknown=tuple(failure for failure in actual.unknown if (failure.kind, failure.scope) not in schemas),
         in_doubt=tuple(sorted({intent.address for intent in state.intents})),
         blocked=blockages(drafts, removals),
         deferred=_deferred(*drafts.values(), *removals.values()),

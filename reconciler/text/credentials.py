@@ -26,8 +26,8 @@ def has_credentials(value: Any) -> bool:
     """Whether a text, or any text in a list or map, contains credentials, or a digest of some."""
     if isinstance(value, str):
         urls = _URL.findall(value) if _may_be_url(value) else ()
-        found = (match for url in urls for pattern in (_USER, _QUERY) for match in pattern.finditer(url))
-        return any(map(_is_secret, found)) or CONCEALED in value or has_private_key(value)
+        matches = (match for url in urls for pattern in (_USER, _QUERY) for match in pattern.finditer(url))
+        return any(map(_is_secret, matches)) or CONCEALED in value or has_private_key(value)
     if isinstance(value, Mapping):
         return any(has_credentials(part) for part in value.values())
     return isinstance(value, list | tuple | set | frozenset) and any(has_credentials(part) for part in value)

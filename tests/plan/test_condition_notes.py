@@ -96,3 +96,12 @@ def test_a_claim_that_the_schema_on_the_service_lacks_is_a_note_where_the_schema
 def test_without_a_schema_on_the_service_nothing_is_said(org: Org) -> None:
     applied(org, tree())
     assert lines(org, "visitor.claims.anything")[1] == []
+
+
+def test_a_schema_that_cannot_be_read_prevents_nothing(org: Org) -> None:
+    applied(org, tree())
+    org.write(tree("!visitor.claims.partnr"))
+    plan = org.plan(failing=("adaptive-schema",))
+    assert [step.verb for step in plan.steps] == ["update"]
+    assert [note for note in plan.notes if note.startswith(f"{HIDDEN}: its claims could not be checked: ")] == list(plan.notes) != []
+    assert plan.unknown == ()

@@ -29,10 +29,12 @@ def condition_notes(kinds: Kinds, desired: Desired, drafts: Iterable[Draft], ids
             yield f"{draft.address}: {name} cannot be understood ({wrong}), so everybody may see it"
     for draft, kind, container, conditions in _unmanaged(kinds, desired, drafts):
         assert kind.claims is not None
-        found = actual.objects.get(kind.name, {}).values()
-        schema = next((observed for observed in found if observed.within.get(str(kind.within)) == ids.get(container)), None)
-        for name, condition in conditions if schema is not None else ():
-            for wrong_claim in claim_mistakes(condition, kind.claims(schema.values)):
+        failures = [failure for failure in actual.unknown if (failure.kind, failure.scope) == (kind.name, ids.get(container))]
+        yield from (f"{draft.address}: its claims could not be checked: {failure.reason}" for failure in failures)
+        shown = [observed for observed in actual.objects.get(kind.name, {}).values() if container in ids]
+        schemas = [kind.claims(observed.values) for observed in shown if observed.within.get(str(kind.within)) == ids[container]]
+        for name, condition in conditions:
+            for wrong_claim in (claim_mistake for schema in schemas for claim_mistake in claim_mistakes(condition, schema)):
                 yield f"{draft.address}: {name} may hide nothing: {wrong_claim.message} ({container}, not managed)"
 
 
