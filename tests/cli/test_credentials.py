@@ -130,3 +130,16 @@ def test_a_wrong_url_is_refused_without_its_password(project: Cli) -> None:
     refused = project("validate", "p")
     assert refused.exit_code == 3
     assert [text for text in SECRETS if text in refused.stdout + refused.stderr] == []
+
+
+def test_a_private_key_that_somebody_put_on_the_service_is_in_no_output_and_no_state(project: Cli) -> None:
+    body = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg" + "A" * 80
+    key = f"-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n"
+    write(project, "https://api.acme.example/openapi.json")
+    assert project("apply", "p", "--yes", "--allow-exposure", "**").exit_code == 0
+    provider = json.loads(project("state", "show", "acme/saml/okta", "p", "--format", "json").stdout)["id"]
+    assert project("api", "PATCH", f"/orgs/org_acme/saml/{provider}", "-f", f"certificate={key}", "--project", "p").exit_code == 0
+    said = everything(project)
+    assert body[:24] not in said
+    assert [name for name in files_with(project.root, (body[:24],)) if "sandbox.db" not in name] == []
+    assert project("plan", "p", "--detailed-exitcode").exit_code == 0
