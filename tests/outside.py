@@ -57,8 +57,8 @@ def _integration() -> dict[str, Any]:
 
 def _claims(name: str) -> dict[str, Any]:
     """The schema of visitors of whom one thing is known, besides what conditions are about."""
-    claim = {"type": "boolean", "description": "Tries what is new"}
-    return {"type": "object", "properties": dict.fromkeys((name, *"abcx"), claim), "additionalProperties": False}
+    claims = {claim: {"type": "boolean", "description": "Tries what is new"} for claim in (name, *"abcxz")}
+    return {"type": "object", "properties": claims, "additionalProperties": False}
 
 
 def _text(line: str) -> dict[str, Any]:
