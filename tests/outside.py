@@ -16,6 +16,7 @@ from reconciler.observe import observe, planned
 from reconciler.plan import plan
 from reconciler.plan.drift import Drift, drift
 from reconciler.resource import Field, FieldRole, Kind, Verb
+from tests.certificates import OTHER, pem
 from tests.harness import BASE, TOKEN, Org, kinds
 from tests.small import node, small
 
@@ -55,9 +56,9 @@ def _integration() -> dict[str, Any]:
 
 
 def _claims(name: str) -> dict[str, Any]:
-    """The schema of visitors of whom one thing is known."""
-    claim = {"type": "boolean", "description": "Tries what is new"}
-    return {"type": "object", "properties": {name: claim}, "additionalProperties": False}
+    """The schema of visitors of whom one thing is known, besides what conditions are about."""
+    claims = {claim: {"type": "boolean", "description": "Tries what is new"} for claim in (name, *"abcxz")}
+    return {"type": "object", "properties": claims, "additionalProperties": False}
 
 
 def _text(line: str) -> dict[str, Any]:
@@ -118,7 +119,7 @@ CASES = (
     Case("saml", "label", "acme/saml/okta", "Okta 2"),
     Case("saml", "entityID", "acme/saml/okta", "http://okta.example/2"),
     Case("saml", "ssoURL", "acme/saml/okta", "https://okta.example/sso2"),
-    Case("saml", "certificate", "acme/saml/okta", "-----BEGIN-----\nabc\n-----END-----\n"),
+    Case("saml", "certificate", "acme/saml/okta", pem(OTHER)),
     Case("saml", "defaultTeam", "acme/saml/okta", Address.parse("acme/team/unmanaged")),
     Case("saml", "defaultRole", "acme/saml/okta", "read"),
     Case("openapi", "source", "acme/openapi/pets", {"url": "https://pets.example/other.json"}),

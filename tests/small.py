@@ -7,6 +7,7 @@ from typing import Any
 from zlib import crc32
 
 from reconciler.model import Outcome, Plan, StepStatus
+from tests.certificates import IDP
 from tests.harness import Org
 from tests.prepared import applied_once
 from tests.proofs import long
@@ -38,7 +39,7 @@ SMALL: dict[str, Any] = {
             "label": "Okta",
             "entityID": "http://okta.example/1",
             "ssoURL": "https://okta.example/sso",
-            "certificate": "PEM",
+            "certificate": IDP,
             "defaultTeam": "writers",
             "defaultRole": "guest",
         }

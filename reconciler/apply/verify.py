@@ -174,4 +174,4 @@ class _ReadBack:
 
 
 def _edit(address: Address, field: Field, before: Any, after: Any) -> Edited:
-    return Edited(address, field.name, field.shown(before), field.shown(after), sensitive=field.sensitive)
+    return Edited(address, field.name, field.shown(before), field.shown(after), sensitive=field.hides(before) or field.hides(after))

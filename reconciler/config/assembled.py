@@ -86,6 +86,7 @@ def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: 
         tops.removed += files.overlay.removed
     linker = Linker(kinds, compiled, problems, items, defaults, patches.gone if patches is not None else {})
     resources = linker.link()
+    _check_conditions(kinds, resources, problems)
     lister = linker.lister(settings.member, _member_at(words)) if settings.member is not None else None
     if lister is not None and lister in linker.implied:
         resources = {**resources, lister: linker.implied[lister]}
@@ -128,6 +129,14 @@ def _access(
     from reconciler.config.access.tests import read_access
 
     return read_access(entries, kinds, resources, {at: gone.declared for at, gone in excluded.items()}, problems)
+
+
+def _check_conditions(kinds: Kinds, resources: Mapping[Address, Declared], problems: Problems) -> None:
+    """Compare conditions with the schemas of claims that the project declares; what does that is imported only if there are some."""
+    if any(kinds[declared.kind].claims is not None for declared in resources.values()):
+        from reconciler.config.access.conditions import check_conditions
+
+        check_conditions(kinds, resources, problems)
 
 
 def _policies(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from reconciler.config.source.nodes import Node, described, shown
+from reconciler.resource import WithheldError
 from reconciler.text.suggest import did_you_mean, one_of
 
 _LIMITS: Mapping[str, str] = {
@@ -30,6 +31,8 @@ def sentence(name: str, error: Any, node: Node) -> str:
     made = _SENTENCES.get(kind)
     if made is not None:
         return made(path, value, context)
+    if isinstance(context.get("error"), WithheldError):
+        return f"{path} {context['error']}"
     message = str(error["msg"]).replace("{{", "{").replace("}}", "}")  # a message without values comes with its braces still doubled
     if kind == "value_error":
         message = message.removeprefix("Value error, ")

@@ -36,6 +36,7 @@ from reconciler.config.source.nodes import (
     read_from_file,
     unknown,
     untainted,
+    without_private_key,
     wrong_form,
 )
 from reconciler.dataclass import dataclass
@@ -93,9 +94,12 @@ class FieldReader:
         name = self.name
         if (node.__class__ is not Scalar or isinstance(node.value, StandIn)) and is_stand_in(node):
             return plain(node)
-        if not self.field.sensitive and not untainted(node, name, report):
+        secret_allowed = self.field.sensitive or self.field.secret_allowed
+        if not secret_allowed and not untainted(node, name, report):
             return INVALID
-        tainted = first_tainted(node) if self.field.sensitive else None
+        if not self.field.sensitive and not without_private_key(node, name, report):
+            return INVALID
+        tainted = first_tainted(node) if secret_allowed else None
         if tainted is not None:
             if unknown(node):
                 return INVALID  # it cannot be checked, and is not used

@@ -15,6 +15,7 @@ from reconciler.address import bare
 from reconciler.importer.gather import Gathered, GatheredObject, Ref, tag
 from reconciler.importer.values import Unwritable, nothing, usual, written
 from reconciler.resource import UNSET, Field, FieldRole, Kind
+from reconciler.text.credentials import MASK
 from reconciler.text.suggest import a
 from reconciler.yamltext.emit import EmittedEntry, EmittedList, EmittedMap
 
@@ -111,7 +112,9 @@ class EntryWriter:
                 said = self._value(item, field)
             except Unwritable as error:
                 if not nothing(field.shown(value)):
-                    comments.append(f"{name} is {_cut(field.shown(value))}, which is left as it is: {error}")
+                    comments.append(
+                        f"{name} is {_cut(field.shown(value) if not field.hides(value) else MASK)}, which is left as it is: {error}"
+                    )
                 continue
             if not nothing(said) or field.required:
                 words.append(EmittedEntry(name, said))

@@ -17,6 +17,7 @@ from reconciler.config.source.nodes import lifted
 from reconciler.config.values import INVALID, FieldReader
 from reconciler.model import Source
 from reconciler.resource import UNSET, Field, Foreign, Named, Spelled, To
+from reconciler.text.credentials import has_credentials
 
 Name = Callable[[str, str], Any]
 """`name(kind, id)`: a reference as it is written: the key, or `{id: …}` for what the project does not declare."""
@@ -34,6 +35,8 @@ def written(reader: FieldReader, value: Any, name: Name, id_of: Callable[[str, s
     `id_of(kind, key)` is the id for a bare key, None where there is none.
     """
     field = reader.field
+    if has_credentials(value):
+        raise Unwritable("it contains credentials, which do not belong in files")
     written = in_yaml(field.type, field.shown(value), name)
     problems: list[str] = []
     read = reader.read(lifted(written, _NOWHERE), lambda at, message, *, id: problems.append(message))

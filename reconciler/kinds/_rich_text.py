@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+from reconciler.kinds._shapes import DOCUMENT, shaped
 from reconciler.resource import UNSET, Checked, JsonSchema, WireForm
 
 
@@ -59,11 +60,14 @@ def written_instructions(raw: Mapping[str, Any]) -> Any:
     return document if document is UNSET or has_content(document) else None
 
 
+_document_of_the_service = shaped(DOCUMENT)
+
+
 def _checked(value: Any) -> Any:
     if isinstance(value, str) and value.strip():
         return _body(value)
     if isinstance(value, Mapping) and value.get("object") == "document" and has_content(value):
-        return _body(dict(value))
+        return _body(_document_of_the_service(dict(value)))
     raise ValueError("expected a text, or the service's own document: {object: document, nodes: […]}")
 
 

@@ -7,9 +7,10 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
 
-from reconciler.resource import UNSET, Checked, Exposes, Grant, JsonSchema, Len, Spelled, To, WireForm
+from reconciler.kinds._shapes import MERGE_RULES, shaped
+from reconciler.resource import UNSET, Checked, Exposes, Grant, JsonSchema, Len, Spelled, To, WireForm, WithheldError
 from reconciler.resource.audience import MEMBERS, MEMBERS_THROUGH
-from reconciler.resource.conditions import UNSIGNED
+from reconciler.resource.conditions import excludes_nobody
 
 
 def _guest_to_null(value: Any) -> Any:
@@ -41,9 +42,6 @@ Language = Literal[
 ROLES = (None, "read", "comment", "edit", "review", "create", "admin")
 """The roles as requests have them, from the least permitted to the most."""
 
-VISITORS_OWN: Final = f"visitor.claims.{UNSIGNED}"
-"""Claims that visitors set themselves: a condition on them keeps nobody out."""
-
 
 def level_of_members(values: Mapping[str, Any]) -> Iterator[Grant]:
     """What a `defaultLevel` lets members do; nothing if it is inherited, unset or unknown."""
@@ -55,7 +53,7 @@ def level_of_members(values: Mapping[str, Any]) -> Iterator[Grant]:
 def visitor_condition(values: Mapping[str, Any]) -> str | None:
     """The condition that a visitor must meet; None if there is none, or one that anybody can meet."""
     condition = values.get("condition")
-    return condition if isinstance(condition, str) and VISITORS_OWN not in condition else None
+    return condition if isinstance(condition, str) and not excludes_nobody(condition) else None
 
 
 NODES: Final = {"space": {"type": "space", "space": "{id}"}, "collection": {"type": "collection", "collection": "{id}"}}
@@ -101,9 +99,45 @@ Uri = Annotated[str, Len(1, URI_MAX), Checked(_uri), JsonSchema({"format": "uri"
 Proxy = Annotated[str, Len(1, 512), Checked(_proxy), JsonSchema({"pattern": _PROXY, "examples": ["acme.example/docs"]})]
 """A host and at least one segment of a path."""
 
+CERTIFICATE_MAX: Final = 10_000
+
+
+def _certificate(value: str) -> str:
+    from reconciler.text.certificate import NoCertificate, certificate_content
+
+    try:
+        content = certificate_content(value)
+    except NoCertificate as error:
+        raise WithheldError(f"is not a certificate: {error}") from None
+    if len(content) > CERTIFICATE_MAX:
+        raise WithheldError(f"is {len(content):,} characters long without the text around it; the service allows {CERTIFICATE_MAX:,}")
+    return content
+
+
+def _same_certificate(value: Any) -> Any:
+    """The certificates in a text without what is around them; the value itself where it is none, as the service may have it."""
+    from reconciler.text.certificate import NoCertificate, certificate_content
+
+    try:
+        return certificate_content(value) if isinstance(value, str) else value
+    except NoCertificate:
+        return value
+
+
+Certificate = Annotated[
+    str,
+    Checked(_certificate),
+    WireForm(body=_same_certificate, show=_unchanged),
+    JsonSchema({"minLength": 1, "maxLength": 10 * CERTIFICATE_MAX}),  # text around certificates does not count
+]
+"""Certificates in PEM format: one, or a chain with the provider's own first. They are compared by content."""
+
 Icon = Annotated[Annotated[str, Len(1, 50)] | None, BLANK_IS_NULL]
 Condition = Annotated[str, Len(1, 1024)]
 Path = Annotated[str, Len(1, 100)]
+
+
+_own_rules = shaped(MERGE_RULES)
 
 
 def _merge_rules(value: Any) -> Any:
@@ -114,7 +148,7 @@ def _merge_rules(value: Any) -> Any:
         users = To("member").parts(value["reviewers"])
         return {"type": "rules", "rules": [{"rule": "require_specific_reviewers", "users": users}]}
     if isinstance(value, Mapping) and isinstance(value.get("type"), str):
-        return dict(value)
+        return _own_rules(dict(value))
     raise ValueError("expected inherit, none, {reviewers: [e-mail, …]} or the service's own object with a type")
 
 

@@ -7,14 +7,12 @@ from typing import Any
 
 from reconciler.kinds._visitors import VisitorSchema
 from reconciler.resource import PUT, One, Permission, Resource, SingleValue, Verbs, field, one_per
-from reconciler.resource.conditions import UNSIGNED
 
 
 def _claims(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The claims that visitors cannot set themselves, each with the schema of its values."""
+    """The schema of all claims, those that visitors set themselves included."""
     schema = values.get("jsonSchema")
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    return {name: rule for name, rule in properties.items() if name != UNSIGNED} if isinstance(properties, Mapping) else {}
+    return schema if isinstance(schema, Mapping) else {}
 
 
 class AdaptiveSchema(

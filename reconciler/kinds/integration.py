@@ -6,11 +6,13 @@ from typing import Annotated, Any, NotRequired
 
 from typing_extensions import TypedDict
 
+from reconciler.kinds._shapes import BLOCK, CONFIGURATIONS, CONTENT_SOURCE, shaped
 from reconciler.kinds._values import Uri
 from reconciler.resource import (
     DELETE,
     POST,
     Audience,
+    Checked,
     Exposes,
     Grant,
     JsonSchema,
@@ -38,7 +40,11 @@ class ExternalLink(TypedDict):
 
 Name = Annotated[str, Len(1, 100), Matching(r"^[A-Za-z0-9._-]+$"), JsonSchema({"examples": ["acme-analytics"]})]
 Image = Annotated[str, Matching(r"^[A-Za-z0-9+/\s]*=*\s*$"), JsonSchema({"examples": ["iVBORw0KGgo="]})]
-Manifest = Annotated[dict[str, Any], JsonSchema({"examples": [{"id": "chart", "title": "Chart"}]})]
+Block = Annotated[dict[str, Any], Checked(shaped(BLOCK)), JsonSchema({**BLOCK, "examples": [{"id": "chart", "title": "Chart"}]})]
+ContentSource = Annotated[
+    dict[str, Any], Checked(shaped(CONTENT_SOURCE)), JsonSchema({**CONTENT_SOURCE, "examples": [{"id": "wiki", "title": "Wiki"}]})
+]
+Configurations = Annotated[dict[str, Any], Checked(shaped(CONFIGURATIONS)), JsonSchema(CONFIGURATIONS)]
 
 
 class Integration(
@@ -74,10 +80,10 @@ class Integration(
     target: str = field("Where it can be installed: all, space or site.", usual="all")
     scopes: frozenset[str] = field("What it may do once installed.", exposes=Exposes("it may do more where it is installed", added=True))
     categories: frozenset[str] = field("Where it is listed.")
-    blocks: list[Manifest] = field("The blocks that it adds to pages.", lossy=True)
-    contentSources: list[Manifest] = field("The sources of content that it adds.", lossy=True)
+    blocks: list[Block] = field("The blocks that it adds to pages.", lossy=True)
+    contentSources: list[ContentSource] = field("The sources of content that it adds.", lossy=True)
     externalLinks: list[ExternalLink] = field("Links that are shown beside it.", lossy=True)
-    configurations: dict[str, Any] = field("What its installations can set: account, space and site.", lossy=True)
+    configurations: Configurations = field("What its installations can set: account, space and site.", lossy=True)
     contentSecurityPolicy: str | dict[str, str] = field("The policy of its pages.", lossy=True)
     runtime: str = field("The runtime of the script.", readable=False)
     script: Annotated[str, Len(1)] = field('The program: file("dist/script.js").', readable=False)

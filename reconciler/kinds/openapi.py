@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -27,17 +28,26 @@ from reconciler.resource import (
     PublishedField,
     Resource,
     Verbs,
+    WithheldError,
     field,
     within,
 )
 from reconciler.resource.audience import ANYONE, MEMBERS
+
+_DOCUMENT = re.compile(r"(?:^|[{,\s])[\"']?(?:openapi|swagger)[\"']?\s*:")
+
+
+def _described(text: str) -> str:
+    if _DOCUMENT.search(text) is None:
+        raise WithheldError("is not an OpenAPI document: expected YAML or JSON with the key openapi or swagger")
+    return text
 
 
 class DocumentSource(TypedDict):
     """Where the document is fetched from, or the document itself."""
 
     url: NotRequired[Uri]
-    text: NotRequired[Annotated[str, Len(1)]]
+    text: NotRequired[Annotated[str, Len(1), Checked(_described)]]
 
 
 def _either(source: DocumentSource) -> DocumentSource:
@@ -50,6 +60,23 @@ def _source(raw: Mapping[str, Any]) -> Any:
     """The source as written: the service shows `source.url` as `sourceURL`, and nothing of a document that was sent as text."""
     return {"url": raw["sourceURL"]} if "sourceURL" in raw else UNSET
 
+
+_SLUG = r"[a-z0-9]+(-[a-z0-9]+)*"
+
+
+def _slug(value: str) -> str:
+    if re.fullmatch(_SLUG, value) is None:
+        raise ValueError(f"expected lower-case letters and digits with single hyphens between them{_nearest(value)}")
+    return value
+
+
+def _nearest(value: str) -> str:
+    """A slug that resembles a text."""
+    near = re.sub(r"[^a-z0-9]+", "-", value.lower()).strip("-")
+    return f", such as {near}" if near else ""
+
+
+Slug = Annotated[str, Len(1, 100), Checked(_slug), JsonSchema({"pattern": f"^{_SLUG}$", "examples": ["payments-v2"]})]
 
 _EITHER = JsonSchema({"minProperties": 1, "maxProperties": 1, "examples": [{"url": "https://acme.example/openapi.json"}]})
 
@@ -77,9 +104,9 @@ class OpenApi(
     )
 
     organization = within("organization")
-    slug: Annotated[str, Len(1, 100)] = field(on=(), key=True, caseless=True)
+    slug: Slug = field(on=(), key=True, caseless=True)
     source: Annotated[DocumentSource, Checked(_either), _EITHER] = field(
-        "The URL of the document, or the document itself.", on=("create", "refresh"), read=_source, required=True
+        "The URL of the document, or the document itself.", on=("create", "refresh"), read=_source, required=True, secret_allowed=True
     )
     visibility: Literal["private", "public"] = field(
         "Who can see it.",

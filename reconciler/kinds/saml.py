@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from reconciler.kinds._values import ROLES, MemberRole, Uri
+from reconciler.kinds._values import ROLES, Certificate, MemberRole, Uri
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -65,8 +65,12 @@ class Saml(
     label: Annotated[str, Len(1, 30)] = field("The name on the sign-in page.", required=True)
     entityID: Annotated[str, Len(1, 1024)] = field("The identifier of the provider.", key=True, required=True, exposes=_ELSEWHERE)
     ssoURL: Uri = field("The URL where members sign in.", required=True, lossy=True, exposes=_ELSEWHERE)
-    certificate: Annotated[str, Len(1, 10_000)] = field(
-        "The certificate of the provider, in PEM format.", required=True, lossy=True, exposes=_ELSEWHERE, expires="certificate"
+    certificate: Certificate = field(
+        "The certificate of the provider, in PEM format; of a chain, its own first. Text around it is dropped.",
+        required=True,
+        lossy=True,
+        exposes=_ELSEWHERE,
+        expires="certificate",
     )
     defaultTeam: Annotated[Address, To("team")] = field(
         "The team that new members join.", read=_team, exposes=Exposes("new members join another team", when=_other)

@@ -71,5 +71,5 @@ class Section(
         address="segment",
     )
     description: Annotated[Annotated[str, Len(0, 256)] | None, BLANK_IS_NULL] = field("A one-line description.", on="update", clear=True)
-    condition: Condition | None = field("The condition for visitors to see it.", on="update", clear=True, exposes=CONDITION)
+    condition: Condition | None = field("The condition for visitors to see it.", on="update", clear=True, condition=True, exposes=CONDITION)
     defaultSiteSpace = choice("site-space", flag="default", on="update")

@@ -18,6 +18,7 @@ from reconciler.resource import (
     Exposes,
     Grant,
     Keyed,
+    Known,
     Len,
     Listing,
     Lookup,
@@ -37,6 +38,10 @@ class AdaptiveContent(TypedDict):
     """Whether content adapts to the visitor."""
 
     enabled: bool
+
+
+SiteType = Annotated[str, Known("basic", "premium", "ultimate", "sponsored", "legacy-basic", "legacy-premium")]
+"""The type of a site; the service may add some."""
 
 
 def _proxy(raw: Mapping[str, Any]) -> Any:
@@ -106,7 +111,7 @@ class Site(
 
     organization = within("organization")
     title: Annotated[str, Len(2, 128)] = field("The name.", key=True, required=True)
-    type: str = field("basic, premium, ultimate, …; set when the site is created.", on="create", on_change="refuse")
+    type: SiteType = field("basic, premium, ultimate, …; set when the site is created.", on="create", on_change="refuse")
     visibility: Literal["public", "unlisted", "share-link", "visitor-auth"] = field(
         "Who can read it.",
         initial="public",

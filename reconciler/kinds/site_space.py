@@ -75,4 +75,4 @@ class SiteSpace(
         derived=Derived("space.title", slug),
         address="segment",
     )
-    condition: Condition | None = field("The condition for visitors to see it.", on="update", clear=True, exposes=CONDITION)
+    condition: Condition | None = field("The condition for visitors to see it.", on="update", clear=True, condition=True, exposes=CONDITION)

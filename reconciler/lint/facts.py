@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import field
 from datetime import date
 from functools import cached_property
 from typing import Any
@@ -17,7 +18,7 @@ from reconciler.resource import Field, Kinds
 @dataclass(frozen=True)
 class LintFacts:
     """`unused`: declarations without effect, by name, and where. `state`: None if there is none, or none was requested.
-    `variables`: the names that the project declares."""
+    `variables`: the names that the project declares. `secrets`: texts that it has from secrets and from the environment."""
 
     kinds: Kinds
     desired: Desired
@@ -26,6 +27,7 @@ class LintFacts:
     ignores: tuple[Ignore, ...] = ()
     state: State | None = None
     variables: frozenset[str] = frozenset()
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
     @cached_property
     def resources(self) -> tuple[Declared, ...]:

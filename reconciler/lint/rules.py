@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from reconciler.address import Address, Glob
+from reconciler.lint.conditions import constant_condition, unclear_condition, undeclared_claim
 from reconciler.lint.facts import LintFacts
 from reconciler.lint.leftovers import moved_done, previously_done, unused_default, unused_variable
 from reconciler.lint.lookalikes import not_evaluated
 from reconciler.lint.relations import duplicate_title, missed, no_default, nothing_to_show, similar_name, suffixed_path
-from reconciler.lint.values import certificate_expires, same_as_source, unusual_name, vague_name
+from reconciler.lint.values import certificate_expires, credentials_in_text, same_as_source, unlisted_value, unusual_name, vague_name
 from reconciler.model import RULES, Finding, Fix, Ignore, Source, cause_of_rule
 
 RUN: Final[tuple[Callable[[LintFacts], Iterator[Finding]], ...]] = (
     unused_variable, unused_default, nothing_to_show, no_default, duplicate_title, similar_name, unusual_name, suffixed_path,
-    certificate_expires, vague_name, missed, same_as_source, not_evaluated, previously_done, moved_done,
+    certificate_expires, vague_name, missed, same_as_source, unlisted_value, credentials_in_text, unclear_condition, constant_condition,
+    undeclared_claim, not_evaluated, previously_done, moved_done,
 )  # fmt: skip
 
 _NOWHERE: Final = Source("", 0, 0)

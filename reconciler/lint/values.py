@@ -12,7 +12,9 @@ from reconciler.lint.facts import LintFacts, finding
 from reconciler.model import Finding, Severity
 from reconciler.model.codec import NAMES
 from reconciler.text.certificate import expiry
+from reconciler.text.credentials import has_credentials
 from reconciler.text.names import canonical, is_canonical
+from reconciler.text.suggest import did_you_mean, one_of
 
 SOON: Final = timedelta(days=30)
 _WORD: Final = re.compile(r"[^\W\d_]+")
@@ -39,6 +41,18 @@ def certificate_expires(facts: LintFacts) -> Iterator[Finding]:
             when = f"expired on {day}" if gone else f"expires on {day}, " + ("today" if not left else f"in {left} day{'s'[: left != 1]}")
             found = finding("certificate-expires", f"{name} {when}", declared, field=name, remedy="replace it with the next certificate")
             yield replace(found, severity=Severity.ERROR) if gone else found
+
+
+def credentials_in_text(facts: LintFacts) -> Iterator[Finding]:
+    """A password or a token that is written in a URL."""
+    for declared in facts.resources:
+        for name, value in declared.values.items():
+            field = facts.kinds[declared.kind].fields[name]
+            if field.sensitive or not has_credentials(value) or any(secret in str(value) for secret in facts.secrets if secret):
+                continue
+            message = f"{name} contains credentials, which everybody who can read the project knows"
+            way = f"take the whole {name} from a secret" if field.secret_allowed else "use a URL without credentials"
+            yield finding("credentials-in-text", message, declared, field=name, remedy=f"replace them, and {way}")
 
 
 def vague_name(facts: LintFacts) -> Iterator[Finding]:
@@ -69,6 +83,21 @@ def unusual_name(facts: LintFacts) -> Iterator[Finding]:
                 what = "has white space at its ends" if value != value.strip() else "is not in the Unicode form NFC"
                 message = f"{name} {value!r} {what}: a service may store it in another form"
                 yield finding("unusual-name", message, declared, field=name, remedy=f"write {canonical(value)!r}")
+
+
+def unlisted_value(facts: LintFacts) -> Iterator[Finding]:
+    """A value that is not one of those that the service has today."""
+    fields = {name: [field for field in kind.fields.values() if field.known] for name, kind in facts.kinds.items()}
+    for declared in facts.resources:
+        for field in fields[declared.kind]:
+            value = declared.values.get(field.name)
+            if isinstance(value, str) and value not in field.known:
+                message = (
+                    f"{field.name} is {value!r}, which the service may refuse; {one_of(field.known)}{did_you_mean(value, field.known)}"
+                )
+                yield finding(
+                    "unlisted-value", message, declared, field=field.name, remedy="write one of these, unless the service has it by now"
+                )
 
 
 def same_as_source(facts: LintFacts) -> Iterator[Finding]:

@@ -56,8 +56,8 @@ def path_ids(kinds: Kinds, container: Address | None, id: Callable[[Address], st
 
 
 def non_sensitive(kind: Kind, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that may be stored in plain text: known values of fields that are not sensitive."""
-    return {name: value for name, value in values.items() if value is not UNSET and not kind.fields[name].sensitive}
+    """The values that may be stored in plain text: known values that are not secrets and contain none."""
+    return {name: value for name, value in values.items() if value is not UNSET and not kind.fields[name].hides(value)}
 
 
 def moment(text: Any) -> datetime | None:

@@ -97,7 +97,8 @@ def _delta(draft: Draft, difference: FieldDifference, names: Names) -> Delta:
     def shown(value: Any) -> Any:
         return UNSET if value is UNSET else named(difference.field.shown(value), names, draft.address)
 
-    hidden = difference.field.sensitive
+    field, seen = difference.field, draft.binding.seen.get(difference.field.name, UNSET) if draft.binding is not None else UNSET
+    hidden = field.sensitive or any(field.is_secret(value) for value in (difference.before, difference.after, seen))
     return Delta(
         name=difference.field.name,
         before=UNSET if hidden else shown(difference.before),
@@ -106,7 +107,7 @@ def _delta(draft: Draft, difference: FieldDifference, names: Names) -> Delta:
         sensitive=hidden,
         note=difference.note,
         source=draft.declared.positions.get(difference.field.name),
-        last=UNSET if hidden or draft.binding is None else shown(draft.binding.seen.get(difference.field.name, UNSET)),
+        last=UNSET if hidden else shown(seen),
         container=difference.field.container,
     )
 

@@ -38,6 +38,7 @@ from reconciler.plan.steps.schedule import requests
 from reconciler.plan.transfers.drafts import decide_with_transfers, positions_before_transfer, shown_where
 from reconciler.plan.transfers.obstacles import unmanaged_in_transfers
 from reconciler.plan.warnings.broken_urls import broken_urls
+from reconciler.plan.warnings.conditions import condition_notes, schemas_to_read
 from reconciler.plan.warnings.consents import consents, with_consent_needed
 from reconciler.plan.warnings.exposure import audience_lines, exposures, who_reads, windows
 from reconciler.plan.warnings.loosened_rules import changed_rules, loosened_rules, unprotected_kinds
@@ -204,6 +205,7 @@ def _assemble_plan(
     drafts, removals, rows, names, derived = requested.drafts, requested.removals, requested.rows, requested.names, requested.derived
     matches, disclosed, access = decisions.matches, reviewed.disclosure, reviewed.access
     cascades = unmanaged_cascades(world, removals, decisions.rearrangements)
+    schemas = schemas_to_read(kinds, desired, drafts.values(), matches.ids)
     update = state_update(desired, matches, drafts, removals, is_complete=selection == Selection(), waiting=decisions.unsettled)
     return Plan(
         project=desired.project,
@@ -211,9 +213,9 @@ def _assemble_plan(
         changes=(*changes(desired, drafts, rows, names, derived), *removal_changes(removals), *cascades),
         steps=disclosed.steps,
         questions=disclosed.questions | access.questions | shown_where(world, drafts, before),
-        lists=access.lists | disclosed.lists | decisions.lists,
+        lists=access.lists | disclosed.lists | decisions.lists | schemas,
         unmanaged=unmanaged(kinds, desired, state, before, matches),
-        unknown=actual.unknown,
+        unknown=tuple(failure for failure in actual.unknown if (failure.kind, failure.scope) not in schemas),
         in_doubt=tuple(sorted({intent.address for intent in state.intents})),
         blocked=blockages(drafts, removals),
         deferred=_deferred(*drafts.values(), *removals.values()),
@@ -233,6 +235,7 @@ def _assemble_plan(
             *similar_names(before, decisions.drafts, drafts, decisions.removals),
             *suffix_notes(drafts, derived),
             *unchanged_notes(decisions.drafts, drafts),
+            *condition_notes(kinds, desired, drafts.values(), matches.ids, before),
             *access.notes,
         ),
         violations=access.violations,

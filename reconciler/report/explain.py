@@ -186,6 +186,8 @@ def _of_field(kind: Kind, field: Field) -> Iterator[Row]:
         yield "guarded", f"guards.minAdmins objects keep the value {field.scarce}"
     if field.sensitive:
         yield "secret", "it is never shown, and may come from the environment"
+    if field.secret_allowed:
+        yield "secret", "its value may come from a secret or the environment, and is then not shown"
     if field.role is FieldRole.LOCAL:
         yield "reading", "it is not sent to the service"
     elif not field.readable:

@@ -9,7 +9,22 @@ from reconciler.resource.declare import Resource
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.places import Keyed, ListItem, Place, SingleValue
 from reconciler.resource.registry import Kinds
-from reconciler.resource.values import UNSET, Checked, Derived, Foreign, JsonSchema, Len, Matching, Named, Spelled, To, Unset, WireForm
+from reconciler.resource.values import (
+    UNSET,
+    Checked,
+    Derived,
+    Foreign,
+    JsonSchema,
+    Known,
+    Len,
+    Matching,
+    Named,
+    Spelled,
+    To,
+    Unset,
+    WireForm,
+    WithheldError,
+)
 from reconciler.resource.verbs import DELETE, LIFECYCLE, PATCH, POST, PUT, Verb, Verbs, placeholders
 from reconciler.resource.words import (
     FieldRole,
@@ -53,6 +68,7 @@ __all__ = [
     "Keyed",
     "Kind",
     "Kinds",
+    "Known",
     "Len",
     "ListItem",
     "Listing",
@@ -76,6 +92,7 @@ __all__ = [
     "Verb",
     "Verbs",
     "WireForm",
+    "WithheldError",
     "choice",
     "field",
     "first",

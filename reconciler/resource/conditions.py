@@ -1,8 +1,9 @@
-"""Evaluate conditions on visitors as far as they can be decided: equality with a value, and whether a claim is set. Pure.
+"""Conditions on visitors, such as `visitor.claims.plan == "pro"`: their grammar, and what can be decided of them. Pure.
 
-In: a condition as the service has it, and the claims of a visitor. Out: whether it holds, None if that cannot be decided. Of the
-expressions that the service evaluates, only these are supported: `visitor.claims.NAME`, `visitor.claims.NAME == VALUE`, and
-`visitor.claims.NAME in [VALUE, …]`. Other expressions have an unknown value; `&&` and `||` of unknown values may still be decided.
+In: a condition, and the claims of a visitor. Out: its tree, or where it stops making sense; whether it holds, None if that cannot be
+decided; whether it keeps anybody out. The grammar: `visitor.claims.NAME`, deeper names, `["name"]`, texts, numbers, `true`, `false`,
+`null`, lists of these, `==`, `!=`, `in`, `!`, `&&`, `||` and parentheses. Comparisons of order (`>`) are read and never evaluated. What a
+visitor sets (`visitor.claims.unsigned`) keeps nobody out.
 """
 
 from __future__ import annotations
@@ -10,31 +11,108 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from itertools import product
+from typing import Any, Final, NamedTuple, NoReturn
 
 UNSIGNED: Final = "unsigned"  # among the claims: values that visitors set themselves
 DEPTH_MAX: Final = 50
+TRIES_MAX: Final = 5_000  # combinations of claims that are tried for one condition
+ORDER: Final = ("<", ">", "<=", ">=")  # comparisons that are not evaluated
+COMPARISONS: Final = {"==": "==", "===": "==", "!=": "!=", "!==": "!=", "in": "in"} | {sign: sign for sign in ORDER}
 _TOKEN: Final = re.compile(
-    r"""\s*(?:(?P<text>"[^"\\]*"|'[^'\\]*')|(?P<number>-?\d+(?:\.\d+)?)(?![\w.])|(?P<name>[A-Za-z_$][\w$]*)|(?P<sign>[=!]==?|[<>]=?|&&|\|\||[().,!\[\]]))""",
-    re.ASCII,
+    r"""\s*(?:(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<number>-?\d+(?:\.\d+)?)|(?P<name>[A-Za-z_$][\w$]*)"""
+    r"""|(?P<sign>===|!==|==|!=|<=|>=|&&|\|\||[!<>().,\[\]]))""",
+    re.ASCII | re.DOTALL,
 )
 _CLAIM: Final = re.compile(r"""\bvisitor\s*\.\s*claims\s*(?:\.\s*([A-Za-z_$][\w$]*)|\[\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*\])""", re.ASCII)
 _CONSTANTS: Final = {"true": True, "false": False, "null": None, "undefined": None}
-_OTHERS: Final = ("!=", "!==", "<", ">", "<=", ">=")  # comparisons that are not decided
 _MISSING: Final = object()
+_FRESH: Final = "\x00"  # a text that no condition contains
+
+Path = tuple[str, ...]
+
+
+class Claim(NamedTuple):
+    """The value of a claim: `visitor.claims.team.name` is ("team", "name")."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        plain = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
+        return "visitor.claims" + "".join(f".{name}" if plain.fullmatch(name) else f'["{name}"]' for name in self.path)
+
+
+class Literal(NamedTuple):
+    """A value that is written in the condition; a list is a tuple."""
+
+    value: Any
+
+
+class Operation(NamedTuple):
+    """`sign`: `!`, `&&`, `||`, or a comparison."""
+
+    sign: str
+    parts: tuple[Node, ...]
+
+
+Node = Claim | Literal | Operation
+
+
+class ConditionError(ValueError):
+    """A condition has no meaning. `at`: the index of the character where that shows."""
+
+    def __init__(self, message: str, at: int) -> None:
+        super().__init__(message)
+        self.at = at
+
+
+def parsed(condition: str) -> Node:
+    """The tree of a condition. Raises `ConditionError`."""
+    result = _tree(condition)
+    if isinstance(result, ConditionError):
+        raise ConditionError(str(result), result.at)
+    return result
+
+
+@lru_cache(maxsize=4096)
+def mistake(condition: str) -> ConditionError | None:
+    """Why it is unknown whom a condition keeps out, None if that is known: it has no meaning, or compares by order."""
+    tree = _tree(condition)
+    if isinstance(tree, ConditionError):
+        return tree
+    sign = next((node.sign for node in _nodes(tree) if isinstance(node, Operation) and node.sign in ORDER), None)
+    return None if sign is None else ConditionError(f"{sign} is not known; known are ==, != and in", condition.find(sign))
+
+
+@lru_cache(maxsize=4096)
+def excludes_nobody(condition: str) -> bool:
+    """Whether every visitor meets a condition, or can by claims that they set themselves; False if that is unknown."""
+    if mistake(condition) is not None:
+        return False
+    tree = parsed(condition)
+    signed, own = _choices(tree, signed=True), _choices(tree, signed=False)
+    if _tries(signed) * _tries(own) > TRIES_MAX:
+        return _is_open(tree)
+    return all(any(truth(evaluated(tree, {**given, **chosen})) for chosen in _combinations(own)) for given in _combinations(signed))
+
+
+@lru_cache(maxsize=4096)
+def excludes_everybody(condition: str) -> bool:
+    """Whether no visitor can meet a condition; False if that is unknown."""
+    if mistake(condition) is not None:
+        return False
+    tree = parsed(condition)
+    choices = {**_choices(tree, signed=True), **_choices(tree, signed=False)}
+    return _tries(choices) <= TRIES_MAX and not any(truth(evaluated(tree, values)) for values in _combinations(choices))
 
 
 def holds(condition: str, claims: Mapping[str, Any]) -> bool | None:
-    """Whether a condition holds for a signed-in visitor with exactly these claims; None if it cannot be decided."""
-    tokens = _tokens(condition)
-    if tokens is None:
-        return None
-    try:
-        reader = _Reader(tokens, claims)
-        result = reader.either()
-    except _Unknown:
-        return None
-    return result if reader.at == len(tokens) else None
+    """Whether a condition holds for a signed-in visitor with exactly these claims; None if it cannot be decided.
+
+    Only equality with a value and whether a claim is set are decided; `&&` and `||` of what is undecided may still be.
+    """
+    tree = _tree(condition)
+    return None if isinstance(tree, ConditionError) else _decided(tree, claims)
 
 
 def names(condition: str) -> Iterator[str]:
@@ -45,141 +123,91 @@ def names(condition: str) -> Iterator[str]:
             yield name
 
 
-class _Unknown(Exception):
-    """The condition has a form that is not understood."""
+def claims_in(condition: str) -> Iterator[tuple[Claim, tuple[Any, ...]]]:
+    """Each claim that a condition reads, with the values that it is compared with; nothing of a condition without meaning."""
+    tree = _tree(condition)
+    if isinstance(tree, ConditionError):
+        return
+    if isinstance(tree, Claim):
+        yield tree, ()
+    for operation in [node for node in _nodes(tree) if isinstance(node, Operation)]:
+        others = [other.value for other in operation.parts if isinstance(other, Literal)] if operation.sign in COMPARISONS else []
+        values = tuple(value for other in others for value in (other if isinstance(other, tuple) else (other,)))
+        yield from ((part, values) for part in operation.parts if isinstance(part, Claim))
 
 
-@lru_cache(maxsize=4096)
-def _tokens(condition: str) -> tuple[tuple[str, str], ...] | None:
-    """The words and signs of a condition; None if one of them is not supported."""
-    result, at, end = [], 0, len(condition.rstrip())
-    while at < end:
-        token = _TOKEN.match(condition, at)
-        if token is None or token.lastgroup is None:
-            return None
-        result.append((token.lastgroup, token.group(token.lastgroup)))
-        at = token.end()
-    return tuple(result)
+# -- evaluation --------------------------------------------------------------------------------------------------------------------
 
 
-class _Reader:
-    """Evaluates one condition from left to right, with three values; `at`: the next token."""
+def evaluated(node: Node, claims: Mapping[Path, Any]) -> Any:
+    """The value of a part of a condition, as the service computes it. `claims`: values by path; a missing one is null."""
+    if isinstance(node, Literal):
+        return node.value
+    if isinstance(node, Claim):
+        return claims.get(node.path)
+    if node.sign == "!":
+        return not truth(evaluated(node.parts[0], claims))
+    left, right = node.parts
+    if node.sign in ("&&", "||"):
+        first = truth(evaluated(left, claims))
+        return truth(evaluated(right, claims)) if first == (node.sign == "&&") else first
+    value, other = evaluated(left, claims), evaluated(right, claims)
+    if node.sign == "in":
+        return isinstance(other, list | tuple) and any(same(value, entry) for entry in other)
+    return same(value, other) == (node.sign == "==")
 
-    def __init__(self, tokens: tuple[tuple[str, str], ...], claims: Mapping[str, Any]) -> None:
-        self.tokens, self.claims, self.at, self.depth = tokens, claims, 0, 0
 
-    def _sign(self, *signs: str) -> bool:
-        if self.at < len(self.tokens) and self.tokens[self.at][0] == "sign" and self.tokens[self.at][1] in signs:
-            self.at += 1
-            return True
-        return False
+def truth(value: Any) -> bool:
+    """Whether a value counts as true: all but null, false, 0 and the empty text."""
+    return isinstance(value, list | tuple | Mapping) or bool(value)
 
-    def _next(self, *sorts: str) -> tuple[str, str]:
-        if self.at >= len(self.tokens) or self.tokens[self.at][0] not in sorts:
-            raise _Unknown
-        self.at += 1
-        return self.tokens[self.at - 1]
 
-    def either(self) -> bool | None:
-        parts = [self._both()]
-        while self._sign("||"):
-            parts.append(self._both())
-        return any_of(parts)
-
-    def _both(self) -> bool | None:
-        parts = [self._single()]
-        while self._sign("&&"):
-            parts.append(self._single())
-        return False if False in parts else None if None in parts else True
-
-    def _single(self) -> bool | None:
-        self.depth += 1
-        if self.depth > DEPTH_MAX:
-            raise _Unknown
-        result: bool | None = None
-        if self._sign("!"):
-            self._single()
-        elif self._sign("("):
-            result = self.either()
-            self._need(")")
-        else:
-            result = self._compared()
-        self.depth -= 1
-        return result
-
-    def _need(self, sign: str) -> None:
-        if not self._sign(sign):
-            raise _Unknown
-
-    def _compared(self) -> bool | None:
-        left, is_claim = self._operand()
-        sign = self._comparison()
-        if sign is None:
-            return _set(left) if is_claim else None
-        right, other_is_claim = self._operand()
-        if is_claim == other_is_claim:
-            return None
-        claim, value = (left, right) if is_claim else (right, left)
-        if sign in ("==", "==="):
-            return None if isinstance(value, list) else _equal(claim, value)
-        return any_of([_equal(claim, entry) for entry in value]) if sign == "in" and is_claim and isinstance(value, list) else None
-
-    def _comparison(self) -> str | None:
-        if self.at < len(self.tokens) and self.tokens[self.at] == ("name", "in"):
-            self.at += 1
-            return "in"
-        return self.tokens[self.at - 1][1] if self._sign("==", "===", *_OTHERS) else None
-
-    def _operand(self) -> tuple[Any, bool]:
-        """A value, and whether it is the value of a claim."""
-        if self._sign("["):
-            entries: list[Any] = []
-            while not self._sign("]"):
-                if entries:
-                    self._need(",")
-                entries.append(self._value())
-            return entries, False
-        if self.at < len(self.tokens) and self.tokens[self.at] == ("name", "visitor"):
-            return self._claim(), True
-        return self._value(), False
-
-    def _claim(self) -> Any:
-        """The value of `visitor.claims.NAME.…`; _MISSING if the visitor has no such claim, None if it is unknown."""
-        self._next("name")
-        self._need(".")
-        if self._next("name") != ("name", "claims"):
-            raise _Unknown
-        path = []
-        while self._sign(".", "["):
-            bracket = self.tokens[self.at - 1][1] == "["
-            path.append(self._next("text")[1][1:-1] if bracket else self._next("name")[1])
-            if bracket:
-                self._need("]")
-        if not path:
-            raise _Unknown
-        if path[0] == UNSIGNED:
-            return None
-        value: Any = self.claims
-        for name in path:
-            if value is _MISSING or not isinstance(value, Mapping):
-                return _MISSING if value is _MISSING else None
-            value = value.get(name, _MISSING)
-        return value
-
-    def _value(self) -> Any:
-        sort, text = self._next("text", "number", "name")
-        if sort == "text":
-            return text[1:-1]
-        if sort == "number":
-            return float(text) if "." in text else int(text)
-        if text not in _CONSTANTS:
-            raise _Unknown
-        return _CONSTANTS[text]
+def same(value: Any, other: Any) -> bool:
+    """Whether two values are equal and of one type: 1 is not true."""
+    if isinstance(value, bool) or isinstance(other, bool):
+        return value is other
+    if isinstance(value, list | tuple) and isinstance(other, list | tuple):
+        return list(value) == list(other)
+    return bool(value == other)
 
 
 def any_of(parts: Sequence[bool | None]) -> bool | None:
     """Whether any part holds; None if that cannot be decided."""
     return True if True in parts else None if None in parts else False
+
+
+def _decided(node: Node, claims: Mapping[str, Any]) -> bool | None:
+    if isinstance(node, Claim):
+        return _set(_value(node, claims))
+    if isinstance(node, Literal) or node.sign == "!":
+        return None
+    if node.sign in ("&&", "||"):
+        parts = [_decided(part, claims) for part in node.parts]
+        if node.sign == "||":
+            return any_of(parts)
+        return False if False in parts else None if None in parts else True
+    left, right = node.parts
+    if node.sign == "in":
+        entries = right.value if isinstance(right, Literal) and isinstance(right.value, tuple) else None
+        return (
+            any_of([_equal(_value(left, claims), entry) for entry in entries]) if entries is not None and isinstance(left, Claim) else None
+        )
+    if node.sign != "==" or isinstance(left, Claim) == isinstance(right, Claim):
+        return None
+    claim, other = (left, right) if isinstance(left, Claim) else (right, left)
+    if not isinstance(claim, Claim) or not isinstance(other, Literal) or isinstance(other.value, tuple):
+        return None
+    return _equal(_value(claim, claims), other.value)
+
+
+def _value(claim: Claim, claims: Mapping[str, Any]) -> Any:
+    """The value of a claim; _MISSING if the visitor has no such claim, None if it is unknown."""
+    value: Any = claims
+    for name in () if claim.path[0] == UNSIGNED else claim.path:
+        if value is _MISSING or not isinstance(value, Mapping):
+            return _MISSING if value is _MISSING else None
+        value = value.get(name, _MISSING)
+    return None if claim.path[0] == UNSIGNED else value
 
 
 def _equal(value: Any, other: Any) -> bool | None:
@@ -200,3 +228,189 @@ def _set(value: Any) -> bool | None:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+# -- whom a condition keeps out ----------------------------------------------------------------------------------------------------
+
+
+def _nodes(node: Node) -> Iterator[Node]:
+    """A tree and all that is in it."""
+    yield node
+    for part in node.parts if isinstance(node, Operation) else ():
+        yield from _nodes(part)
+
+
+def _choices(tree: Node, *, signed: bool) -> dict[Path, list[Any]]:
+    """The claims in a tree, each with values that stand for all that it can have: the condition distinguishes no others."""
+    literals = [node.value for node in _nodes(tree) if isinstance(node, Literal)]
+    flat = [value for literal in literals for value in (literal if isinstance(literal, tuple) else (literal,))]
+    values: list[Any] = [None, True, False, "", _FRESH]
+    values += [value for value in (*flat, *literals) if not any(same(value, other) for other in values)]
+    if any(isinstance(node, Operation) and node.sign == "in" and not isinstance(node.parts[1], Literal) for node in _nodes(tree)):
+        values += [[], flat, *([value] for value in values)]
+    paths = dict.fromkeys(node.path for node in _nodes(tree) if isinstance(node, Claim) and (node.path[0] != UNSIGNED) == signed)
+    return dict.fromkeys(paths, values)
+
+
+def _tries(choices: Mapping[Path, list[Any]]) -> int:
+    tries = 1
+    for values in choices.values():
+        tries *= len(values)
+    return tries
+
+
+def _combinations(choices: Mapping[Path, list[Any]]) -> Iterator[dict[Path, Any]]:
+    for values in product(*choices.values()):
+        yield dict(zip(choices, values, strict=True))
+
+
+def _is_open(node: Node, wanted: bool = True) -> bool:
+    """Whether every visitor can give a part of a condition the wanted truth, part by part; for conditions with many claims."""
+    if isinstance(node, Literal):
+        return truth(node.value) is wanted
+    if isinstance(node, Claim):
+        return node.path[0] == UNSIGNED
+    if node.sign == "!":
+        return _is_open(node.parts[0], not wanted)
+    if node.sign in ("&&", "||"):
+        return (all if (node.sign == "&&") == wanted else any)(_is_open(part, wanted) for part in node.parts)
+    claims = [part for part in node.parts if isinstance(part, Claim)]
+    if all(isinstance(part, Literal) for part in node.parts):
+        return truth(evaluated(node, {})) is wanted
+    return len(claims) == 1 and claims[0].path[0] == UNSIGNED
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4096)
+def _tree(condition: str) -> Node | ConditionError:
+    try:
+        return _Parser(condition).whole()
+    except ConditionError as error:
+        return error
+
+
+class _Parser:
+    """Reads one condition from left to right. `next`: the index of the next token."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens: list[tuple[str, str, int]] = []
+        position, end = 0, len(text.rstrip())
+        while position < end:
+            token = _TOKEN.match(text, position)
+            if token is None or token.lastgroup is None:
+                at = position + len(text[position:]) - len(text[position:].lstrip())
+                raise ConditionError(f"{_single(text[at:])} is not part of any condition", at)
+            self.tokens.append((token.lastgroup, token.group(token.lastgroup), token.start(token.lastgroup)))
+            position = token.end()
+        self.end, self.next, self.depth = end, 0, 0
+
+    def whole(self) -> Node:
+        """The tree of the whole condition."""
+        node = self._either()
+        if self.next < len(self.tokens):
+            self._wrong(f"{self.tokens[self.next][1]} is unexpected after what is complete")
+        return node
+
+    def _wrong(self, message: str) -> NoReturn:
+        raise ConditionError(message, self.tokens[self.next][2] if self.next < len(self.tokens) else self.end)
+
+    def _sign(self, *signs: str) -> str | None:
+        """The next token, if it is one of these signs or words."""
+        if self.next < len(self.tokens) and self.tokens[self.next][0] != "text" and self.tokens[self.next][1] in signs:
+            self.next += 1
+            return self.tokens[self.next - 1][1]
+        return None
+
+    def _need(self, sign: str) -> None:
+        if self._sign(sign) is None:
+            self._wrong(f"{sign} is missing")
+
+    def _either(self) -> Node:
+        node = self._both()
+        while self._sign("||"):
+            node = Operation("||", (node, self._both()))
+        return node
+
+    def _both(self) -> Node:
+        node = self._compared()
+        while self._sign("&&"):
+            node = Operation("&&", (node, self._compared()))
+        return node
+
+    def _compared(self) -> Node:
+        node = self._part()
+        sign = self._sign(*COMPARISONS)
+        return node if sign is None else Operation(COMPARISONS[sign], (node, self._part()))
+
+    def _part(self) -> Node:
+        self.depth += 1
+        if self.depth > DEPTH_MAX:
+            self._wrong(f"more than {DEPTH_MAX} parts are inside each other")
+        node: Node
+        if self._sign("!"):
+            node = Operation("!", (self._part(),))
+        elif self._sign("("):
+            node = self._either()
+            self._need(")")
+        elif self._sign("["):
+            node = self._list()
+        else:
+            node = self._word()
+        self.depth -= 1
+        return node
+
+    def _list(self) -> Node:
+        values: list[Any] = []
+        while self._sign("]") is None:
+            if values:
+                self._need(",")
+            entry = self._part()
+            if not isinstance(entry, Literal):
+                self._wrong("a list contains values only")
+            values.append(entry.value)
+        return Literal(tuple(values))
+
+    def _word(self) -> Node:
+        if self.next >= len(self.tokens):
+            self._wrong("it ends too early")
+        sort, text, at = self.tokens[self.next]
+        if sort == "sign":
+            self._wrong(f"a value is missing before {text}")
+        self.next += 1
+        if sort == "text":
+            return Literal(_unquoted(text))
+        if sort == "number":
+            return Literal(float(text) if "." in text else int(text))
+        if text in _CONSTANTS:
+            return Literal(_CONSTANTS[text])
+        if text != "visitor":
+            raise ConditionError(f"{text} is not known; a claim is written visitor.claims.NAME, and a text in quotes", at)
+        path: list[str] = []
+        while (sign := self._sign(".", "[")) is not None:
+            path.append(self._name(sign))
+        if len(path) < 2 or path[0] != "claims":
+            raise ConditionError("only visitor.claims.NAME is known of a visitor", at)
+        return Claim(tuple(path[1:]))
+
+    def _name(self, sign: str) -> str:
+        """A name after a dot or in brackets."""
+        wanted = "name" if sign == "." else "text"
+        if self.next >= len(self.tokens) or self.tokens[self.next][0] != wanted:
+            self._wrong("a name is missing after the dot" if sign == "." else "a name in quotes is missing")
+        text = self.tokens[self.next][1]
+        self.next += 1
+        if sign == ".":
+            return text
+        self._need("]")
+        return _unquoted(text)
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.DOTALL)
+
+
+def _single(text: str) -> str:
+    """The character that a text begins with; of a quote, that it is not closed."""
+    return f"{text[0]} without its end" if text[0] in "\"'" else text[0]

@@ -18,7 +18,7 @@ from reconciler.resource.contradictions import contradictions
 from reconciler.resource.dangers import Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.places import Place
-from reconciler.resource.values import UNSET, To, WireForm
+from reconciler.resource.values import UNSET, Known, To, WireForm
 from reconciler.resource.verbs import Verb, Verbs
 from reconciler.resource.words import FieldRole, FieldWord, Listing, One, Reading
 
@@ -33,7 +33,7 @@ class Resource:
     restored, and for how long; `published`: the field with an object's published URL; `loses`: the protection that a delete removes;
     `needed`: when an object is in use; `work`: where an object shows whether the service has processed it; `permission`: what requests for
     an object require, `create_permission`: what a create requires (default: the same, of a container); `audience`: who can read its
-    objects; `claims`: the claims of visitors that an object declares, with the JSON Schema of each; `seeds`: the list of a sandbox's seed
+    objects; `claims`: the JSON Schema of the claims of visitors that an object declares; `seeds`: the list of a sandbox's seed
     that contains its objects; `id_is`: the key of the answers that identifies an object (default: `id`); `owner`: the dotted path at which
     answers name the fixed container (default: its kind), for requests that list the objects of several; `grants`: what a create lets others
     do.
@@ -101,7 +101,8 @@ def _compile(name: str, hint: Any, word: FieldWord, api: Verbs) -> Field:
         flag=word.flag, child_field=word.child_field, join=_named(word.join, "join"), leave=_named(word.leave, "leave"), label=word.label,
         copies=word.copies, scarce=word.scarce, usual=word.usual, initial=word.initial, derived=word.derived,
         exposes=word.exposes, address=word.address, opens=word.opens, expires=word.expires, whom=word.whom, differs=word.differs,
-        missed=word.missed, caseless=word.caseless,
+        condition=word.condition, secret_allowed=word.secret_allowed, missed=word.missed, caseless=word.caseless,
+        known=next((part.values for part in parts if isinstance(part, Known)), ()),
         wire_form=next((part for part in parts if isinstance(part, WireForm)), None),
         unordered=any(part in (frozenset, set) for part in parts),
         refers=next((part.kind for part in parts if isinstance(part, To)), None),

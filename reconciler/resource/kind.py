@@ -17,7 +17,9 @@ from reconciler.resource.places import Place
 from reconciler.resource.values import UNSET, Derived, WireForm
 from reconciler.resource.verbs import LIFECYCLE, Verb
 from reconciler.resource.words import Expires, FieldRole, Listing, Lookup, Missed, OnChange, One, Reading, Sighting
+from reconciler.text.credentials import CONCEALED, MASK, concealed, has_credentials
 
+SECRET_MIN: Final = 3  # characters; a shorter text is in too many values
 URL: Final = "url"
 """The name of the published URL in `expect`; it is not a field."""
 
@@ -26,7 +28,8 @@ URL: Final = "url"
 class Field:
     """One field of a kind. `type` is the annotation, `wire` the name in requests, `refers` the kind that its value is a reference to.
 
-    `at`: the dotted path of its value in an answer; None where `read` finds it in another way. See `words.field` for the rest.
+    `at`: the dotted path of its value in an answer; None where `read` finds it in another way. `known`: the values that the service
+    has today, () for any. `secrets`: texts that the project has from secrets. See `words.field` for the rest.
     """
 
     name: str
@@ -69,6 +72,10 @@ class Field:
     expires: Expires = ""
     whom: bool = False
     differs: str = ""
+    condition: bool = False
+    secret_allowed: bool = False
+    secrets: frozenset[str] = frozenset()
+    known: tuple[str, ...] = ()
     missed: Missed | None = None
     caseless: bool = False
 
@@ -109,16 +116,36 @@ class Field:
         return value if value is UNSET else self.body(value)
 
     def stored(self, value: Any, of: str) -> Any:
-        """A request's value as the state stores it for the object with the id `of`: a secret as a digest with the key of the state.
+        """A request's value as the state stores it for the object with the id `of`: a secret as a digest with the key of the state, and of
+        any other value the credentials in it.
 
         Raises `ValueError` for a secret if there is no key; see `Kinds.with_digest_key`.
         """
-        if not self.sensitive or value is UNSET:
+        if value is UNSET or not self.hides(value):
             return value
-        if self.digest_key is None:
+        if self.sensitive and self.digest_key is None:
             raise ValueError(f"{self.name} is sensitive, and there is no key to keep it with")
-        text = json.dumps([of, self.name, value], sort_keys=True, default=str)
-        return "hmac-sha256:" + hmac.new(self.digest_key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
+        def digest(secret: Any) -> str:
+            text = json.dumps([of, self.name, secret], sort_keys=True, default=str)
+            key = self.digest_key or b""
+            return CONCEALED + hmac.new(key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest() if key else MASK
+
+        return digest(value) if self.sensitive or self.is_secret(value) else concealed(value, digest)
+
+    def hides(self, value: Any) -> bool:
+        """Whether a value is a secret, or contains one: it is never stored in plain text."""
+        return self.sensitive or has_credentials(value) or self.is_secret(value)
+
+    def is_secret(self, value: Any) -> bool:
+        """Whether a value contains one of the secrets of the project, or is the digest of such a value."""
+        if not self.secret_allowed or value is UNSET:
+            return False
+        if isinstance(value, str) and value.startswith(CONCEALED):
+            return True
+        if isinstance(value, Mapping):
+            return any(self.is_secret(part) for part in value.values())
+        return isinstance(value, str) and any(secret in value for secret in self.secrets if len(secret) >= SECRET_MIN)
 
 
 @dataclass(frozen=True, eq=False)

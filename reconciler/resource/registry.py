@@ -84,16 +84,11 @@ class Kinds(Mapping[str, Kind]):
             name: tuple((other, reading) for other in self.values() for reading in other.sightings if reading.kind == name) for name in self
         }
 
-    def with_digest_key(self, key: bytes) -> Kinds:
-        """The same kinds, storing sensitive fields as digests with that key; `key`: the state's own."""
-        if not any(field.sensitive for kind in self.values() for field in kind.fields.values()):
-            return self
+    def with_digest_key(self, key: bytes, secrets: frozenset[str] = frozenset()) -> Kinds:
+        """The same kinds, storing secrets as digests with that key. `key`: the state's own. `secrets`: texts that the project has from
+        secrets."""
         return Kinds(
-            replace(
-                kind, fields={name: replace(field, digest_key=key) if field.sensitive else field for name, field in kind.fields.items()}
-            )
-            if any(field.sensitive for field in kind.fields.values())
-            else kind
+            replace(kind, fields={name: replace(field, digest_key=key, secrets=secrets) for name, field in kind.fields.items()})
             for kind in self.values()
         )
 

@@ -123,6 +123,10 @@ class Checked(NamedTuple):
         return core_schema.no_info_after_validator_function(self.check, handler(source))
 
 
+class WithheldError(ValueError):
+    """A check refuses a value that may be secret: the message, the end of a sentence about the field, does not quote it."""
+
+
 class Len(NamedTuple):
     """How long a text is, or how many items a list or map has: at least `least`, at most `most` unless that is None.
 
@@ -147,6 +151,19 @@ class Matching(NamedTuple):
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
         schema: core_schema.CoreSchema = {**handler(source), "pattern": self.pattern}
         return schema
+
+
+class Known:
+    """The values of a text that the service has today and may add to: another one is a finding of lint, not an error.
+
+    Used in `Annotated[...]`, beside `str`.
+    """
+
+    def __init__(self, *values: str) -> None:
+        self.values = values
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(schema), "examples": list(self.values)}
 
 
 @dataclass(frozen=True, eq=False)

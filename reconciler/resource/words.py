@@ -162,6 +162,8 @@ class FieldWord(NamedTuple):
     expires: Expires = ""
     whom: bool = False
     differs: str = ""
+    condition: bool = False
+    secret_allowed: bool = False
     missed: Missed | None = None
     caseless: bool = False
     doc: str = ""
@@ -198,6 +200,8 @@ def field(
     expires: Expires = "",
     whom: bool = False,
     differs: str = "",
+    condition: bool = False,
+    secret_allowed: bool = False,
     missed: Missed | None = None,
     caseless: bool = False,
 ) -> Any:
@@ -215,14 +219,15 @@ def field(
     access. `address`: the value is a segment of the published URL, or the whole of one. `opens`: the values that let everybody read the
     object at its published URL. `expires`: what gives the end of the object's validity: the value is a `certificate`, or a text with a day
     after the word `until`. `whom`: the text names who the object is for. `differs`: the dotted path of a value from which this one should
-    differ. `missed`: resources without a reference to them are reported. The last three are for lint. `caseless`: values
-    that differ only in case are the same.
+    differ. `missed`: resources without a reference to them are reported. The last three are for lint. `condition`:
+    the text is a condition on the claims of visitors. `secret_allowed`: the value may come from a secret, and is then not shown.
+    `caseless`: values that differ only in case are the same.
     """
     return FieldWord(
         on=_verbs(on), on_change=on_change, wire=wire, read=read, required=required, clear=clear, sensitive=sensitive,
         readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique, scarce=scarce, usual=usual, initial=initial,
         derived=derived, exposes=exposes, address=address, opens=opens, expires=expires, whom=whom, differs=differs,
-        missed=missed, caseless=caseless, doc=doc,
+        condition=condition, secret_allowed=secret_allowed, missed=missed, caseless=caseless, doc=doc,
     )  # fmt: skip
 
 

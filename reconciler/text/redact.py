@@ -20,10 +20,10 @@ from typing import Any, Final
 from urllib.parse import quote, quote_plus, unquote
 
 from reconciler.address import Address
+from reconciler.text.credentials import MASK, without_credentials
 from reconciler.text.escape import terminal
 from reconciler.text.spellings import Spellings, is_long
 
-MASK: Final = "(hidden)"
 SHORTEST: Final = 3  # characters; masking shorter values would blank out ordinary words
 LONG: Final = 1000  # parts of a tuple from which on it is remembered that they contain no secret
 _USER: Final = re.compile(r"://([^:/@\s]*)(?::([^\s]*))?@")
@@ -32,7 +32,7 @@ _TEXTLESS: Final = frozenset({type(None), bool, int, float, frozenset, Address})
 
 
 class Mask:
-    """The secrets to hide, and the methods that hide them."""
+    """The secrets to hide, and the methods that hide them; credentials in URLs and private keys are hidden although nobody named them."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         secrets = {secret for secret in secrets if len(secret) >= SHORTEST}
@@ -48,11 +48,11 @@ class Mask:
         spans = self._long.spans(text) if self._long is not None else []
         for start, end in reversed(spans):
             text = f"{text[:start]}{MASK}{text[end:]}"
-        return text if self._short is None else self._short.sub(MASK, text)
+        return without_credentials(text if self._short is None else self._short.sub(MASK, text))
 
     def data(self, value: Any) -> Any:
         """The same data with its texts masked: maps, lists and frozen values. Addresses are unchanged: they cannot contain secrets."""
-        return value if self._short is None and self._long is None else _Masking(self.text, self._clean).masked(value)
+        return _Masking(self.text, self._clean).masked(value)
 
 
 class _Masking:

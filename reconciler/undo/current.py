@@ -116,7 +116,7 @@ def _never_shown(tracked: ObservedObject, line: Declared | None) -> dict[str, An
         field.name for verb in tracked.kind.api.values() if verb.whole for field in tracked.kind.sent_by(verb.name) if not field.readable
     }
     sent = tracked.binding.sent if tracked.binding is not None else {}
-    known = {name: sent[name] for name in names if name in sent and not tracked.kind.fields[name].sensitive}
+    known = {name: sent[name] for name in names if name in sent and not tracked.kind.fields[name].hides(sent[name])}
     declared = {name: line.values[name] for name in names if name in line.values} if line is not None else {}
     return {**declared, **known}
 

@@ -206,7 +206,8 @@ class _Undoing:
         if field.role is FieldRole.CHOICE:
             return self.chosen.get((tracked.kind.name, tracked.id), {}).get(field.name, UNSET)
         if not field.readable and not field.sensitive and tracked.binding is not None:
-            return tracked.binding.sent.get(field.name, UNSET)  # only the last sent value is known
+            sent = tracked.binding.sent.get(field.name, UNSET)  # only the last sent value is known
+            return UNSET if field.hides(sent) else sent
         return tracked.observed.values.get(field.name, UNSET) if tracked.observed is not None else UNSET
 
     def _changed(self, change: RunEffect, tracked: ObservedObject) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from reconciler.client import Writer
+from tests.certificates import IDP
 from tests.cli.conftest import Cli
 from tests.cli.test_dangerous_edits import Document, acme, base, site, write
 from tests.proofs import sampled, stride
@@ -70,7 +71,7 @@ def opened(document: Document) -> Document:
 def closed() -> Document:
     document = base()
     acme(document)["saml"]["spare"] = {
-        "label": "Spare", "entityID": "http://spare.example/1", "ssoURL": "https://spare.example/sso", "certificate": "PEM",
+        "label": "Spare", "entityID": "http://spare.example/1", "ssoURL": "https://spare.example/sso", "certificate": IDP,
     }  # fmt: skip
     acme(document)["sso"] = False
     return document

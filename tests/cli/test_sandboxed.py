@@ -12,6 +12,7 @@ from reconciler.config import load
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.kinds import load as kinds
 from reconciler.sandbox.seed import PLANTERS
+from tests.certificates import IDP
 from tests.cli.conftest import Cli
 
 PROJECT = """\
@@ -36,14 +37,14 @@ organizations:
           - {collection: deep, id: col_2, title: Deep}
       - {collection: new, title: New, content: [{space: old, id: spc_old, title: Old}]}
     saml:
-      okta: {id: saml_1, label: Okta, entityID: "http://o/1", ssoURL: "https://o/sso", certificate: PEM}
+      okta: {id: saml_1, label: Okta, entityID: "http://o/1", ssoURL: "https://o/sso", certificate: CERTIFICATE}
     openapi:
       pets: {id: spec_1, source: {url: "https://pets.example/a.json"}}
     sites:
       docs: {title: Documentation, id: site_1}
   second:
     id: org_second
-"""
+""".replace("CERTIFICATE", IDP)
 
 
 def seed(cli: Cli, text: str = PROJECT) -> dict[str, Any]:

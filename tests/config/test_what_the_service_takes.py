@@ -10,8 +10,9 @@ import yaml
 from reconciler.config import load
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
+from tests.certificates import IDP, pem
 
-SAML = {"label": "Okta", "entityID": "x", "ssoURL": "https://okta.example/sso", "certificate": "PEM"}
+SAML = {"label": "Okta", "entityID": "x", "ssoURL": "https://okta.example/sso", "certificate": IDP}
 
 
 def project(folder: Path, organization: dict[str, object]) -> Path:
@@ -41,7 +42,11 @@ REFUSED: list[tuple[str, dict[str, object], str]] = [
     ("a proxy with a blank", site(proxy="acme.example/a b"), "proxy"),
     ("a proxy of 513 characters", site(proxy="acme.example/" + "x" * 500), "proxy"),
     ("an icon of 51 characters", section(icon="x" * 51), "icon"),
-    ("a certificate of 10,001 characters", {"saml": {"okta": {**SAML, "certificate": "x" * 10_001}}}, "certificate"),
+    (
+        "a chain of more than 10,000 characters",
+        {"saml": {"okta": {**SAML, "certificate": pem(IDP) * (1 + 10_000 // len(pem(IDP)))}}},
+        "certificate",
+    ),
     ("an identifier of 1,025 characters", {"saml": {"okta": {**SAML, "entityID": "x" * 1025}}}, "entityID"),
     ("a sign-on address without a scheme", {"saml": {"okta": {**SAML, "ssoURL": "okta.example/sso"}}}, "ssoURL"),
     ("a logo that is no address", {"logo": "logo.png"}, "logo"),
@@ -64,7 +69,9 @@ TAKEN: list[tuple[str, dict[str, object]]] = [
     ("no icon and no description", section(icon=None, description=None)),
     ("a logo", {"logo": "https://acme.example/logo%20new.png?x=1#y"}),
     ("a logo as data", {"logo": "data:image/png;base64,iVBORw0KGgo="}),
-    ("a certificate of 10,000 characters", {"saml": {"okta": {**SAML, "certificate": "x" * 10_000}}}),
+    ("a chain of 9,999 characters at most, and text around it", {
+        "saml": {"okta": {**SAML, "certificate": f"{'x' * 5_000}\n" + pem(IDP) * (9_999 // len(pem(IDP)))}},
+    }),
     ("a text as a source", {"openapi": {"pets": {"source": {"text": "openapi: 3.1.0"}}}}),
     ("a language", space(language="pt-br")),
     ("an inherited level, no emoji", space(defaultLevel="inherit", emoji=None)),

@@ -19,6 +19,7 @@ from reconciler.config import load
 from reconciler.config.words import TOP
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
+from tests.certificates import IDP, pem
 from tests.sops import as_encrypted
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +38,7 @@ organizations:
     sites:
       docs: {title: Documentation, structure: [guides], shareLinks: {partners: {name: Partners}}}
 """
-FILES: Final = {".json": '{"type": "object", "properties": {}}', ".yaml": "x-nothing: true", "": "text"}
+FILES: Final = {".pem": pem(IDP), ".json": '{"type": "object", "properties": {}}', ".yaml": "x-nothing: true", "": "text"}
 """What the files contain that a block names and its page does not show."""
 
 OTHERS: Final = {

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tests.certificates import IDP
+
 Tree = dict[str, Any]
 
 BLANK: Tree = {"space": "blank", "id": "spc_blank", "title": "Blank", "template": True}
@@ -137,7 +139,7 @@ def links(many: int, word: str = "Link") -> Tree:
 
 
 def providers(many: int, word: str = "Okta") -> Tree:
-    values = {"ssoURL": "https://okta.example/sso", "certificate": "PEM"}
+    values = {"ssoURL": "https://okta.example/sso", "certificate": IDP}
     return organization(saml={f"k{i}": {"label": f"{word} {i}", "entityID": f"http://okta.example/{i}", **values} for i in range(many)})
 
 

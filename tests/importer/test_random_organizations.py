@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from reconciler.address import bare
 from reconciler.importer.parts import LIMITS, Limits
+from tests.certificates import IDP, OTHER, pem
 from tests.harness import ORGANIZATION, SEED, Org
 from tests.importer.imported import added, everything, fits, imported, written
 from tests.proofs import sampled, tries
@@ -95,7 +96,9 @@ def build(data: st.DataObject, org: Org, *, again: bool = False) -> None:
     for _ in range(draw(st.integers(0, 3))):
         org.call("PUT", f"{base}/teams", {"title": draw(title(WORDS, 1, 64)), "members": ["usr_linus"]})
     for index in range(draw(st.integers(0, 2))):
-        certificate = draw(st.sampled_from(["PEM", "-----BEGIN\nx\n\ny\n-----END\n", " lead\nx", "a\n\n", "${{ x\ny"]))
+        certificate = draw(
+            st.sampled_from([IDP, pem(IDP), pem(IDP).replace("\n", "\r\n"), f"CN=idp\n{pem(IDP)}\n", f"${{{{ x\n{pem(OTHER)}"])
+        )
         body = {
             "label": draw(title(WORDS, 1, 30)),
             "entityID": draw(st.sampled_from(["e", f"e{index}"])),

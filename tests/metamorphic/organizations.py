@@ -13,6 +13,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.certificates import IDP, OTHER, pem
 from tests.harness import ORGANIZATION, SEED
 
 Tree = dict[str, Any]
@@ -114,7 +115,7 @@ class Drawing:
 
     def saml(self, key: str, teams: list[str]) -> Tree:
         node: Tree = {"label": self.title("saml", key)[:30], "entityID": f"https://id.example/{key}"}
-        for name, values in (("ssoURL", ("https://sso.example/1", "https://sso.example/2")), ("certificate", ("PEM", "PEM\n2\n"))):
+        for name, values in (("ssoURL", ("https://sso.example/1", "https://sso.example/2")), ("certificate", (pem(IDP), pem(OTHER)))):
             self.write(node, "saml", key, name, values, always=True)
         if teams and self.managed("saml", key, "defaultTeam"):
             node["defaultTeam"] = self.draw(st.sampled_from(sorted(teams)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from reconciler.address import Address
+from tests.certificates import IDP, OTHER
 from tests.plan.edits import (
     FLAT,
     LATE,
@@ -59,7 +60,7 @@ PAGES: tuple[Page, ...] = (
     Page("the organization", lambda t: t.update(title="Inc", defaultRole="create", emailDomains=["b.example"], inviteLinks=True, sso=True)),
     Page("another default site", lambda t: t.update(defaultContent={"site": "flat"})),
     Page("no default site", lambda t: t.update(defaultContent=None)),
-    Page("another provider's secret", lambda t: t["saml"]["okta"].update(certificate="OTHER", ssoURL="https://evil.example")),
+    Page("another provider's secret", lambda t: t["saml"]["okta"].update(certificate=OTHER, ssoURL="https://evil.example")),
     Page("fields that are no longer written", lambda t: [node(t, "one").pop(name) for name in ("emoji", "editMode", "language")]),
     Page("a secret that is no longer written", lambda t: t["saml"]["okta"].pop("defaultTeam")),
     Page("rules that are no longer written", lambda t: [t.pop("mergeRules"), docs(t).pop("proxy"), node(t, "guides").pop("default")]),
@@ -117,7 +118,7 @@ PAGES: tuple[Page, ...] = (
             {"group": "g", "title": "GG", "structure": [{"section": "a", "title": "AA", "spaces": ["one"]}]},
             {"section": "b", "title": "BB", "spaces": ["four"]}, {"section": "c", "title": "CC", "spaces": ["five"]}]})),
     Page("two providers where none was, and no default site", lambda t: (t.pop("defaultContent"), t.update(saml={
-        key: {"label": key, "entityID": f"https://{key}.example", "ssoURL": f"https://{key}.example/sso", "certificate": "C"}
+        key: {"label": key, "entityID": f"https://{key}.example", "ssoURL": f"https://{key}.example/sso", "certificate": IDP}
         for key in ("first", "second")})), lambda w: (w.drop("saml-okta"), w.bindings.pop("acme/saml/okta"))),
     Page("a section in a group", lambda t: node(t, "reference")["structure"].insert(1, {"section": "n", "title": "NN", "spaces": ["six"]})),
     Page("a section without a space", lambda t: docs(t)["structure"].append({"section": "n", "title": "NN", "spaces": []})),
@@ -143,7 +144,7 @@ PAGES: tuple[Page, ...] = (
     Page("the variants turned", lambda t: node(t, "guides")["spaces"].reverse()),
     Page("the spaces turned outside", outside=lambda w: w.answers["/collections/collection-product/spaces"]["items"].reverse()),
     Page("the sections turned outside", outside=lambda w: w.answers[f"{SITE}/sections"]["items"].reverse()),
-    Page("the variants turned outside", outside=lambda w: w.answers[f"{SITE}/site-spaces"]["items"].reverse()),
+    Page("the variants turned outside", outside=lambda w: [one["siteSpaces"].reverse() for one in w.answers[f"{SITE}/sections"]["items"]]),
     Page("turned by both",
         lambda t: turned(t, "product"), lambda w: w.answers["/collections/collection-product/spaces"]["items"].reverse()),
     Page("the spaces turned, one of them meant", lambda t: turned(t, "product"), targets=("acme/space/four",)),

@@ -10,6 +10,7 @@ import pytest
 
 from reconciler.report.layout import plain
 from reconciler.report.text import plan_text
+from tests.certificates import IDP
 from tests.harness import Org
 from tests.proofs import spread
 from tests.small import applied, node
@@ -32,7 +33,7 @@ WORLD: Tree = {
             "label": "Okta",
             "entityID": "http://okta.example/1",
             "ssoURL": "https://okta.example/sso",
-            "certificate": "PEM",
+            "certificate": IDP,
             "defaultTeam": "writers",
             "defaultRole": "guest",
         }
@@ -150,6 +151,41 @@ WAYS: list[tuple[str, Callable[[Tree], Any], str]] = [
         "a condition that anybody can meet",
         lambda t: node(t, "partners").update(condition="visitor.claims.unsigned.x"),
         "acme/site/docs/section/partners anyone",
+    ),
+    (
+        "a condition that cannot be understood",
+        lambda t: node(t, "partners").update(condition="vistor.claims.partner"),
+        "acme/site/docs/section/partners anyone",
+    ),
+    (
+        "a condition that ends too early",
+        lambda t: node(t, "partners").update(condition="visitor.claims.partner =="),
+        "acme/site/docs/section/partners anyone",
+    ),
+    (
+        "a condition that compares by order",
+        lambda t: node(t, "partners").update(condition="visitor.claims.level > 3"),
+        "acme/site/docs/section/partners anyone",
+    ),
+    (
+        "a condition that is always true",
+        lambda t: node(t, "partners").update(condition="!visitor.claims.partner || true"),
+        "acme/site/docs/section/partners anyone",
+    ),
+    (
+        "the claims of visitors in another spelling",
+        lambda t: node(t, "partners").update(condition='visitor.claims["unsigned"].x'),
+        "acme/site/docs/section/partners anyone",
+    ),
+    (
+        "a variant with a condition that cannot be understood",
+        lambda t: site(t)["structure"][0]["spaces"].append({"space": "salaries", "condition": "visitor.claim.hr"}),
+        "acme/space/salaries anyone",
+    ),
+    (
+        "a condition that excludes some",
+        lambda t: node(t, "partners").update(condition="!visitor.claims.partner"),
+        "acme/site/docs/section/partners anyone for whom !visitor.claims.partner holds",
     ),
     ("another team for newcomers", lambda t: t["saml"]["okta"].update(defaultTeam="editors"), "acme/saml/okta "),
     ("a higher role for newcomers", lambda t: t["saml"]["okta"].update(defaultRole="read"), "acme/saml/okta "),

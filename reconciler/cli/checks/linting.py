@@ -27,7 +27,7 @@ def facts_of(screen: Screen, options: Options, kinds: Kinds, project: Project) -
     from reconciler.lint import LintFacts
 
     state = _state(screen, options, project)
-    return LintFacts(kinds, project.desired, now().date(), project.unused, project.ignores, state, project.variables)
+    return LintFacts(kinds, project.desired, now().date(), project.unused, project.ignores, state, project.variables, project.sensitive)
 
 
 def _state(screen: Screen, options: Options, project: Project) -> State | None:

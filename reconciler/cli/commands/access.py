@@ -56,7 +56,7 @@ def command(screen: Screen, /, readers: tuple[str, ...], **words: Any) -> None:
         known = read_state(screen, options, project, service)
         if known.new is not None:
             screen.warn(str(known.new), id="RC-unseen-state")
-        kinds = kinds.with_digest_key(known.key)
+        kinds = kinds.with_digest_key(known.key, project.sensitive)
         planned = run.read_only(Narration(screen), service, kinds, project.desired, known.state, options, everything=True)
     found = review(kinds, project.desired, planned.state, planned.actual, planned.plan, named)
     found, made_at = screen.masked_data(found), now()

@@ -70,7 +70,7 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
         store.lease(who=current_user(), command="adopt") as journal,
         recording_end(journal),
     ):
-        state, sealed = journal.state(), kinds.with_digest_key(store.digest_key())
+        state, sealed = journal.state(), kinds.with_digest_key(store.digest_key(), project.sensitive)
         _check_free(state, address, id, desired.resources[address].kind)
         calm = replace(state, intents=tuple(intent for intent in state.intents if intent.address != address))
 

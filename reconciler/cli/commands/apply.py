@@ -113,7 +113,9 @@ def command(
             open_store(screen, options, project, service, create=True) as store,
             store.lease(who=current_user(), command="apply" if use is None else "apply --plan") as journal,
             recording_end(journal),
-            ApplySession(Narration(screen), service, kinds.with_digest_key(store.digest_key()), project, journal, options) as session,
+            ApplySession(
+                Narration(screen), service, kinds.with_digest_key(store.digest_key(), project.sensitive), project, journal, options
+            ) as session,
         ):
             for note in session.recover():
                 screen.say(note)

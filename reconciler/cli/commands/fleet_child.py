@@ -67,7 +67,7 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
             unknown = unseen(options, project, service, store)
             new = f"{unknown.own} {NEW_STATE}" if unknown is not None else ""
             undone = [_undone(store, id) for id in store.undos()]
-        kinds = kinds.with_digest_key(key)
+        kinds = kinds.with_digest_key(key, project.sensitive)
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True)
     refused = ""
     try:

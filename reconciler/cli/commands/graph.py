@@ -45,7 +45,7 @@ def command(screen: Screen, /, steps: bool, format: Literal["mermaid", "dot"], *
         return
     with connect(screen, options, project, kinds) as service:
         with open_store(screen, options, project, service, create=False) as store:
-            state, kinds = store.read(), kinds.with_digest_key(store.digest_key())
+            state, kinds = store.read(), kinds.with_digest_key(store.digest_key(), project.sensitive)
             warn_unseen(screen, options, project, service, store)
         planned = run.read_only(Narration(screen), service, kinds, replace(project.desired, access=()), state, options)
     screen.out(graph.graph_text(graph.steps(screen.masked_data(planned.plan), screen.masked_data(project.desired)), format))

@@ -268,7 +268,7 @@ def _adopt(
         recording_end(journal),
     ):
         with narration.lasting(f"Tracking {_objects(actual)}"):
-            state, kinds = journal.state(), kinds.with_digest_key(store.digest_key())
+            state, kinds = journal.state(), kinds.with_digest_key(store.digest_key(), project.sensitive)
             new_plan = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
             journal.remember(**journal_changes(new_plan.state_update))
             journal.remember(places=new_plan.places)

@@ -74,7 +74,7 @@ def command(
         service = replace(service, answers=unchanged.answers if unchanged is not None else None)
         with narration.lasting("Reading the state"):
             known = read_state(screen, options, project, service)
-        kinds, new = kinds.with_digest_key(known.key), known.new
+        kinds, new = kinds.with_digest_key(known.key, project.sensitive), known.new
         planned = run.read_only(narration, service, kinds, project.desired, known.state, options)
 
     from reconciler.cli.saved.origin import origin

@@ -14,6 +14,7 @@ from reconciler.cli.options import Options
 from reconciler.cli.options.declare import OutputFile
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import Refused, UsageError, os_reason
+from reconciler.text.credentials import has_credentials
 
 if TYPE_CHECKING:
     from reconciler.report.schemas.state import BindingData, StateDocument
@@ -120,14 +121,15 @@ def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> No
 
 
 def without_secrets(document: StateDocument, kinds: Kinds) -> StateDocument:
-    """The same without the values of sensitive fields; they are sent again after a push."""
+    """The same without secrets, and without values that contain one; they are sent again after a push."""
 
-    def shown(binding: BindingData) -> BindingData:
+    def public(binding: BindingData) -> BindingData:
         kind = kinds.get(binding["kind"])
         hidden = {name for name, field in kind.fields.items() if field.sensitive} if kind is not None else set()
-        return {**binding, "fields": {name: pair for name, pair in binding["fields"].items() if name not in hidden}}
+        shown = {name: pair for name, pair in binding["fields"].items() if name not in hidden and not has_credentials(pair)}
+        return {**binding, "fields": shown}
 
-    return {**document, "bindings": [shown(one) for one in document["bindings"]]}
+    return {**document, "bindings": [public(binding) for binding in document["bindings"]]}
 
 
 def hidden_in(document: Any, masked: Any, at: str = "") -> str | None:

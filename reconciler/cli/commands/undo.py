@@ -73,7 +73,9 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         open_store(screen, options, project, service, create=True) as store,
         store.lease(who=current_user(), command=f"undo {recorded_run.id[:ID_SHOWN]}") as journal,
         recording_end(journal),
-        ApplySession(Narration(screen), service, kinds.with_digest_key(store.digest_key()), project, journal, options) as session,
+        ApplySession(
+            Narration(screen), service, kinds.with_digest_key(store.digest_key(), project.sensitive), project, journal, options
+        ) as session,
     ):
         for note in session.recover():
             screen.say(note)

@@ -118,7 +118,7 @@ class Screen:
         """The masked values."""
         return frozenset(self._hidden)
 
-    def _masking(self) -> Mask | None:
+    def _masking(self) -> Mask:
         from reconciler.text.redact import Mask
 
         self._mask = self._mask or Mask(self._hidden)
@@ -126,13 +126,11 @@ class Screen:
 
     def masked(self, text: str) -> str:
         """The text with secrets masked."""
-        mask = self._masking() if self._hidden else None
-        return text if mask is None else mask.text(text)
+        return self._masking().text(text)
 
     def masked_data(self, value: T) -> T:
         """The same data with its texts masked; done before layout, because a line break inside a secret would prevent the masking."""
-        mask = self._masking() if self._hidden else None
-        made: T = value if mask is None else mask.data(value)
+        made: T = self._masking().data(value)
         return made
 
     # -- writing -----------------------------------------------------------------------------------------------------------------------

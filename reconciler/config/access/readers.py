@@ -26,7 +26,7 @@ from reconciler.dataclass import dataclass
 from reconciler.model import Declared, NamedReader, ReaderSort
 from reconciler.resource import Kind, Kinds
 from reconciler.resource.audience import ROLES
-from reconciler.resource.conditions import names
+from reconciler.resource.conditions import UNSIGNED, names
 from reconciler.text.suggest import closest, did_you_mean, one_of
 
 PLAIN: Final = (ReaderSort.ANYONE, ReaderSort.AGENT)
@@ -181,8 +181,10 @@ class NamedReaders:
         """The claims that the project's own objects declare, with the schemas of each."""
         rules: dict[str, list[Any]] = {}
         for kind, values in self._values():
-            for name, rule in kind.claims(values).items() if kind.claims is not None else ():
-                rules.setdefault(name, []).append(rule)
+            properties = kind.claims(values).get("properties") if kind.claims is not None else None
+            for name, rule in properties.items() if isinstance(properties, Mapping) else ():
+                if name != UNSIGNED:
+                    rules.setdefault(name, []).append(rule)
         return rules
 
     @cached_property

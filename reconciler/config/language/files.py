@@ -14,6 +14,7 @@ from typing import Final
 
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.regular_file import NotRegular, open_regular
+from reconciler.text.certificate import DER
 
 FILE_MAX: Final = 1024 * 1024  # bytes
 ALLOW_FILE: Final = "--allow-file"
@@ -36,10 +37,12 @@ class ProjectFiles:
         if not isinstance(path, str):
             raise TypeError
         shown = f'file("{path if len(path) <= 60 else path[:59] + "…"}")'
+        content = self.content(path, shown)
         try:
-            return self.content(path, shown).decode("utf-8")
+            return content.decode("utf-8")
         except UnicodeDecodeError:
-            raise ExpressionError(f"{shown} is not UTF-8", id="RC-not-utf-8") from None
+            way = "; a certificate in DER format becomes a text with openssl x509 -inform DER" if content.startswith(DER) else ""
+            raise ExpressionError(f"{shown} is not UTF-8{way}", id="RC-not-utf-8") from None
 
     def content(self, path: str, shown: str) -> bytes:
         """The content of a file. `shown`: the name of the path in messages. Raises `ExpressionError`."""

@@ -18,8 +18,9 @@ from typing import Any, Final, NoReturn
 from reconciler.config.language.variables import is_usable, texts
 from reconciler.config.secrets.command import program, run
 from reconciler.errors import os_reason
+from reconciler.text.credentials import MASK
 from reconciler.text.escape import replaced
-from reconciler.text.redact import MASK, Mask
+from reconciler.text.redact import Mask
 
 COMMAND: Final = "sops"
 SECONDS: Final = 30.0

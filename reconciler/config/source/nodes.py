@@ -14,6 +14,8 @@ from reconciler.address import Address, Glob
 from reconciler.dataclass import dataclass
 from reconciler.errors import Problem
 from reconciler.model import Source
+from reconciler.text.credentials import without_credentials
+from reconciler.text.private_key import has_private_key
 
 PROBLEMS_MAX: Final = 1_000  # of a project; nobody reads more, and suggestions take time
 MARK: Final = "${{"
@@ -285,6 +287,7 @@ def shown(value: Any) -> str:
         return "true" if value else "false"
     if not isinstance(value, str):
         return str(value)[:60]
+    value = without_credentials(value)
     first = (value.splitlines() or [""])[0]  # a message is one line, whatever its values contain
     return f'"{first}"' if first == value and len(value) <= 60 else f'"{first[:59]}…"'
 
@@ -380,12 +383,35 @@ def empty(name: str) -> str:
 
 
 def untainted(node: Node, name: str, report: ProblemReport) -> bool:
-    """Whether no part of a node came from the environment or from a secret; reports the parts that did."""
+    """Whether no part of a node is a secret: none came from the environment or from a secret, or is a private key; else reports it."""
     tainted = first_tainted(node)
-    if tainted is None:
-        return True
-    report(tainted.at, exposed(name, tainted.taint), id="RC-would-show-secret")
-    return False
+    if tainted is not None:
+        report(tainted.at, exposed(name, tainted.taint), id="RC-would-show-secret")
+        return False
+    return without_private_key(node, name, report)
+
+
+def without_private_key(node: Node, name: str, report: ProblemReport) -> bool:
+    """Whether no part of a node is a private key; reports the first that is."""
+    key = first_private_key(node)
+    if key is not None:
+        wrong = f"{name} contains a private key, which would be sent and stored; remove it, or write ... for the key if it is an example"
+        report(key.at, wrong, id="RC-private-key")
+        return False
+    return True
+
+
+def first_private_key(node: Node) -> Scalar | None:
+    """The first scalar in a node that contains a private key."""
+    if isinstance(node, Scalar):
+        text = node.text if node.value is UNREAD else node.value
+        return node if isinstance(text, str) and has_private_key(text) else None
+    if isinstance(node, Map):
+        key = next((entry.key for entry in node.entries.values() if has_private_key(entry.key)), None)
+        if key is not None:
+            return Scalar(node.at, "", False)
+    parts = node.items if isinstance(node, List) else [entry.node for entry in node.entries.values()]
+    return next((scalar for part in parts if (scalar := first_private_key(part)) is not None), None)
 
 
 def exposed(name: str, taint: tuple[str, ...]) -> str:

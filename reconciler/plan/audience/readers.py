@@ -16,6 +16,7 @@ from reconciler.model import Observed
 from reconciler.plan.containment import Key
 from reconciler.resource import UNSET, FieldRole, Kind, Kinds
 from reconciler.resource.audience import INCLUDES, LEVELS, Grant
+from reconciler.resource.conditions import mistake
 
 Objects = Mapping[str, Mapping[str, Observed]]
 
@@ -26,7 +27,8 @@ CONTENT: Final = "read"  # what readers of a copy can do with what it was copied
 class Access:
     """One class of readers of an object and what they may do.
 
-    `via`: the object that admits them, where each has readers of its own (a share link). `conditions`: what must hold for a visitor.
+    `via`: the object that admits them, where each has readers of its own (a share link). `conditions`: what must hold for a visitor; one
+    without a known meaning may hold for everybody, and is compared like the others: only what it was before is not more.
     `conditional`: whether further conditions narrow them. `through`: the class of readers that they are for the parts of the object, "" for
     the same. `of`: the container to which these people belong, None where they are the same everywhere.
     """
@@ -47,11 +49,12 @@ class Access:
 
     def text(self, of: str = "") -> str:
         """`members of acme (edit)`. `of`: the name of the container to which they belong, "" where that is clear."""
-        met = " and ".join(sorted(self.conditions))
+        known = sorted(condition for condition in self.conditions if mistake(condition) is None)  # nobody knows whom another keeps out
+        met = " and ".join(known)
         level = "" if self.level == 0 else f" ({LEVELS[self.level]})"
         first, rest = self.who.split(" ", 1) if " " in self.who else (self.who, "")
         who = f"{first} of {of}{rest and f' {rest}'}" if of else self.who
-        return f"{who}{f' for whom {met} hold' if met else ''}{'s' if len(self.conditions) == 1 else ''}{level}"
+        return f"{who}{f' for whom {met} hold' if met else ''}{'s' if len(known) == 1 else ''}{level}"
 
     def __str__(self) -> str:
         """`signed-in visitors for whom visitor.claims.partner holds`."""
@@ -66,7 +69,7 @@ def admitted(grant: Grant, id: str, within: Mapping[str, str]) -> Access:
 
 def order(access: Access) -> tuple[str, str, Key]:
     """The sort key of classes of readers: the same order in every process."""
-    return str(access), access.via, access.of or ("", "")
+    return "\n".join((str(access), *sorted(access.conditions))), access.via, access.of or ("", "")
 
 
 def included(access: Access, among: Collection[Access]) -> bool:

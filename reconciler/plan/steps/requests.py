@@ -343,7 +343,7 @@ def _fields_set_by_parent(draft: Draft) -> set[str]:
 
 
 def _is_recorded(sketch: StepSketch, difference: FieldDifference) -> bool:
-    return difference.field.name in sketch.writes and not difference.field.sensitive
+    return difference.field.name in sketch.writes and not difference.field.hides(difference.before)
 
 
 def _not_managed(binding: Binding | None, names: Iterable[str]) -> tuple[str, ...]:
@@ -355,7 +355,8 @@ def _as_sent(draft: Draft, difference: FieldDifference) -> Any:
     """The value before, in the form in which it would be sent again: the last sent value, where the object still shows it."""
     binding = draft.binding
     if binding is not None and difference.before is not UNSET and binding.seen.get(difference.field.name, UNSET) == difference.before:
-        return binding.sent.get(difference.field.name, difference.before)
+        sent = binding.sent.get(difference.field.name, difference.before)
+        return difference.before if difference.field.hides(sent) else sent
     return difference.before
 
 
@@ -373,5 +374,5 @@ def _values_deleted(removal: Removal) -> dict[str, Any]:
     return {
         name: value
         for name, value in removal.observed.values.items()
-        if value is not UNSET and not removal.kind.fields[name].sensitive and (name in sent or removal.kind.fields[name].container)
+        if value is not UNSET and not removal.kind.fields[name].hides(value) and (name in sent or removal.kind.fields[name].container)
     }

@@ -1,0 +1,188 @@
+"""A file that is something else than it should be is refused, and nothing of it is printed; of a certificate only its content is sent."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+from reconciler.address import Address
+from reconciler.config import load
+from reconciler.errors import ConfigError
+from reconciler.kinds import load as kinds
+from tests.certificates import IDP, OTHER, pem
+from tests.config.test_what_the_service_takes import SAML, project
+
+OKTA = Address.parse("acme/saml/okta")
+_FORMAT = serialization.PrivateFormat
+FORMS = {"traditional": _FORMAT.TraditionalOpenSSL, "PKCS#8": _FORMAT.PKCS8, "OpenSSH": _FORMAT.OpenSSH}
+_PEM = serialization.Encoding.PEM
+
+
+@cache
+def keys() -> Mapping[str, str]:
+    """Private keys of every form, by name."""
+    owners = {"rsa": rsa.generate_private_key(65537, 2048), "ec": ec.generate_private_key(ec.SECP256R1())}
+    plain, locked = serialization.NoEncryption(), serialization.BestAvailableEncryption(b"hunter2")
+    made = {
+        f"{name} {form} {'encrypted' if lock is locked else 'plain'}": owner.private_bytes(_PEM, FORMS[form], lock).decode()
+        for name, owner in owners.items()
+        for form in FORMS
+        for lock in (plain, locked)
+        if (form, lock) != ("OpenSSH", locked)
+    }
+    made["ed25519"] = ed25519.Ed25519PrivateKey.generate().private_bytes(_PEM, _FORMAT.PKCS8, plain).decode()
+    return made
+
+
+def body(key: str) -> str:
+    """The base64 of a key."""
+    return "".join(line for line in key.splitlines() if line and "-----" not in line and ":" not in line)
+
+
+SPELLINGS = {
+    "as it is": lambda key: key,
+    "with CRLF": lambda key: key.replace("\n", "\r\n"),
+    "with a byte order mark": lambda key: "\ufeff" + key,
+    "before a certificate": lambda key: key + pem(IDP),
+    "after a certificate": lambda key: pem(IDP) + key,
+    "with text around": lambda key: f"Bag Attributes\n{key}\nend\n",
+    "indented": lambda key: key.replace("\n", "\n    "),
+    "on one line": lambda key: key.replace("\n", " "),
+    "in JSON": lambda key: json.dumps({"private_key": key}),
+}
+
+FIELDS = {
+    "certificate": lambda text: {"saml": {"okta": {**SAML, "certificate": text}}},
+    "entityID": lambda text: {"saml": {"okta": {**SAML, "entityID": text}}},
+    "label": lambda text: {"saml": {"okta": {**SAML, "label": text}}},
+    "agentInstructions": lambda text: {"agentInstructions": text},
+    "source": lambda text: {"openapi": {"pets": {"source": {"text": text}}}},
+    "logo": lambda text: {"logo": text},
+    "title": lambda text: {"teams": {"t": {"title": text}}},
+    "jsonSchema": lambda text: {
+        "sites": {"d": {"title": "Docs", "adaptiveSchema": {"type": "object", "properties": {}, "title": text}}},
+    },
+}
+
+
+def refusal(folder: Path, organization: object) -> str:
+    with pytest.raises(ConfigError) as refused:
+        load(project(folder, organization), kinds())  # type: ignore[arg-type]
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_private_key_of_every_type_and_spelling_is_refused_and_not_quoted(tmp_path: Path, spelling: str) -> None:
+    for name, key in keys().items():
+        said = refusal(tmp_path, FIELDS["certificate"](SPELLINGS[spelling](key)))
+        assert "certificate contains a private key" in said, name
+        assert len(said.splitlines()) == 1
+        assert not {word for word in (body(key)[:12], "BEGIN") if word in said}, name
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_private_key_is_refused_in_every_field(tmp_path: Path, field: str) -> None:
+    key = keys()["ec PKCS#8 plain"]
+    said = refusal(tmp_path, FIELDS[field](key))
+    assert "contains a private key" in said
+    assert body(key)[:12] not in said
+
+
+def test_a_private_key_without_a_frame_is_refused(tmp_path: Path) -> None:
+    for name, key in keys().items():
+        if "traditional encrypted" not in name:  # encrypted by its frame: without it, it is noise
+            assert "contains a private key" in refusal(tmp_path, FIELDS["certificate"](body(key))), name
+
+
+def test_a_private_key_from_a_file_or_a_public_variable_is_refused_too(tmp_path: Path) -> None:
+    key = keys()["rsa PKCS#8 plain"]
+    (tmp_path / "idp.pem").write_text(key, encoding="utf-8")
+    assert "contains a private key" in refusal(tmp_path, FIELDS["certificate"]('${{ file("idp.pem") }}'))
+    assert "contains a private key" in refusal(tmp_path, FIELDS["label"]('a ${{ file("idp.pem") | upper }} b'.replace(" | upper", "")))
+
+
+def test_a_sensitive_field_may_hold_a_private_key(tmp_path: Path) -> None:
+    program = {"title": "Bot", "description": "Answers", "scopes": [], "script": "x", "secrets": {"key": keys()["ed25519"]}}
+    loaded = load(project(tmp_path, {"integrations": {"bot": program}}), kinds())
+    assert loaded.desired.resources[Address.parse("acme/integration/bot")].values["secrets"]["key"] == keys()["ed25519"]
+
+
+def test_documentation_may_show_a_frame_without_a_key(tmp_path: Path) -> None:
+    frame = "-----BEGIN PRIVATE KEY-----{}-----END PRIVATE KEY-----"
+    shown = frame.format(" and "), frame.format("\n...\n")
+    load(project(tmp_path, {"agentInstructions": f"Paste it between {shown[0]}, or:\n{shown[1]}"}), kinds())
+
+
+# -- certificates ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("hello", "it is none"),
+        ("hunter2-secret", "it is none"),
+        (pem(IDP).replace("CERTIFICATE", "CERTIFICATE REQUEST"), "it contains a CERTIFICATE REQUEST"),
+        (pem(IDP).replace("CERTIFICATE", "PUBLIC KEY"), "it contains a PUBLIC KEY"),
+        (pem(IDP) + pem(IDP).replace("CERTIFICATE", "X509 CRL"), "it contains a X509 CRL"),
+        (pem(IDP)[:200], "without its END line"),
+        (pem(IDP)[:200] + "\n-----END CERTIFICATE-----\n", "its certificate"),
+        (pem(IDP) + pem(IDP[:200]), "its certificate 2 of 2 cannot be read"),
+        (pem(IDP + IDP), "not base64"),
+        (IDP[:200], "its certificate"),
+        (pem(IDP).replace("-----BEGIN", "----BEGIN"), "without its END line"),
+        ("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----", "cannot be read"),
+        (base64.b64encode(os.urandom(300)).decode(), "is not a certificate"),
+    ],
+)
+def test_what_is_not_a_certificate_is_refused_with_the_reason_and_not_quoted(tmp_path: Path, text: str, reason: str) -> None:
+    said = refusal(tmp_path, FIELDS["certificate"](text))
+    assert "certificate is not a certificate: " in said
+    assert reason in said
+    assert "hello" not in said
+    assert "hunter2" not in said
+    assert IDP[:12] not in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pem(IDP),
+        pem(IDP).rstrip(),
+        pem(IDP).replace("\n", "\r\n"),
+        "\ufeff" + pem(IDP),
+        IDP,
+        f"subject=/CN=idp.example\n{pem(IDP)}and a note\n",
+        pem(IDP).replace("\n", "\n  "),
+        "-----BEGIN CERTIFICATE-----\n" + IDP + "\n-----END CERTIFICATE-----",
+    ],
+)
+def test_a_certificate_is_sent_without_what_is_around_it(tmp_path: Path, text: str) -> None:
+    loaded = load(project(tmp_path, FIELDS["certificate"](text)), kinds())
+    assert loaded.desired.resources[OKTA].values["certificate"] == pem(IDP)
+
+
+def test_a_chain_is_sent_whole_and_in_its_order(tmp_path: Path) -> None:
+    loaded = load(project(tmp_path, FIELDS["certificate"](f"1\n{pem(OTHER)}2\n{pem(IDP)}3")), kinds())
+    assert loaded.desired.resources[OKTA].values["certificate"] == pem(OTHER) + pem(IDP)
+
+
+def test_the_same_certificate_in_another_wrapping_at_the_service_makes_no_difference() -> None:
+    field = kinds()["saml"].fields["certificate"]
+    for shown in (pem(IDP), pem(IDP).strip(), pem(IDP).replace("\n", "\r\n"), IDP):
+        assert field.value_in({"certificate": shown}) == pem(IDP)
+    assert field.value_in({"certificate": "something else"}) == "something else"
+    assert field.body(field.body(IDP)) == field.body(IDP)
+
+
+def test_a_file_in_der_is_refused_with_the_way_to_convert_it(tmp_path: Path) -> None:
+    (tmp_path / "idp.der").write_bytes(base64.b64decode(IDP))
+    said = refusal(tmp_path, FIELDS["certificate"]('${{ file("idp.der") }}'))
+    assert "openssl x509 -inform DER" in said
