@@ -113,7 +113,7 @@ class Answers:
         kept = {**as_sent(kind, writes), **shown(kind, seen)}
         self._unseen(step.address, kind, set(writes) - set(kept))
         for name, value in kept.items():
-            if value != writes[name]:
+            if not kind.fields[name].hosted and not kind.fields[name].same(value, writes[name], writes[name]):
                 shape = repr(value) if not kind.fields[name].sensitive else "another value"
                 self.notes.append(f"{step.address}: the service keeps {name} as {shape}")
         before = {name: value for name, value in old.seen.items() if name not in writes}
@@ -210,7 +210,7 @@ def not_taken(kind: Kind, writes: Mapping[str, Any], seen: Mapping[str, Any]) ->
     sentences = {}
     for name, sent in writes.items():
         field, value = kind.fields[name], seen[name]
-        if not (field.exact and field.readable) or field.role is FieldRole.CHOICE or value == sent:
+        if not (field.exact and field.readable) or field.role is FieldRole.CHOICE or field.same(value, sent, sent):
             continue
         if field.sensitive:
             sentences[name] = f"the service did not return {name} as it was sent: not taken"

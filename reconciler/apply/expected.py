@@ -99,7 +99,7 @@ class Expectations:
             if not field.compared or not field.readable or field.role is FieldRole.CHOICE:
                 continue
             expected = old.values.get(name, UNSET)
-            if value == expected or self._follows(kind, old, field, expected):
+            if field.agree(value, expected) or self._follows(kind, old, field, expected):
                 continue
             if name not in unknown:
                 yield field, expected, value

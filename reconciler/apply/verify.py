@@ -123,7 +123,8 @@ class _ReadBack:
                 continue
             seen = binding.seen.get(name, UNSET)
             value = self._value(kind, now, field)
-            if seen is not UNSET and field.stored(value, binding.id) != seen and value is not UNSET:
+            sent = binding.sent.get(name, UNSET)
+            if seen is not UNSET and value is not UNSET and not field.same(field.stored(value, binding.id), seen, sent):
                 yield _edit(address, field, seen, value)
 
     def meanwhile(self, step: Step) -> Iterator[Edited]:

@@ -21,6 +21,7 @@ from reconciler.resource import (
     One,
     Permission,
     Resource,
+    Shape,
     Verbs,
     field,
     output,
@@ -39,6 +40,11 @@ class ExternalLink(TypedDict):
 Name = Annotated[str, Len(1, 100), Matching(r"^[A-Za-z0-9._-]+$"), JsonSchema({"examples": ["acme-analytics"]})]
 Image = Annotated[str, Matching(r"^[A-Za-z0-9+/\s]*=*\s*$"), JsonSchema({"examples": ["iVBORw0KGgo="]})]
 Manifest = Annotated[dict[str, Any], JsonSchema({"examples": [{"id": "chart", "title": "Chart"}]})]
+Manifests = Annotated[list[Manifest], Shape(items=Shape(keys={"urlUnfurl": Shape(unordered=True)}, tag="id"), unordered=True)]
+
+Configuration = Annotated[
+    Any, Shape(known=frozenset({"properties", "required"}), keys={"properties": Shape(every=Shape()), "required": Shape(unordered=True)})
+]
 
 
 class Integration(
@@ -74,10 +80,10 @@ class Integration(
     target: str = field("Where it can be installed: all, space or site.", usual="all")
     scopes: frozenset[str] = field("What it may do once installed.", exposes=Exposes("it may do more where it is installed", added=True))
     categories: frozenset[str] = field("Where it is listed.")
-    blocks: list[Manifest] = field("The blocks that it adds to pages.", lossy=True)
-    contentSources: list[Manifest] = field("The sources of content that it adds.", lossy=True)
+    blocks: Manifests = field("The blocks that it adds to pages.", lossy=True)
+    contentSources: Manifests = field("The sources of content that it adds.", lossy=True)
     externalLinks: list[ExternalLink] = field("Links that are shown beside it.", lossy=True)
-    configurations: dict[str, Any] = field("What its installations can set: account, space and site.", lossy=True)
+    configurations: dict[str, Configuration] = field("What its installations can set: account, space and site.", lossy=True)
     contentSecurityPolicy: str | dict[str, str] = field("The policy of its pages.", lossy=True)
     runtime: str = field("The runtime of the script.", readable=False)
     script: Annotated[str, Len(1)] = field('The program: file("dist/script.js").', readable=False)

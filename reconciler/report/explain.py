@@ -190,6 +190,8 @@ def _of_field(kind: Kind, field: Field) -> Iterator[Row]:
         yield "reading", "it is not sent to the service"
     elif not field.readable:
         yield "reading", "the service never shows it: compared with what was sent last"
+    elif field.hosted:
+        yield "reading", "the service shows the URL of its own copy: compared with what was sent last"
     elif field.lossy:
         yield "reading", "the service may store it differently: also compared with what was sent last"
 
