@@ -221,7 +221,9 @@ class Org:
                         made,
                         actual,
                         journal,
-                        ApplyOptions(deadline=self.deadline, fresh=self.fresh, nonce=self.nonce, verify=self.verify),
+                        ApplyOptions(
+                            deadline=self.deadline, fresh=self.fresh, nonce=self.nonce, verify=self.verify, settle=self.settle or 0.0
+                        ),
                     )
                     if outcome.went_through and made.state_update.rules is not None:
                         journal.remember_rules(made.state_update.rules)

@@ -150,6 +150,7 @@ def results_document(outcome: Outcome) -> run_types.ResultsData:
         "edited": [_edited(edit) for edit in outcome.edited],
         "leftover": [str(address) for address in outcome.leftover],
         "unverified": [str(address) for address in outcome.unverified],
+        **({"notVisible": [str(address) for address in outcome.not_visible]} if outcome.not_visible else {}),
     }
 
 

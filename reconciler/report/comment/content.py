@@ -16,7 +16,7 @@ from reconciler.report.entries import ReportEntry, ReportLine
 from reconciler.report.layout import Style
 from reconciler.report.values import HIDDEN, difference_lines, shown
 from reconciler.report.warnings import HIDDEN_URL
-from reconciler.report.words import DESTRUCTIVE, ENDINGS, STYLES, SYMBOLS, TOLD, count
+from reconciler.report.words import DESTRUCTIVE, ENDINGS, NOT_VISIBLE, STYLES, SYMBOLS, TOLD, count
 
 WHOLE: Final = "the whole plan"
 FAILED: Final = "The job failed before it had a result."
@@ -179,6 +179,7 @@ def _outcome(document: Mapping[str, Any]) -> Content:
             _line_entry(at, Style.BLOCKED, "?", "not checked", "it was written and could not be read again")
             for at in document["unverified"]
         ),
+        *(_line_entry(at, Style.BLOCKED, "?", "not visible", NOT_VISIBLE) for at in document.get("notVisible", ())),
     ]
     troubles = [
         f"{numbers[key]:,} {word}"
