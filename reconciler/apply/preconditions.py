@@ -288,7 +288,7 @@ class Preconditions:
         declared = self.desired.resources.get(address)
         if declared is None:
             return list(kind.fields)
-        mine = {*declared.values, *self._writes.get(address, ())}
+        mine = {*(declared.values.keys() - declared.ignores), *self._writes.get(address, ())}
         return [name for name, field in kind.fields.items() if name in mine or field.container]
 
     def _judge_choices(self, outer: Observed, now: Actual, shown: Simulation, at: float) -> None:

@@ -115,7 +115,7 @@ class Draft:
     address whose create creates it too. `blocked`: why nothing can be done for it; `blocked_fields`: the fields that cannot be set, and
     why. `deferred`: why it waits for a second run. `created_after`: what must be created before it. `moves_into`: where the service moves
     it in this run. `until`: when the deleted object in the reason can no longer be restored. `batch`: the transfers before which nothing
-    is done here; the state gets this address with the last of them.
+    is done here; the state gets this address with the last of them. `ignored`: the differences that the YAML says to leave alone.
     """
 
     address: Address
@@ -137,6 +137,7 @@ class Draft:
     created_after: tuple[Address, ...] = ()
     moves_into: Address | None = None
     batch: Batch | None = None
+    ignored: tuple[FieldDifference, ...] = ()
 
     @property
     def decision(self) -> Decision:

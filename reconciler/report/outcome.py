@@ -140,4 +140,6 @@ def _onward(outcome: Outcome, onward: Onward, whole: bool) -> str:
     beyond = outside(plan)
     if left:
         return f" Left: {left}{f'; {beyond}' if beyond else ''}."
-    return f" Nothing left to do for the selected addresses; {beyond}." if beyond else f" {onward.done}"
+    number = plan.ignored_count
+    ignored = f" {count(number, 'difference')} ignored." if number else ""
+    return (f" Nothing left to do for the selected addresses; {beyond}." if beyond else f" {onward.done}") + ignored

@@ -51,6 +51,8 @@ def _compare(field: Field, want: Any, now: Any, binding: Binding | None, id: str
     seen = field.reading(field.remembered(binding.seen.get(field.name, UNSET))) if binding else UNSET
     if field.readable and field.same(want, now, want, sent):
         return None
+    if sent is UNSET and seen is not UNSET and field.same(field.stored(want, id), seen, want):
+        sent = seen  # adopted with the value that is declared now
     as_wanted, as_now = field.stored(want, id), field.stored(now, id)
     if not field.readable:
         if sent == as_wanted or (sent is UNSET and field.on_change == "report"):
