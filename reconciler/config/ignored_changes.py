@@ -56,7 +56,7 @@ def _example(kinds: tuple[Kind, ...]) -> str:
 
 def with_ignored(
     entry: MapEntry | None, kinds: Kinds, resources: Mapping[Address, Declared], problems: Problems
-) -> tuple[Mapping[Address, Declared], dict[str, Source]]:
+) -> tuple[dict[Address, Declared], dict[str, Source]]:
     """The resources with what the setting of the project file ignores, and its entries that match no resource, by name."""
     words = KeyReader.of(IGNORE_CHANGES, entry, problems, example="space: [order]")
     added: dict[Address, set[str]] = {}
@@ -69,7 +69,7 @@ def with_ignored(
         if not used:
             unused[f"{IGNORE_CHANGES}.{pattern}"] = inner.at
     changed = {address: replace(resources[address], ignores=resources[address].ignores | names) for address, names in added.items()}
-    return ({**resources, **changed} if changed else resources), unused
+    return {**resources, **changed}, unused
 
 
 def _matching(

@@ -115,7 +115,9 @@ def _ignored(desired: Desired, state: State) -> Iterator[Exposure]:
         if binding is None or name not in {*binding.sent, *binding.seen}:
             continue
         declared, consents = desired.resources[address], (consent_to(address, name, canonical(IGNORED)),)
-        yield Exposure(address, declared.kind, name, UNSET, UNSET, IGNORED, declared.source, id="RC-changes-ignored", consents=consents)
+        yield Exposure(
+            address, declared.kind, name, "compared", "ignored", IGNORED, declared.source, id="RC-changes-ignored", consents=consents
+        )
 
 
 def _exposure(desired: Desired, word: str, name: str, before: Any, after: Any, says: str) -> Exposure:

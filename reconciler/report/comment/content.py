@@ -83,6 +83,7 @@ def _plan(document: Mapping[str, Any]) -> Content:
         count(len(violations) - len(wrong), "warning") if len(violations) > len(wrong) else "",
         f"{len(document['inDoubt']):,} in doubt" if document["inDoubt"] else "",
         f"{count(len(document['unknown']), 'reading')} failed" if document["unknown"] else "",
+        f"{count(numbers['ignored'], 'difference')} ignored" if numbers.get("ignored") else "",
     ]
     todo = ", ".join(f"{numbers[action]:,} to {action}" for action in TOLD if numbers.get(action)) or "No changes"
     outside = f"{count(numbers['outside'], 'change')} outside the selection" if numbers["outside"] else ""
@@ -223,6 +224,7 @@ def _drift(document: Mapping[str, Any]) -> Content:
         f"{numbers['unmanaged']:,} unmanaged" if numbers["unmanaged"] else "",
         f"{numbers['silenced']:,} known and ignored" if numbers["silenced"] else "",
         f"{numbers['unjudged']:,} cannot be judged" if numbers["unjudged"] else "",
+        f"{count(numbers['ignored'], 'difference')} ignored" if numbers.get("ignored") else "",
         f"{count(len(document['unknown']), 'reading')} failed" if document["unknown"] else "",
     ]
     headline = f"{'; '.join(filter(None, [changes, ', '.join(filter(None, rest))]))}. {count(numbers['managed'], 'object')} managed."
