@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from reconciler.address import Address
-from reconciler.config.ignored_changes import opening, with_ignored
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import read_moved, read_removed
+from reconciler.config.resources.ignored_changes import opening, with_ignored
 from reconciler.config.resources.items import ItemReader
 from reconciler.config.resources.shapes import Item, shapes
 from reconciler.config.resources.tree import ResourceTree

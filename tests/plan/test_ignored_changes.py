@@ -49,7 +49,7 @@ def test_a_field_is_sent_at_creation_and_never_updated_after(org: Org) -> None:
     assert order(org)[0] == "Somebody's"
 
 
-def test_it_is_no_drift_and_is_counted_everywhere(org: Org) -> None:
+def test_it_is_not_drift_and_is_counted_everywhere(org: Org) -> None:
     applied(org, ignoring(small(), "one", "title"))
     renamed(org, "one", "Somebody's")
     drift = drifted(org)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import field
 
 from reconciler.address import is_key
-from reconciler.config.ignored_changes import read_names
+from reconciler.config.resources.ignored_changes import read_names
 from reconciler.config.resources.shapes import Item, KindShape
 from reconciler.config.source.nodes import (
     UNREAD,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.config.ignored_changes import ignorable
+from reconciler.config.resources.ignored_changes import ignorable
 from reconciler.config.rules import lint_schema
 from reconciler.config.schemas.forms import KEY, KEYS, Schema, chosen, either, map_of, or_expression, text
 from reconciler.config.schemas.resources import Resources, ignored

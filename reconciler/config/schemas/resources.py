@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from reconciler.config.ignored_changes import ignorable
+from reconciler.config.resources.ignored_changes import ignorable
 from reconciler.config.schemas.forms import (
     EXPRESSION,
     KEY,
