@@ -225,7 +225,14 @@ class Org:
                         made,
                         actual,
                         journal,
-                        ApplyOptions(deadline=self.deadline, fresh=self.fresh, nonce=self.nonce, verify=self.verify, selection=selection),
+                        ApplyOptions(
+                            deadline=self.deadline,
+                            fresh=self.fresh,
+                            nonce=self.nonce,
+                            verify=self.verify,
+                            selection=selection,
+                            settle=self.settle or 0.0,
+                        ),
                     )
                     if outcome.went_through and made.state_update.rules is not None:
                         journal.remember_rules(made.state_update.rules)

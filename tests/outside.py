@@ -92,7 +92,7 @@ CASES = (
     Case("organization", "hostname", "acme", "acme-other"),
     Case("organization", "defaultRole", "acme", None),
     Case("organization", "defaultContent", "acme", {"type": "site", "site": Address.parse("acme/site/flat")}),
-    Case("organization", "logo", "acme", "https://acme.example/other.png"),
+    Case("organization", "logo", "acme", None),  # which image the copy shows, nothing tells
     Case("organization", "sso", "acme", True),
     Case("organization", "ai", "acme", True),
     Case("organization", "inviteLinks", "acme", True),

@@ -124,7 +124,7 @@ class Answers:
     def _note_altered(self, address: Address, kind: Kind, writes: Mapping[str, Any], seen: Mapping[str, Any]) -> None:
         """Report the values that came back different from what was sent: they are recorded as seen, and are no difference later."""
         for name, value in seen.items():
-            if name in writes and value != writes[name]:
+            if name in writes and is_altered(kind.fields[name], value, writes[name]):
                 self.notes.append(altered(address, kind.fields[name], value))
 
     def _unseen(self, address: Address, kind: Kind, names: set[str]) -> None:
@@ -186,9 +186,14 @@ class Answers:
         self.expected.note_created(observed, self.writer.monotonic())
 
 
+def is_altered(field: Field, value: Any, sent: Any) -> bool:
+    """Whether the service stores a value differently from what it was sent; of a hosted copy, another URL is what is expected."""
+    return not field.hosted and not field.same(value, sent, sent)
+
+
 def altered(address: Address, field: Field, value: Any) -> str:
     """A sentence about a value that the service stores differently from what it was sent."""
-    shape = repr(field.shown(value)) if not field.sensitive else "another value"
+    shape = repr(field.shown(value)) if not field.hides(value) else "another value"
     return f"{address}: the service keeps {field.name} as {shape}"
 
 
@@ -220,7 +225,7 @@ def not_taken(kind: Kind, writes: Mapping[str, Any], seen: Mapping[str, Any]) ->
     sentences = {}
     for name, sent in writes.items():
         field, value = kind.fields[name], seen[name]
-        if not (field.exact and field.readable) or field.role is FieldRole.CHOICE or value == sent:
+        if not (field.exact and field.readable) or field.role is FieldRole.CHOICE or field.same(value, sent, sent):
             continue
         if field.sensitive:
             sentences[name] = f"the service did not return {name} as it was sent: not taken"

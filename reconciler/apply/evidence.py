@@ -128,7 +128,8 @@ def effect(kind: Kind, intent: Intent, now: Observed | None) -> bool:
         return now.deleted_at is None
     if intent.verb == "transfer":
         return kind.transferable is not None and kind.transferable.value_in(now.raw) == intent.writes.get(kind.transferable.name)
-    return bool(intent.writes) and all(now.values.get(name, UNSET) == value for name, value in intent.writes.items())
+    shown = [(kind.fields.get(name), now.values.get(name, UNSET), value) for name, value in intent.writes.items()]
+    return bool(shown) and all(field is not None and field.same(seen, value, value) for field, seen, value in shown)
 
 
 def updated_binding(kind: Kind, old: Binding, intent: Intent, now: Observed) -> Binding:

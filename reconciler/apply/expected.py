@@ -32,6 +32,8 @@ class Expectations:
         self.loose: dict[Key, set[str]] = defaultdict(set)
         self.first = actual.read_at if actual.read_at is not None else float("-inf")
         self._read: dict[Key, float] = {}
+        self._created: dict[Key, float] = {}
+        self._earlier: dict[tuple[Key, str], list[Any]] = defaultdict(list)
         self.unsure: set[Key] = set()
         self.reshaped: set[Key] = set()
         self.doubts = False
@@ -49,20 +51,46 @@ class Expectations:
     def note_created(self, observed: Observed, at: float) -> None:
         """A create was answered, or a child of it was shown."""
         self.simulation.add_created(observed)
+        self._note_earlier((observed.kind, observed.id), observed.values)
         self._rearranged(observed, self.simulation.gather(self.kinds[observed.kind], observed.id))
         self.loose[(observed.kind, observed.id)] |= {name for name, value in observed.values.items() if value is UNSET}
         self._read[(observed.kind, observed.id)] = at
+        self._created[(observed.kind, observed.id)] = at
 
     def note_written(self, step: Step, kind: Kind, id: str, writes: Mapping[str, Any], seen: Mapping[str, Any], body: Any) -> None:
         """A request on an object that exists was done; `seen`: the written fields as its answer shows them, UNSET where it does not."""
-        if self.find(kind.name, id) is None:
+        old = self.find(kind.name, id)
+        if old is None:
             return
+        self._note_earlier((kind.name, id), {**old.values, **self.simulation.chosen(kind.name, id)}, writes)
         choices = {name for name in writes if kind.fields[name].role is FieldRole.CHOICE}
         shown = {name: value for name, value in seen.items() if name in writes and name not in choices and value is not UNSET}
         self.loose[(kind.name, id)] |= {name for name in writes if kind.fields[name].lossy and name not in choices and name not in shown}
         if choices:
             self.unsure.discard((kind.name, id))
         self.simulation.write(step, kind, id, {**writes, **shown}, body)
+
+    def _note_earlier(self, key: Key, values: Mapping[str, Any], names: Iterable[str] | None = None) -> None:
+        """Remember the values that an object has before this run changes it."""
+        for name in values if names is None else names:
+            self._earlier[key, name].append(values.get(name, UNSET))
+
+    def is_earlier(self, field: Field, key: Key, value: Any) -> bool:
+        """Whether a field had this value before a write of this run: a reading that shows it may be older than the write."""
+        return value is not UNSET and any(field.agree(value, earlier) for earlier in self._earlier.get((key, field.name), ()))
+
+    def is_new(self, key: Key) -> bool:
+        """Whether this run created the object."""
+        return key in self.simulation.born
+
+    def is_written(self, key: Key) -> bool:
+        """Whether this run created, changed or deleted the object."""
+        return key[1] in self.simulation.removed or any(written == key for written, _ in self._earlier)
+
+    def created_since(self, at: float, observed: Observed) -> bool:
+        """Whether this run created the object, or what contains it, after that time."""
+        keys = ((observed.kind, observed.id), *observed.within.items())
+        return any(self._created.get(key, float("-inf")) > at for key in keys)
 
     def note_in_doubt(self, kind: Kind, id: str, writes: Mapping[str, Any]) -> None:
         """A request on the object was sent, and its end is not known."""
@@ -99,12 +127,13 @@ class Expectations:
             if not field.compared or not field.readable or field.role is FieldRole.CHOICE:
                 continue
             expected = old.values.get(name, UNSET)
-            if value == expected or self._follows(kind, old, field, expected):
+            if field.agree(value, expected) or self._follows(kind, old, field, expected):
                 continue
             if name not in unknown:
                 yield field, expected, value
-        learned = {name: now.values[name] for name in unknown if name in now.values}
-        unknown.clear()
+        outdated = {name for name in unknown if self.is_earlier(kind.fields[name], (kind.name, id), now.values.get(name, UNSET))}
+        learned = {name: now.values[name] for name in unknown - outdated if name in now.values}
+        unknown &= outdated
         self.simulation.learned(kind.name, id, learned)
 
     def _follows(self, kind: Kind, old: Observed, field: Field, expected: Any) -> bool:
@@ -126,15 +155,20 @@ class Expectations:
 
     def moved_outside(self, now: Simulation) -> frozenset[Key]:
         """The objects that are not in the expected position among those siblings whose order is known."""
-        moved: set[Key] = set()
-        for row, siblings in now.order.rows.items():
-            known = self.simulation.order.rows.get(row)
-            moved |= {(row[0], id) for id in _elsewhere(siblings, known)} if known is not None else set()
-        return frozenset(moved)
+        return moved_between(self.simulation, now)
 
     def note_read(self, key: Key, at: float) -> None:
         """The object was read again."""
         self._read[key] = at
+
+
+def moved_between(known: Simulation, now: Simulation) -> frozenset[Key]:
+    """The objects that have another position in one simulation than in the other, among the siblings that both have."""
+    moved: set[Key] = set()
+    for row, siblings in now.order.rows.items():
+        if row in known.order.rows:
+            moved |= {(row[0], id) for id in _elsewhere(siblings, known.order.rows[row])}
+    return frozenset(moved)
 
 
 def _elsewhere(now: Siblings[str], known: Siblings[str]) -> Iterator[str]:

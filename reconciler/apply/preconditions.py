@@ -30,6 +30,7 @@ from reconciler.resource import UNSET, Field, FieldRole, Kind
 
 Refusal = tuple[StepStatus, str]
 
+AGAIN: Final = 1.0  # seconds before contents are read again that are shown in their state before a write of this run
 INSIDE: Final = 1.0  # seconds for which a reading of what a delete includes is valid: a step may wait for its turn after it
 
 
@@ -39,6 +40,7 @@ class Preconditions:
     def __init__(self, task: Task, answers: Answers, halt: Halt) -> None:
         self.reader, self.kinds, self.desired, self.actual = task.writer, task.kinds, task.desired, task.actual
         self.expected, self.ids, self.fresh, self.halt = answers.expected, answers.ids, task.options.fresh, halt
+        self.settle = task.options.settle
         plan = task.plan
         self._writes: dict[Address, set[str]] = {}
         self._moved: set[Address] = set()
@@ -65,6 +67,7 @@ class Preconditions:
         taking = (step for step in plan.steps if step.verb == "delete" and self._takes_contents(step))
         self._deletes = {step.id: step for step in taking}  # those that did not pass yet
         self._emptied: dict[int, Refusal | None] = {}
+        self._outdated: set[int] = set()
         self._emptied_at: dict[int, float] = {}
 
     @asynccontextmanager
@@ -83,9 +86,14 @@ class Preconditions:
         try:
             await asyncio.sleep(0)  # so that all steps that were started together wait here together
             async with self._door:
-                if self._needs(step) and not self.halt:
+                until = self.reader.monotonic() + self.settle
+                while self._needs(step) and not self.halt:
                     await self._calm.wait()
                     await self._read()
+                    if step.id not in self._outdated or self.reader.monotonic() >= until:
+                        break
+                    await self.reader.clock.sleep(AGAIN)
+                    self._emptied_at.pop(step.id, None)
                 self._under_way += 1
                 self._passed += 1
                 self._deletes.pop(step.id, None)
@@ -188,7 +196,7 @@ class Preconditions:
         for outer, _ in choosing.values():
             self._judge_choices(outer, now, shown, at)
         for id, outer in {**emptied, **self._emptied_next(emptied.values(), now)}.items():
-            self._emptied[id] = self._judge_contents(outer, now, shown)
+            self._emptied[id] = self._judge_contents(id, outer, now, shown)
             self._emptied_at[id] = self.reader.monotonic()
 
     def _shown(self, now: Actual) -> Iterator[tuple[Key, Address]]:
@@ -225,6 +233,8 @@ class Preconditions:
             failed = next((unknown for unknown in now.unknown if unknown.kind == kind.name), None)
             if key in now.elsewhere:
                 self._stale[key] = f"it belongs to another {kind.within} now ({now.elsewhere[key]})"
+            elif self._may_lag(key):
+                return  # the service does not show yet what this run has just created
             elif failed is not None:
                 self._unread[key] = f"it could not be read again: {failed.reason}"
             else:
@@ -239,13 +249,19 @@ class Preconditions:
             self._stale[key] = "it was deleted in the meantime"
         elif observed.deleted_at is None and old.deleted_at is not None:
             self._stale[key] = "it was restored in the meantime"
+        differing = self.expected.differences(kind, key[1], observed, self._names(kind, address))
         changed = [
-            difference_text(*difference) for difference in self.expected.differences(kind, key[1], observed, self._names(kind, address))
+            difference_text(*difference) for difference in differing if not self.expected.is_earlier(difference[0], key, difference[2])
         ]
         if changed and key not in self._stale:
             self._stale[key] = "; ".join(changed)
         if address in self._moved and key not in self._stale and moved_outside:
             self._stale[key] = "it was reordered in the meantime"
+
+    def _may_lag(self, key: Key) -> bool:
+        """Whether the service may not show an object yet, because this run has just created it."""
+        expected = self.expected.find(*key)
+        return expected is not None and self.expected.created_since(self.reader.monotonic() - self.settle, expected)
 
     def _judge_ends(self, key: Key, ends: list[Observed], now: Actual) -> None:
         """Whether both containers of a transfer still exist."""
@@ -294,22 +310,29 @@ class Preconditions:
         declared = self.desired.resources.get(address)
         if declared is None:
             return list(kind.fields)
-        mine = {*declared.values, *self._writes.get(address, ())}
+        mine = {*(declared.values.keys() - declared.ignores), *self._writes.get(address, ())}
         return [name for name, field in kind.fields.items() if name in mine or field.container]
 
     def _judge_choices(self, outer: Observed, now: Actual, shown: Simulation, at: float) -> None:
         kind, key = self.kinds[outer.kind], (outer.kind, outer.id)
         self._chosen_at[key] = at
         failed = next((unknown for unknown in now.unknown if unknown.kind in {field.to for field in kind.fields.values()}), None)
+        if failed is not None and self._may_lag(key):
+            return
         if failed is not None:
             self._unread[key] = f"it could not be read again: {failed.reason}"
             return
-        changed = [difference_text(*choice) for choice in self.expected.chosen(kind, outer.id, shown)]
+        choices = self.expected.chosen(kind, outer.id, shown)
+        changed = [difference_text(*choice) for choice in choices if not self.expected.is_earlier(choice[0], key, choice[2])]
         if changed and key not in self._stale:
             self._stale[key] = "; ".join(changed)
 
-    def _judge_contents(self, outer: Observed, now: Actual, shown: Simulation) -> Refusal | None:
-        """Refuse a step whose object does not contain exactly what the plan counted, less what this run removed; None where it does."""
+    def _judge_contents(self, step: int, outer: Observed, now: Actual, shown: Simulation) -> Refusal | None:
+        """Refuse a step whose object does not contain exactly what the plan counted, less what this run removed; None where it does.
+
+        A reading that only lacks what this run has written is outdated: it is repeated until the settle time has passed.
+        """
+        self._outdated.discard(step)
         kind = self.kinds[outer.kind]
         if (outer.kind, outer.id) in self._gone:
             return None
@@ -318,21 +341,18 @@ class Preconditions:
         if failed is not None:
             return StepStatus.SKIPPED, f"not sent: its contents could not be read again: {failed.reason}"
         before, after = (dict(simulation.contents(kind, outer.id)) for simulation in (self.expected.simulation, shown))
-        said = [
-            f"{key[0]} {title(observed)!r} was added"
-            for key, observed in after.items()
-            if key not in before and self._is_completely_listed(self.actual, observed)
-        ]
-        said += [
-            f"{key[0]} {title(observed)!r} was removed"
-            for key, observed in before.items()
-            if key not in after and self._is_completely_listed(now, observed)
-        ]
+        added = [key for key in after if key not in before and self._is_completely_listed(self.actual, after[key])]
+        removed = [key for key in before if key not in after and self._is_completely_listed(now, before[key])]
+        said = [f"{key[0]} {title(after[key])!r} was added" for key in added]
+        said += [f"{key[0]} {title(before[key])!r} was removed" for key in removed]
         for key, observed in after.items():
             if key in before:
                 inner = self.kinds[key[0]]
-                changed = self.expected.differences(inner, key[1], observed, list(inner.fields))
+                differing = self.expected.differences(inner, key[1], observed, list(inner.fields))
+                changed = [difference for difference in differing if not self.expected.is_earlier(difference[0], key, difference[2])]
                 said += [f"in {key[0]} {title(observed)!r} {difference_text(*difference)}" for difference in changed]
+        if said and len(said) == len(added) + len(removed) and all(map(self.expected.is_written, (*added, *removed))):
+            self._outdated.add(step)
         return (StepStatus.STALE, f"its contents changed in the meantime: {'; '.join(said[:5])}") if said else None
 
     def _inside(self, outer: Kind) -> frozenset[str]:

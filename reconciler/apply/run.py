@@ -53,7 +53,16 @@ async def apply(
     notes = (*run.answers.notes, *verification.notes)
     stopped = "interrupted" if interrupted else f"stopped: {run.halt.refused}" if run.halt.refused is not None else None
     return Outcome(
-        journal.run, plan, results, run.steps.sent, verification.leftover, notes, stopped, verification.edited, verification.unverified
+        journal.run,
+        plan,
+        results,
+        run.steps.sent,
+        verification.leftover,
+        notes,
+        stopped,
+        verification.edited,
+        verification.unverified,
+        verification.not_visible,
     )
 
 

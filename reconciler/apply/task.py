@@ -66,7 +66,8 @@ class ApplyOptions:
     `deadline`: seconds one request may take, everything included, at most `SEND_SECONDS_MAX`; it is written into every intent. `selection`:
     what the run is limited to. `stop`: when set, nothing new is started. `fresh`: what was read longer ago, in seconds, is read again
     before it is written. `verify`: what is read again at the end: what was written, with what lists with it, or everything. `nonce`:
-    randomness, eight hexadecimal digits, where a created object gets a marker as its name first.
+    randomness, eight hexadecimal digits, where a created object gets a marker as its name first. `settle`: seconds after which the service
+    shows what was written.
     """
 
     deadline: float
@@ -77,6 +78,7 @@ class ApplyOptions:
     fresh: float = FRESH
     verify: Literal["written", "full"] = "written"
     nonce: Callable[[], str] | None = None
+    settle: float = 0.0
 
 
 @dataclass(frozen=True)

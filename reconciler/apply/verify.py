@@ -5,12 +5,13 @@ In: a run whose steps have all ended. Out: `Verification`. What differs from wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.apply.answer import Answers, altered
+from reconciler.apply.answer import Answers, altered, is_altered
+from reconciler.apply.expected import moved_between
 from reconciler.apply.reread import read_written
 from reconciler.apply.task import Task
 from reconciler.dataclass import dataclass
@@ -19,12 +20,16 @@ from reconciler.model import Actual, Binding, Desired, Edited, Observed, State, 
 from reconciler.observe import observe
 from reconciler.plan import plan as make_plan
 from reconciler.plan.simulation.simulate import Simulation
-from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
+from reconciler.resource import UNSET, Field, FieldRole, Kind
 
 GONE = "was deleted: it existed when it was last read"
 DELETED = "was deleted; it can be restored"
 UNMET = "RC-expectation-not-met"  # the cause of a resource that is blocked because it has another value than `expect` says
 MOVED_OUTSIDE = "was reordered among its siblings"
+
+
+FIRST_PAUSE: Final = 0.5  # seconds before what is not visible yet is read again; each pause is twice as long as the last
+LONGEST_PAUSE: Final = 5.0
 
 
 @dataclass(frozen=True)
@@ -34,11 +39,30 @@ class Verification:
     edited: tuple[Edited, ...] = ()
     leftover: tuple[Address, ...] = ()
     unverified: tuple[Address, ...] = ()
+    not_visible: tuple[Address, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 async def verify_writes(task: Task, answers: Answers, results: Mapping[int, StepResult]) -> Verification:
-    """Read again and compare; fields that no response showed are recorded as they are read here."""
+    """Read again and compare; fields that no response showed are recorded as they are read here.
+
+    A service may show its last state a moment longer. What is still in its state before a write of this run is read again until the settle
+    time has passed.
+    """
+    clock = task.writer.clock
+    until, pause = clock.monotonic() + task.options.settle, FIRST_PAUSE
+    while True:
+        verification, record = await _compared(task, answers, results)
+        left = until - clock.monotonic()
+        if not verification.not_visible or left <= 0 or task.options.stop.is_set():
+            record()
+            return verification
+        await clock.sleep(min(pause, left))
+        pause = min(2 * pause, LONGEST_PAUSE)
+
+
+async def _compared(task: Task, answers: Answers, results: Mapping[int, StepResult]) -> tuple[Verification, Callable[[], None]]:
+    """What one reading shows, and what records it in the state."""
     kinds, selection, state = task.kinds, task.options.selection, task.journal.state()
     desired = _still_declared(task, results)
     written = _written(results)
@@ -47,17 +71,18 @@ async def verify_writes(task: Task, answers: Answers, results: Mapping[int, Step
         actual = actual if actual is not None else await observe(task.writer, kinds, desired, state)
     except ServiceError as error:
         unread = tuple(address for address in written if address in state.bindings)
-        return Verification(unverified=unread, notes=(f"what was written could not be read again: {error.message}",))
+        wrong = f"what was written could not be read again: {error.message}"
+        return Verification(unverified=unread, notes=(wrong,)), lambda: None
     task.options.listener.comparing(len(desired.resources))
-    read_back = _ReadBack(kinds, answers, state, actual)
+    read_back = _ReadBack(task, answers, state, actual)
     again = make_plan(kinds, replace(desired, access=()), state, actual, selection=selection)
     edited = [edit for address in written for edit in read_back.written(address, written[address])]
     unverified = tuple(address for address in written if read_back.unread(address))
     undone = {result.step.address for result in results.values() if result.status is not StepStatus.DONE}
     waiting = undone | set(task.plan.deferred) | {blocked.address for blocked in task.plan.blocked} | set(unverified)
-    reported = {edit.address for edit in edited}
+    reported = {edit.address for edit in edited} | read_back.not_visible.keys()
     leftover: list[Address] = []
-    consequences: set[int] = set()  # steps that are needed because of somebody else's edit
+    consequences: set[int] = set()  # steps that are needed because of somebody else's edit, or of what is not visible yet
     for step in again.steps:
         if step.address in reported or step.needs & consequences:
             consequences.add(step.id)
@@ -65,18 +90,23 @@ async def verify_writes(task: Task, answers: Answers, results: Mapping[int, Step
         if step.address in waiting:
             continue
         edits = list(read_back.meanwhile(step))
-        reported |= {edit.address for edit in edits}
-        consequences |= {step.id} if edits else set()
+        outdated = step.address in read_back.not_visible or (not edits and read_back.is_outdated(step))
+        reported |= {edit.address for edit in edits} | read_back.not_visible.keys()
+        consequences |= {step.id} if edits or outdated else set()
         edited += edits
-        leftover += [] if edits or step.address in leftover else [step.address]
+        leftover += [] if edits or outdated or step.address in leftover else [step.address]
     unmet = [blocked for blocked in again.blocked if blocked.id == UNMET and blocked.address in written and blocked.address not in waiting]
     leftover += [blocked.address for blocked in unmet if blocked.address not in (*leftover, *reported)]
+    unreported = set(state.bindings) - reported - undone - set(answers.unseen)
     learned = read_back.learned(reported)
     notes = (*read_back.altered(learned), *(f"{blocked.address}: {blocked.reason}; {blocked.remedy}" for blocked in unmet))
-    task.journal.note_seen(learned)
-    unreported = set(state.bindings) - reported - undone - set(answers.unseen)
-    task.journal.remember(bind=[binding for binding in again.state_update.bind.values() if binding.address in unreported])
-    return Verification(tuple(edited), tuple(leftover), unverified, notes)
+    agreed = [binding for binding in again.state_update.bind.values() if binding.address in unreported]
+
+    def record() -> None:
+        task.journal.note_seen(learned)
+        task.journal.remember(bind=agreed)
+
+    return Verification(tuple(edited), tuple(leftover), unverified, tuple(read_back.not_visible), notes), record
 
 
 def _still_declared(task: Task, results: Mapping[int, StepResult]) -> Desired:
@@ -99,12 +129,14 @@ def _written(results: Mapping[int, StepResult]) -> dict[Address, set[str]]:
 
 
 class _ReadBack:
-    """The reading after a run, and what should exist."""
+    """The reading after a run, and what should exist. `not_visible`: what the reading shows in its state before a write of this run."""
 
-    def __init__(self, kinds: Kinds, answers: Answers, state: State, actual: Actual) -> None:
-        self.kinds, self.answers, self.state, self.actual = kinds, answers, state, actual
-        self.simulation = Simulation(kinds, actual, guess=False)
+    def __init__(self, task: Task, answers: Answers, state: State, actual: Actual) -> None:
+        self.kinds, self.answers, self.state, self.actual = task.kinds, answers, state, actual
+        self.simulation = Simulation(task.kinds, actual, guess=False)
         self.moved_outside = answers.expected.moved_outside(self.simulation)
+        self.before = task.actual
+        self.not_visible: dict[Address, None] = {}
 
     def _now(self, binding: Binding) -> Observed | None:
         return self.actual.find(binding.kind, binding.id)
@@ -121,15 +153,15 @@ class _ReadBack:
             return
         now, kind = self._now(binding), self.kinds[binding.kind]
         if now is None or now.deleted_at is not None:
-            yield Edited(address, None, says=GONE if now is None else DELETED)
+            yield from self._missing(address, binding)
             return
         for name, field in kind.fields.items():
             if name not in names or not field.compared or not field.readable or name in self.answers.unseen.get(address, ()):
                 continue
-            seen = binding.seen.get(name, UNSET)
+            seen, sent = binding.seen.get(name, UNSET), binding.sent.get(name, UNSET)
             value = self._value(kind, now, field)
-            if seen is not UNSET and field.stored(value, binding.id) != seen and value is not UNSET:
-                yield _edit(address, field, seen, value)
+            if seen is not UNSET and value is not UNSET and not field.same(field.stored(value, binding.id), seen, sent):
+                yield from self._changed(address, binding, field, seen, value)
 
     def meanwhile(self, step: Step) -> Iterator[Edited]:
         """What somebody else changed so that a fresh plan would send a request: the differences from what should exist."""
@@ -139,14 +171,51 @@ class _ReadBack:
             return
         now = self._now(binding)
         if now is None or (now.deleted_at is not None and expected.deleted_at is None):
-            yield Edited(step.address, None, says=GONE if now is None else DELETED)
+            yield from self._missing(step.address, binding)
             return
         names = [name for name in kind.fields if name in step.writes]
         model = self.answers.expected
         changed = [*model.differences(kind, binding.id, now, names), *model.chosen(kind, binding.id, self.simulation)]
-        yield from (_edit(step.address, *change) for change in changed if change[0].name in step.writes)
+        for field, before, after in changed:
+            if field.name in step.writes:
+                yield from self._changed(step.address, binding, field, before, after)
         if not changed and step.verb == "move" and (kind.name, now.id) in self.moved_outside:
-            yield Edited(step.address, None, says=MOVED_OUTSIDE)
+            if (kind.name, now.id) in moved_between(Simulation(self.kinds, self.before, guess=False), self.simulation):
+                yield Edited(step.address, None, says=MOVED_OUTSIDE)
+            else:
+                self.not_visible[step.address] = None
+
+    def is_outdated(self, step: Step) -> bool:
+        """Whether a fresh plan would send a request only because the reading is older than the writes of this run."""
+        model, kind = self.answers.expected, self.kinds[step.kind]
+        if step.verb == "delete":
+            outdated = step.target in model.simulation.removed
+        else:
+            binding = self.state.bindings.get(step.address)
+            now = self._now(binding) if binding is not None else None
+            fields = [kind.fields[name] for name in step.writes] if now is not None else []
+            outdated = bool(fields) and all(now is not None and self._is_earlier(field, kind, now) for field in fields)
+        self.not_visible |= {step.address: None} if outdated else {}
+        return outdated
+
+    def _is_earlier(self, field: Field, kind: Kind, now: Observed) -> bool:
+        return self.answers.expected.is_earlier(field, (kind.name, now.id), self._value(kind, now, field))
+
+    def _missing(self, address: Address, binding: Binding) -> Iterator[Edited]:
+        """That an object no longer exists, unless this run created or restored it."""
+        now, before = self._now(binding), self.before.find(binding.kind, binding.id)
+        was_deleted = before is not None and before.deleted_at is not None
+        if was_deleted if now is not None else self.answers.expected.is_new((binding.kind, binding.id)):
+            self.not_visible[address] = None
+        else:
+            yield Edited(address, None, says=GONE if now is None else DELETED)
+
+    def _changed(self, address: Address, binding: Binding, field: Field, before: Any, after: Any) -> Iterator[Edited]:
+        """That a field has another value, unless it is the one from before a write of this run."""
+        if self.answers.expected.is_earlier(field, (binding.kind, binding.id), after):
+            self.not_visible[address] = None
+        else:
+            yield Edited(address, field.name, field.shown(before), field.shown(after), sensitive=field.hides(before) or field.hides(after))
 
     def learned(self, reported: set[Address]) -> dict[Address, dict[str, Any]]:
         """The fields that no answer showed, as they are now."""
@@ -164,14 +233,11 @@ class _ReadBack:
         for address, values in learned.items():
             binding = self.state.bindings[address]
             for name, value in values.items():
-                if binding.sent.get(name, value) != value:
-                    yield altered(address, self.kinds[binding.kind].fields[name], value)
+                field = self.kinds[binding.kind].fields[name]
+                if is_altered(field, value, binding.sent.get(name, value)):
+                    yield altered(address, field, value)
 
     def _value(self, kind: Kind, now: Observed, field: Field) -> Any:
         if field.role is FieldRole.CHOICE:
             return self.simulation.chosen(kind.name, now.id).get(field.name, UNSET)
         return now.values.get(field.name, UNSET)
-
-
-def _edit(address: Address, field: Field, before: Any, after: Any) -> Edited:
-    return Edited(address, field.name, field.shown(before), field.shown(after), sensitive=field.hides(before) or field.hides(after))

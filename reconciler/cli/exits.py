@@ -87,6 +87,6 @@ def of_outcome(outcome: Outcome, *, signal: int | None = None) -> int:
             and not plan.state_update.rename
         )
         codes.append(FAILED if untouched else PARTLY)
-    if plan.deferred or outcome.leftover or outcome.edited or outcome.unverified:
+    if plan.deferred or outcome.leftover or outcome.edited or outcome.unverified or outcome.not_visible:
         codes.append(PARTLY)
     return strongest(codes)

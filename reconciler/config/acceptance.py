@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union,
 
 import typing_extensions
 
-from reconciler.resource import Checked, JsonSchema, Known, Len, Spelled, To, WireForm
+from reconciler.resource import Checked, JsonSchema, Known, Len, Shape, Spelled, To, WireForm
 
 UNSURE: Final = object()
 """The result for a value that only pydantic can check."""
@@ -22,7 +22,7 @@ Accept = Callable[[Any], Any]
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")  # in no text that pydantic accepts
 _SIZED: Final = (str, list, dict, frozenset)
-_WITHOUT_EFFECT: Final = (WireForm, Spelled, JsonSchema, Known)  # on what is accepted
+_WITHOUT_EFFECT: Final = (Shape, WireForm, Spelled, JsonSchema, Known)  # on what is accepted
 
 
 def acceptance(hint: Any) -> Accept:

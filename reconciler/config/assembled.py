@@ -13,6 +13,7 @@ from reconciler.address import Address
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import read_moved, read_removed
+from reconciler.config.resources.ignored_changes import opening, with_ignored
 from reconciler.config.resources.items import ItemReader
 from reconciler.config.resources.shapes import Item, shapes
 from reconciler.config.resources.tree import ResourceTree
@@ -21,7 +22,7 @@ from reconciler.config.settings import KeyReader, Project, read_settings
 from reconciler.config.source.nodes import Map, MapEntry, Node, Problems
 from reconciler.config.source.split import Split
 from reconciler.config.tops import Tops
-from reconciler.config.words import IGNORED, POLICIES, RULES_OF_ANY_FILE, AccessSection, ServiceSection
+from reconciler.config.words import IGNORE_CHANGES, IGNORED, POLICIES, RULES_OF_ANY_FILE, AccessSection, ServiceSection
 from reconciler.dataclass import dataclass
 from reconciler.model import Declared, Desired, Ignore, Policies, Source
 from reconciler.model.desired import Excluded, Generation
@@ -66,6 +67,7 @@ def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: 
     tree = ResourceTree(kinds, ItemReader(compiled, problems), files.split, files.evaluation)
     tops = Tops(tree)
     tops.everywhere(words)
+    words.known.append(IGNORE_CHANGES)
     rules = {name: [entry] if (entry := words.entry(name)) is not None else [] for name in RULES_OF_ANY_FILE}
     tops.rest(words)
     fragments = [_words(document, problems) for document in files.included]
@@ -90,6 +92,7 @@ def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: 
     lister = linker.lister(settings.member, _member_at(words)) if settings.member is not None else None
     if lister is not None and lister in linker.implied:
         resources = {**resources, lister: linker.implied[lister]}
+    resources, ineffective = with_ignored(words.entry(IGNORE_CHANGES), kinds, resources, problems)
     renamed = read_moved(kinds, tops.moved, items, problems, excluded=patches.gone if patches is not None else ())
     excluded = linker.excluded(patches.removed) if patches is not None and patches.removed else {}
     desired = Desired(
@@ -102,9 +105,10 @@ def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: 
         policies=_policies(kinds, {name: rules[name] for name in POLICIES}, items, excluded, files.evaluation),
         generated={item.address: Generation(item.each.at, item.each.value, item.each.element) for item in items.values() if item.each},
         access=_access(kinds, rules[AccessSection.SECTION], resources, excluded, problems),
+        ignored=opening(kinds, resources),
     )  # fmt: skip
     settings = replace(settings, files=tuple(files.split.files.seen))
-    project = Project(settings, desired, unused=linker.unused(), ignores=ignores)
+    project = Project(settings, desired, unused={**linker.unused(), **ineffective}, ignores=ignores)
     return Assembled(project, patches.changed if patches is not None else {}, generated)
 
 

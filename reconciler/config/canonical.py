@@ -68,6 +68,7 @@ def digest(desired: Desired) -> str:
             declared.kind, declared.values, str(declared.parent or ""), declared.section, declared.id,
             [str(former) for former in declared.previously], declared.protect, declared.adopt, declared.implied,
             *([{name: expected.value for name, expected in declared.expected.items()}] if declared.expected else []),
+            *([sorted(declared.ignores)] if declared.ignores else []),
         ]  # fmt: skip
     whole = {
         "project": desired.project, "environment": desired.environment, "resources": resources,

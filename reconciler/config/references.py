@@ -360,7 +360,7 @@ class Linker:
             parent=item.parent.address if item.parent is not None else None, section=item.section, index=item.index,
             positions=Positions(item.nodes),
             id=self._id(item), previously=tuple([former for former, _ in item.previously]), protect=item.protect, adopt=item.adopt,
-            expected=item.expected, lines=dict(item.previously),
+            expected=item.expected, lines=dict(item.previously), ignores=item.ignores,
         )  # fmt: skip
 
     def _id(self, item: Item) -> str | None:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from reconciler.config.source import state_url
 from reconciler.config.source.nodes import Map, MapEntry, Problems, Scalar, StandIn, described, empty, shown, untainted, wrong_form
-from reconciler.config.words import CREATE_STRATEGIES, ServiceSection
+from reconciler.config.words import CREATE_STRATEGIES, IGNORE_CHANGES, ServiceSection
 from reconciler.dataclass import dataclass
 from reconciler.model import Desired, Ignore, Source
 from reconciler.text.suggest import closest, did_you_mean, one_of
@@ -82,7 +82,11 @@ class Project:
         """A sentence for each probable mistake."""
         accepted = {ignore.address for ignore in self.ignores if ignore.id == "unused-variable"}
         variables = [(at, name) for name, at in self.unused.items() if name.startswith("vars.") and not accepted & {"", "*", name}]
-        return tuple(f"{at}  {name} is not used; remove it, or use it" for at, name in sorted(variables))
+        ineffective = [(at, name.partition(".")[2]) for name, at in self.unused.items() if name.startswith(f"{IGNORE_CHANGES}.")]
+        return (
+            *(f"{at}  {name} is not used; remove it, or use it" for at, name in sorted(variables)),
+            *(f"{at}  {IGNORE_CHANGES}: nothing is ignored by {name}; correct it, or remove it" for at, name in sorted(ineffective)),
+        )
 
     @cached_property
     def digest(self) -> str:

@@ -44,8 +44,11 @@ RULES_OF_ANY_FILE: Final = (AccessSection.SECTION.value, *POLICIES)
 SETTINGS: Final = ("version", "project", "service", "state", "recovery")
 """Words of the project file that say how it is run, and nothing of what it declares."""
 
+IGNORE_CHANGES: Final = "ignoreChanges"
+"""A key of the project file and of every resource: fields that are left alone once an object exists."""
+
 TOP: Final = (
-    *SETTINGS, "include", "vars", "secrets", "prune", "protect", "guards", "access", "defaults",
+    *SETTINGS, "include", "vars", "secrets", "prune", "protect", "guards", "access", "defaults", IGNORE_CHANGES,
     *POLICIES,
     "lint",
 )  # fmt: skip

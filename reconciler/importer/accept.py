@@ -25,7 +25,7 @@ from reconciler.model import Delta, Source
 from reconciler.model.codec import path_ids
 from reconciler.model.desired import Generation
 from reconciler.plan.drift import Drift, Drifted, DriftWord
-from reconciler.resource import UNSET, FieldRole
+from reconciler.resource import HOSTED, UNSET, FieldRole
 from reconciler.text.suggest import did_you_mean
 from reconciler.yamltext.cursor import MarkedText, Untouchable, line_starts
 from reconciler.yamltext.entries import Loose
@@ -215,7 +215,10 @@ class Acceptance:
         value = observed.values.get(each.delta.name, UNSET) if observed is not None else UNSET
         if value is UNSET:
             raise Refused(f"the service does not show {each}", id="RC-value-not-shown", hint="Remove the line to stop managing it.")
-        return value
+        if value == HOSTED:
+            wrong, hint = f"the service shows only its own copy of {each}", "Write the URL of the original, or remove the line."
+            raise Refused(wrong, id="RC-value-not-shown", hint=hint)
+        return field.managed(value, self.desired.resources[each.one.address].values.get(each.delta.name, UNSET))
 
     def _choose(self, each: AcceptedField, flag: str, kind: str, now: Any) -> None:
         """Move the flag from one child to another."""

@@ -14,7 +14,7 @@ from typing import Any
 from reconciler.address import bare
 from reconciler.importer.gather import Gathered, GatheredObject, Ref, tag
 from reconciler.importer.values import Unwritable, nothing, usual, written
-from reconciler.resource import UNSET, Field, FieldRole, Kind
+from reconciler.resource import HOSTED, UNSET, Field, FieldRole, Kind
 from reconciler.text.credentials import MASK
 from reconciler.text.suggest import a
 from reconciler.yamltext.emit import EmittedEntry, EmittedList, EmittedMap
@@ -99,7 +99,7 @@ class EntryWriter:
             if field.role is not FieldRole.VALUE or field is first or name not in self.all.shapes[kind.name].readers:
                 continue
             value = item.one.values.get(name, UNSET)
-            if value is UNSET or (usual(field, value, item.one.raw) and not field.required):
+            if value is UNSET or value == HOSTED or (usual(field, value, item.one.raw) and not field.required):
                 continue
             if field.sensitive:
                 comments.append(f"{name} is a secret and was not written")
@@ -133,11 +133,16 @@ class EntryWriter:
         """A comment on what the service never shows of these objects."""
         kinds = dict.fromkeys(item.kind for item in items)
         return [
-            f"{name} of {a(kind.name)} was not written: the service does not show it"
+            f"{name} of {a(kind.name)} was not written: the service {'shows only its own copy' if field.hosted else 'does not show it'}"
             for kind in kinds
             for name, field in kind.fields.items()
-            if field.role is FieldRole.VALUE and not field.readable
+            if field.role is FieldRole.VALUE and (not field.readable or _has_copy(items, kind, name))
         ]
+
+
+def _has_copy(items: list[GatheredObject], kind: Kind, name: str) -> bool:
+    """Whether the service shows only its own copy of a value of these objects."""
+    return any(item.kind is kind and item.one.values.get(name) == HOSTED for item in items)
 
 
 def _flags(gathered: Gathered) -> dict[Ref, list[str]]:

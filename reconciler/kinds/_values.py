@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
 
 from reconciler.kinds._shapes import MERGE_RULES, shaped
-from reconciler.resource import UNSET, Checked, Exposes, Grant, JsonSchema, Len, Spelled, To, WireForm, WithheldError
+from reconciler.resource import UNSET, Checked, Exposes, Grant, JsonSchema, Len, Shape, Spelled, To, WireForm, WithheldError
 from reconciler.resource.audience import MEMBERS, MEMBERS_THROUGH
 from reconciler.resource.conditions import excludes_nobody
 
@@ -64,6 +64,12 @@ def _blank_to_null(value: Any) -> Any:
     return None if value == "" else value
 
 
+def _lower(value: Any) -> Any:
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_lower(part) for part in value]
+    return unicodedata.normalize("NFC", value.lower()) if isinstance(value, str) else value
+
+
 def _unchanged(value: Any) -> Any:
     return value
 
@@ -93,11 +99,42 @@ def _proxy(value: str) -> str:
     return value
 
 
-Uri = Annotated[str, Len(1, URI_MAX), Checked(_uri), JsonSchema({"format": "uri", "examples": ["https://acme.example/x"]})]
+def _host_lower(value: Any) -> Any:
+    """A URL with its scheme and its host in lower case: they have no case."""
+    match = re.match(r"([A-Za-z][A-Za-z0-9+.-]*:)(?://([^/?#]*@)?([^/?#]*))?", value) if isinstance(value, str) else None
+    if match is None:
+        return value
+    scheme, account, host = match[1].lower(), match[2] or "", match[3]
+    return f"{scheme}{f'//{account}{host.lower()}' if host is not None else ''}{value[match.end() :]}"
+
+
+Uri = Annotated[
+    str,
+    Len(1, URI_MAX),
+    Checked(_uri),
+    WireForm(body=_host_lower, show=_unchanged),
+    JsonSchema({"format": "uri", "examples": ["https://acme.example/x"]}),
+]
 """An absolute URL."""
 
-Proxy = Annotated[str, Len(1, 512), Checked(_proxy), JsonSchema({"pattern": _PROXY, "examples": ["acme.example/docs"]})]
+
+def _first_lower(value: Any) -> Any:
+    """A host and a path with the host in lower case."""
+    host, slash, path = value.partition("/") if isinstance(value, str) else ("", "", "")
+    return f"{host.lower()}{slash}{path}" if host else value
+
+
+Proxy = Annotated[
+    str,
+    Len(1, 512),
+    Checked(_proxy),
+    WireForm(body=_first_lower, show=_unchanged),
+    JsonSchema({"pattern": _PROXY, "examples": ["acme.example/docs"]}),
+]
 """A host and at least one segment of a path."""
+
+NO_CASE: Final = WireForm(body=_lower, show=_unchanged)
+"""For names of hosts and domains, which have no case, and lists of them."""
 
 CERTIFICATE_MAX: Final = 10_000
 
@@ -175,8 +212,13 @@ def path_of_title(raw: Mapping[str, Any]) -> Any:
     return slug(title) if isinstance(title, str) else UNSET
 
 
+_REVIEWED: Final = Shape(known=frozenset({"rule", "users"}), keys={"users": Shape(unordered=True)}, tag="rule")
+_MERGED: Final = Shape(known=frozenset({"type", "rules"}), keys={"rules": Shape(items=_REVIEWED, unordered=True)}, tag="type")
+"""Neither the rules nor the reviewers of a rule have an order."""
+
 MergeRules = Annotated[
     Any,
+    _MERGED,
     Spelled(_merge_rules_written),
     Checked(_merge_rules),
     JsonSchema(
@@ -219,10 +261,6 @@ LOOSER = Exposes("merging may require fewer reviews than before", when=_loosened
 
 CONDITION = Exposes("more visitors can see it")
 """For conditions."""
-
-
-def _lower(value: Any) -> Any:
-    return unicodedata.normalize("NFC", value.lower()) if isinstance(value, str) else value
 
 
 def _email(value: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
 
-from reconciler.resource import Checked, JsonSchema, Len
+from reconciler.resource import Checked, JsonSchema, Len, Shape
 from reconciler.resource.conditions import UNSIGNED
 
 DRAFT: Final = "http://json-schema.org/draft-07/schema#"
@@ -64,5 +64,10 @@ def _visitors(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-VisitorSchema = Annotated[dict[str, Any], Len(1), Checked(_visitors), JsonSchema({"examples": [EXAMPLE]})]
+_PARTS: Final[dict[str, Shape]] = {"required": Shape(unordered=True), "enum": Shape(unordered=True)}
+_SCHEMA: Final = Shape(known=frozenset({"type", "properties", "required", "items", "enum"}), keys=_PARTS, tag="type")
+"""What decides which claims are valid; names, descriptions and `$schema` are compared where somebody wrote them."""
+_PARTS.update(properties=Shape(every=_SCHEMA), items=_SCHEMA)  # schemas are nested
+
+VisitorSchema = Annotated[dict[str, Any], _SCHEMA, Len(1), Checked(_visitors), JsonSchema({"examples": [EXAMPLE]})]
 """Attributes of visitors: booleans, texts with or without an `enum`, numbers, lists of these, and objects of all these."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from reconciler.kinds._values import LOOSER, ROLES, MemberRole, MergeRules, Uri
+from reconciler.kinds._values import LOOSER, NO_CASE, ROLES, MemberRole, MergeRules, Uri
 from reconciler.resource import (
     PATCH,
     UNSET,
@@ -78,13 +78,13 @@ class Organization(
     api = Verbs(update=PATCH("/orgs/{id}"))
 
     title: Annotated[str, Len(2, 255)] = field("The name.")
-    emailDomains: frozenset[str] = field(
+    emailDomains: Annotated[frozenset[str], NO_CASE] = field(
         "Domains whose verified addresses may join.", exposes=Exposes("everybody with such an address may join", added=True)
     )
-    hostname: Annotated[str, Len(3, 32)] = field("The default hostname of public content.", address="whole")
+    hostname: Annotated[str, Len(3, 32), NO_CASE] = field("The default hostname of public content.", address="whole")
     defaultRole: MemberRole = field("The role of new members.", exposes=Exposes("new members may do more", ROLES))
     defaultContent: DefaultContent = field("The site that members see first.", clear=True, read=_seen_content)
-    logo: Uri | None = field("The URL of an image; the service hosts a copy.", clear=True, read="urls.logo", lossy=True)
+    logo: Uri | None = field("The URL of an image; the service hosts a copy.", clear=True, read="urls.logo", lossy=True, hosted=True)
     sso: bool = field("Enforce single sign-on; requires a SAML provider.", exposes=Exposes("people can sign in without it", (True, False)))
     ai: bool = field("Enable AI features.")
     inviteLinks: bool = field("Enable invite links.", exposes=Exposes("everybody with a link may join", (False, True)))

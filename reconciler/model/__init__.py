@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reconciler.model.access import AccessTest, Demand, NamedReader, Pattern, ReaderSort
     from reconciler.model.actual import Actual, Allowance, Observed, ServiceSpeed, Unknown
     from reconciler.model.consent import Consent
-    from reconciler.model.desired import Declared, Desired, ExpectedValue, Guards, Moved, Removed, Rules
+    from reconciler.model.desired import ORDER, Declared, Desired, ExpectedValue, Guards, Moved, Removed, Rules
     from reconciler.model.history import JournalEntry, RecordedRun, RunStatus, StateChange, What
     from reconciler.model.outcome import Edited, Outcome, StepResult, StepStatus, Withheld
     from reconciler.model.plan import (
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from reconciler.model.violation import RULES, Concern, Edit, Finding, Fix, Ignore, LintRule, Severity, Sort, Violation, cause_of_rule
 
 __all__ = [
+    "ORDER",
     "RULES",
     "AccessTest",
     "Action",
@@ -117,7 +118,7 @@ if not TYPE_CHECKING:
             "access": "AccessTest Demand NamedReader Pattern ReaderSort",
             "actual": "Actual Allowance Observed ServiceSpeed Unknown",
             "consent": "Consent",
-            "desired": "Declared Desired ExpectedValue Guards Moved Removed Rules",
+            "desired": "ORDER Declared Desired ExpectedValue Guards Moved Removed Rules",
             "history": "JournalEntry RecordedRun RunStatus StateChange What",
             "outcome": "Edited Outcome StepResult StepStatus Withheld",
             "plan": (

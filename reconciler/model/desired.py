@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from reconciler.address import Address, Glob
 from reconciler.dataclass import dataclass
@@ -13,6 +13,10 @@ from reconciler.model.source import Source
 
 if TYPE_CHECKING:
     from reconciler.model.access import AccessTest
+
+
+ORDER: Final = "order"
+"""The position among siblings, where it is named like a field."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,8 @@ class Declared:
     declares it (None for a root); `section`: the name of that map or list; `index`: its position there, from 0. `implied`: it is only
     referenced, not declared (a member); nothing of it is managed. `previously`: addresses it had before. `protect`: None where not written.
     `aside`: managed fields that this run does not change, on the service and in the state. `expected`: what the service should derive, by
-    the name of the field, or `url`. `lines`: the line of each of `previously`.
+    the name of the field, or `url`. `lines`: the line of each of `previously`. `ignores`: fields that are left alone once the object
+    exists, and `order`.
     """
 
     address: Address
@@ -50,6 +55,7 @@ class Declared:
     aside: frozenset[str] = frozenset()
     expected: Mapping[str, ExpectedValue] = field(default_factory=dict)
     lines: Mapping[Address, Source] = field(default_factory=dict)
+    ignores: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,8 @@ class Guards:
 @dataclass(frozen=True)
 class Rules:
     """The rules of a whole project: the limits of a run, what is pruned by kind, the kinds whose deletes require consent, what readers must
-    and must not see, a text for each pattern, the level and the digest of each policy, and the exceptions to these."""
+    and must not see, a text for each pattern, the level and the digest of each policy, the exceptions to these, and the changes that are
+    ignored although they can open something (`ADDRESS.FIELD`)."""
 
     guards: Guards
     prune: Mapping[str, str]
@@ -96,6 +103,7 @@ class Rules:
     access: frozenset[str] = frozenset()
     policies: Mapping[str, str] = field(default_factory=dict)
     exceptions: frozenset[str] = frozenset()
+    ignored: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -147,7 +155,8 @@ class Desired:
     `written`: the sections and lists that the YAML contains, as (container, kind): only there may `prune: all` delete the unmanaged.
     `prune` and `protect` contain every kind. `lister`: the member (address) who reaches everything. `rule_lines`: the lines of the rules,
     by dotted name (`guards.maxDelete.percent`, `prune.team`), the start of the file as ``. `generated`: what `forEach` generates, and the
-    contents of that. `patches`: those of the environment; `excluded`: what they remove. `policies`: what no plan may do.
+    contents of that. `patches`: those of the environment; `excluded`: what they remove. `policies`: what no plan may do. `ignored`: as
+    in `Rules`.
     """
 
     project: str
@@ -166,6 +175,7 @@ class Desired:
     excluded: Mapping[Address, Excluded] = field(default_factory=dict)
     access: tuple[AccessTest, ...] = ()
     policies: Policies = field(default_factory=Policies)
+    ignored: frozenset[str] = frozenset()
 
     def list_of(self, address: Address) -> str:
         """The list that controls an address which is no longer declared: other environments may declare what one removes."""
@@ -176,4 +186,4 @@ class Desired:
     def rules(self) -> Rules:
         """Its guards, prune, protect, access and policies, as the state remembers them."""
         access = frozenset(demand.text for test in self.access for demand in test.demands)
-        return Rules(self.guards, self.prune, self.protect, access, self.policies.levels, self.policies.exceptions)
+        return Rules(self.guards, self.prune, self.protect, access, self.policies.levels, self.policies.exceptions, self.ignored)

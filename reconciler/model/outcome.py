@@ -66,8 +66,8 @@ class Outcome:
     """What an apply did: results in the order of the steps' ids, and what the reading afterwards found.
 
     `leftover`: what is still not as declared although nobody else is known to have changed it. `edited`: the drift of this run.
-    `unverified`: what was written and could not be read again. `withheld`: None where no saved plan was applied. `onward`: a sentence about
-    what to do next, where that does not follow from the rest.
+    `unverified`: what was written and could not be read again. `not_visible`: what was written and is still shown in its previous state.
+    `withheld`: None where no saved plan was applied. `onward`: a sentence about what to do next, where that does not follow from the rest.
     """
 
     run: str
@@ -79,6 +79,7 @@ class Outcome:
     stopped: str | None = None
     edited: tuple[Edited, ...] = ()
     unverified: tuple[Address, ...] = ()
+    not_visible: tuple[Address, ...] = ()
     onward: str | None = None
     withheld: Withheld | None = None
 

@@ -265,7 +265,7 @@ class Plan:
     None where it is about all of them. `consents`: what a run of it is allowed to open once somebody consented to it, asked or not.
     `violations`: the rules of the project that it violates, warnings included. `files_only`: it compares two versions of the files; nothing
     is known of the service. `objects`: where the project has policies, each declared address that the run is about, with the id of its
-    object; None where that does not exist yet.
+    object; None where that does not exist yet. `ignored`: the differences that the YAML says to leave alone (`ignoreChanges`).
     """
 
     project: str
@@ -293,6 +293,12 @@ class Plan:
     violations: tuple[Violation, ...] = ()
     files_only: bool = False
     objects: Mapping[Address, str | None] = field(default_factory=dict)
+    ignored: Mapping[Address, tuple[Delta, ...]] = field(default_factory=dict)
+
+    @property
+    def ignored_count(self) -> int:
+        """How many differences the YAML says to leave alone."""
+        return sum(map(len, self.ignored.values()))
 
     @property
     def pending(self) -> bool:

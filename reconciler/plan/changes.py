@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import Action, Actual, Blocked, Cause, Change, Delta, Desired, SiblingSpot, State, Unmanaged
+from reconciler.model import ORDER, Action, Actual, Blocked, Cause, Change, Delta, Desired, SiblingSpot, State, Unmanaged
 from reconciler.model.codec import title
 from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Removal, actions
@@ -84,6 +84,14 @@ def differing(drafts: Mapping[Address, Draft], names: Names) -> dict[Address, tu
         for draft in drafts.values()
         if draft.deviations and not draft.is_restored
     }
+
+
+def ignored(drafts: Mapping[Address, Draft], positions: Collection[Address], names: Names) -> dict[Address, tuple[Delta, ...]]:
+    """The differences that the YAML says to leave alone. `positions`: of those with another position among their siblings."""
+    deltas = {draft.address: tuple(_delta(draft, difference, names) for difference in draft.ignored) for draft in drafts.values()}
+    for address in positions:
+        deltas[address] = (*deltas[address], Delta(ORDER, UNSET, UNSET, Cause.DRIFT))
+    return {address: some for address, some in deltas.items() if some}
 
 
 def moved_outside(rows: Collection[SiblingRow]) -> dict[Address, tuple[SiblingSpot, SiblingSpot]]:

@@ -130,6 +130,7 @@ class Draft:
     why. `deferred`: why it waits for a second run. `created_after`: what must be created before it. `moves_into`: where the service moves
     it in this run. `until`: when the deleted object in the reason can no longer be restored. `batch`: the transfers before which nothing
     is done here; the state gets this address with the last of them. `prerequisites`: what must have succeeded before some of its requests.
+    `ignored`: the differences that the YAML says to leave alone.
     """
 
     address: Address
@@ -152,6 +153,7 @@ class Draft:
     moves_into: Address | None = None
     batch: Batch | None = None
     prerequisites: tuple[Prerequisite, ...] = ()
+    ignored: tuple[FieldDifference, ...] = ()
 
     @property
     def decision(self) -> Decision:

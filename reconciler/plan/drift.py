@@ -119,7 +119,8 @@ class Drift:
     `ignored`: what a baseline ignores; it is not among `resources`. `notes`: sentences for the reader. `unjudged`: declared addresses
     whose objects the state does not track, so that their last-applied values are unknown. `judged`: how many it does track. `managed`:
     declared and tracked. `violations`: assertions of the project (`expect`, `access`) about tracked resources that are not met today,
-    regardless of who changed them. `undecided`: tracked resources for which it is unknown whether a test is met.
+    regardless of who changed them. `undecided`: tracked resources for which it is unknown whether a test is met. `left_alone`: what
+    the YAML says to leave alone (`ignoreChanges`).
     """
 
     project: str
@@ -137,6 +138,12 @@ class Drift:
     judged: int = 0
     violations: tuple[Violation, ...] = ()
     undecided: tuple[Unread, ...] = ()
+    left_alone: Mapping[Address, tuple[Delta, ...]] = field(default_factory=dict)
+
+    @property
+    def left_alone_count(self) -> int:
+        """How many differences the YAML says to leave alone."""
+        return sum(map(len, self.left_alone.values()))
 
     @property
     def blind(self) -> bool:
@@ -198,6 +205,7 @@ def drift(
         unjudged=tuple(unjudged),
         judged=judged,
         violations=tuple(_violations(kinds, desired, present, readers)),
+        left_alone={address: deltas for address, deltas in plan.ignored.items() if chosen.takes(address)},
         undecided=tuple(Unread(address, desired.resources[address].kind, reason) for address, reason in readers.unread.items()),
     )
 

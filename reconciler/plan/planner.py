@@ -14,7 +14,17 @@ from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, Exposure, Plan, Rules, SiblingPlace, State, Step
 from reconciler.plan.access.tests import AccessTestResults, run_access_tests
 from reconciler.plan.audience.disclosure import Disclosure, disclosure
-from reconciler.plan.changes import blockages, changes, differing, moved_outside, remarks, removal_changes, unmanaged, unmanaged_cascades
+from reconciler.plan.changes import (
+    blockages,
+    changes,
+    differing,
+    ignored,
+    moved_outside,
+    remarks,
+    removal_changes,
+    unmanaged,
+    unmanaged_cascades,
+)
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation, derivations, pending_derivations, suffix_notes, unchanged_notes
 from reconciler.plan.drafts.declared import declared
@@ -32,7 +42,7 @@ from reconciler.plan.passes.second_run import beside_others, rearrangements, sec
 from reconciler.plan.passes.targets import targets, waits
 from reconciler.plan.selection import Selection
 from reconciler.plan.siblings.positions import current_positions, unmanaged_siblings
-from reconciler.plan.siblings.rows import SiblingRow, arrange
+from reconciler.plan.siblings.rows import SiblingRow, arrange, ignored_positions
 from reconciler.plan.state_updates import state_update
 from reconciler.plan.steps.schedule import requests
 from reconciler.plan.transfers.drafts import decide_with_transfers, positions_before_transfer, shown_where
@@ -241,6 +251,7 @@ def _assemble_plan(
         violations=access.violations,
         differing=differing(drafts, names),
         moved_outside=moved_outside(rows),
+        ignored=ignored(drafts, ignored_positions(decisions.drafts, drafts), names),
         outside=_outside(world, decisions, names) if selection.partial else None,
         objects={address: draft.id for address, draft in drafts.items()} if desired.policies else {},
         managed=sum(

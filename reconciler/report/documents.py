@@ -6,7 +6,7 @@ No value of a sensitive field and no request body is in them. The same plan give
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import quote
@@ -70,7 +70,9 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
     }
     if count[Action.TRANSFER]:
         summary["transfer"] = count[Action.TRANSFER]
-    return {
+    if plan.ignored:
+        summary["ignored"] = plan.ignored_count
+    document: plan_types.PlanDocument = {
         "format": PLAN_FORMAT,
         "project": plan.project,
         "environment": plan.environment,
@@ -92,6 +94,14 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "blocked": [_blocked(item) for item in blocked],
         "notes": list(plan.notes),
     }
+    if plan.ignored:
+        document["ignored"] = _ignored(plan.ignored)
+    return document
+
+
+def _ignored(ignored: Mapping[Address, tuple[Delta, ...]]) -> list[t.IgnoredData]:
+    """The differences that the YAML says to leave alone."""
+    return [{"address": str(address), "field": delta.name} for address, deltas in ignored.items() for delta in deltas]
 
 
 def _blocked(resource: Blocked) -> plan_types.BlockedData:
@@ -126,7 +136,7 @@ def outcome_document(outcome: Outcome) -> run_types.OutcomeDocument:
 
 def results_document(outcome: Outcome) -> run_types.ResultsData:
     """How many requests ended in which way, a line for each step of the plan, and the result of the final reading."""
-    return {
+    document: run_types.ResultsData = {
         "summary": {
             "done": outcome.count(StepStatus.DONE),
             "failed": outcome.count(StepStatus.FAILED),
@@ -151,6 +161,11 @@ def results_document(outcome: Outcome) -> run_types.ResultsData:
         "leftover": [str(address) for address in outcome.leftover],
         "unverified": [str(address) for address in outcome.unverified],
     }
+    if outcome.not_visible:
+        document["notVisible"] = [str(address) for address in outcome.not_visible]
+    if outcome.plan.ignored:
+        document["ignored"] = _ignored(outcome.plan.ignored)
+    return document
 
 
 def _edited(edit: Edited) -> run_types.EditedData:
@@ -163,7 +178,7 @@ def drift_document(drift: Drift) -> drift_types.DriftDocument:
     unread: list[t.UnknownData] = [
         {"kind": item.kind, "reason": f"{item.address}: {item.reason}", "id": UNREAD} for item in (*drift.unread, *drift.undecided)
     ]
-    return {
+    document: drift_types.DriftDocument = {
         "format": "reconciler.drift/1",
         "project": drift.project,
         "environment": drift.environment,
@@ -189,6 +204,10 @@ def drift_document(drift: Drift) -> drift_types.DriftDocument:
         "notes": list(drift.notes),
         "violations": [violation_data(item) for item in drift.violations],
     }
+    if drift.left_alone:
+        document["summary"]["ignored"] = drift.left_alone_count
+        document["ignored"] = _ignored(drift.left_alone)
+    return document
 
 
 def _drifted(resource: Drifted) -> drift_types.DriftedData:

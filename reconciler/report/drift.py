@@ -149,6 +149,7 @@ def summary(drift: Drift) -> str:
         f"{count(len(drift.unjudged), 'resource')} cannot be judged" if drift.unjudged else "",
         f"{count(len(drift.unmanaged), 'object')} unmanaged" if drift.unmanaged else "",
         f"{len(drift.ignored):,} known and ignored" if drift.ignored else "",
+        f"{count(drift.left_alone_count, 'difference')} ignored" if drift.left_alone else "",
         f"{count(unknown, 'reading')} failed" if unknown else "",
     ]
     line = "; ".join(filter(None, [f"Drift: {counts}" if counts else "Drift is unknown" if drift.blind else "No drift", *rest]))

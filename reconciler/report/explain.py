@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
+from reconciler.config.resources.ignored_changes import ignorable
 from reconciler.config.schemas.document import schema
 from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.report.samples import sample
@@ -192,6 +193,8 @@ def _of_field(kind: Kind, field: Field) -> Iterator[Row]:
         yield "reading", "it is not sent to the service"
     elif not field.readable:
         yield "reading", "the service never shows it: compared with what was sent last"
+    elif field.hosted:
+        yield "reading", "the service shows the URL of its own copy: compared with what was sent last"
     elif field.lossy:
         yield "reading", "the service may store it differently: also compared with what was sent last"
 
@@ -249,6 +252,8 @@ def _instance(kinds: Kinds, kind: Kind, word: str) -> Any:
     if word in kinds.flags(kind.name):
         return True
     shown = {"id": f"id-of-my-{kind.name}", "key": "another-key", "previously": ["old-key"], "protect": False, "adopt": "never"}
+    if names := ignorable(kind):
+        shown["ignoreChanges"] = [names[0]]
     if kind.expectable:
         shown["expect"] = {kind.expectable[0]: "some-text"}
     return shown.get(word) if word in RESERVED else None

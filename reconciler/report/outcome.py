@@ -10,7 +10,7 @@ from reconciler.model import Edited, Outcome, StepResult, StepStatus
 from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.report.text import WIDTH, blocked, outside
 from reconciler.report.values import HIDDEN, difference_lines
-from reconciler.report.words import CAUSES, ENDINGS, count
+from reconciler.report.words import CAUSES, ENDINGS, NOT_VISIBLE, count
 
 _UNDONE: Final = (
     (StepStatus.FAILED, "failed"),
@@ -54,6 +54,10 @@ def write(page: ReportPage, outcome: Outcome, onward: Onward = Onward()) -> None
         page.head(str(unread))
         page.field(Style.BLOCKED, "?", "not checked", "it was written and could not be read again")
         page.cause("RC-not-verified")
+    for hidden in outcome.not_visible:
+        page.head(str(hidden))
+        page.field(Style.BLOCKED, "?", "not visible", NOT_VISIBLE)
+        page.cause("RC-not-visible-yet")
     for note in outcome.notes:
         page.line(note, Style.DIM)
     page.blank()
@@ -123,6 +127,8 @@ def _onward(outcome: Outcome, onward: Onward, whole: bool) -> str:
         return edited
     if outcome.unverified:
         return f" {count(len(outcome.unverified), 'resource')} could not be read again: plan again."
+    if outcome.not_visible:
+        return f" {count(len(outcome.not_visible), 'resource')} not visible yet: plan again."
     if outcome.leftover:
         return f" {count(len(outcome.leftover), 'resource')} not as declared yet: plan again."
     open_ends = [
@@ -134,4 +140,6 @@ def _onward(outcome: Outcome, onward: Onward, whole: bool) -> str:
     beyond = outside(plan)
     if left:
         return f" Left: {left}{f'; {beyond}' if beyond else ''}."
-    return f" Nothing left to do for the selected addresses; {beyond}." if beyond else f" {onward.done}"
+    number = plan.ignored_count
+    ignored = f" {count(number, 'difference')} ignored." if number else ""
+    return (f" Nothing left to do for the selected addresses; {beyond}." if beyond else f" {onward.done}") + ignored

@@ -57,6 +57,7 @@ def summary(plan: Plan) -> str:
         f"{len(plan.deferred):,} after a second run" if plan.deferred else "",
         f"{len(plan.in_doubt):,} in doubt" if plan.in_doubt else "",
         f"{count(len(plan.unknown), 'reading')} failed" if plan.unknown else "",
+        f"{count(plan.ignored_count, 'difference')} ignored" if plan.ignored else "",
     ]
     troubles = ", ".join(part for part in extra if part)
     beyond = outside(plan)

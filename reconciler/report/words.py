@@ -43,6 +43,9 @@ STYLES: Final = {
     Action.TRANSFER: Style.MOVE,
 }
 
+NOT_VISIBLE: Final = "it was written, and the service still shows its previous state"
+"""Of an object that no reading shows as it was written."""
+
 TOLD: Final = (
     Action.CREATE, Action.UPDATE, Action.MOVE, Action.TRANSFER, Action.RESTORE, Action.ADOPT, Action.FORGET, Action.REPLACE, Action.DELETE,
 )  # fmt: skip

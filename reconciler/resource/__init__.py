@@ -6,9 +6,10 @@ from reconciler.resource.combinations import narrow_kinds
 from reconciler.resource.contradictions import PRUNE_SCOPES, RESERVED
 from reconciler.resource.dangers import Exposes, Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.declare import Resource
-from reconciler.resource.kind import Field, Kind
+from reconciler.resource.kind import HOSTED, Field, Kind
 from reconciler.resource.places import Keyed, ListItem, Place, SingleValue
 from reconciler.resource.registry import Kinds
+from reconciler.resource.shapes import Shape
 from reconciler.resource.values import (
     UNSET,
     Checked,
@@ -48,6 +49,7 @@ from reconciler.resource.words import (
 
 __all__ = [
     "DELETE",
+    "HOSTED",
     "LIFECYCLE",
     "PATCH",
     "POST",
@@ -84,6 +86,7 @@ __all__ = [
     "PublishedField",
     "Reading",
     "Resource",
+    "Shape",
     "Sighting",
     "SingleValue",
     "Spelled",

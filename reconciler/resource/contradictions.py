@@ -13,7 +13,7 @@ from reconciler.resource.values import UNSET, To
 from reconciler.resource.verbs import placeholders
 from reconciler.resource.words import FieldRole
 
-RESERVED = ("id", "key", "previously", "protect", "adopt", "expect", "forEach")
+RESERVED = ("id", "key", "previously", "protect", "adopt", "expect", "forEach", "ignoreChanges")
 """Keys that every resource accepts; no field may have one of these names."""
 
 PRUNE_SCOPES = ("owned", "all", "none")

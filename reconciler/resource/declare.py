@@ -18,6 +18,7 @@ from reconciler.resource.contradictions import contradictions
 from reconciler.resource.dangers import Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.places import Place
+from reconciler.resource.shapes import shape_of
 from reconciler.resource.values import UNSET, Known, To, WireForm
 from reconciler.resource.verbs import Verb, Verbs
 from reconciler.resource.words import FieldRole, FieldWord, Listing, One, Reading
@@ -96,7 +97,7 @@ def _compile(name: str, hint: Any, word: FieldWord, api: Verbs) -> Field:
     return Field(
         name=name, type=hint, role=word.role, on=on, on_change=word.on_change, to=word.to, wire=name if word.wire is None else word.wire,
         read=_reader(read, parts), at=read if isinstance(read, str) else None, required=word.required, clear=word.clear,
-        sensitive=word.sensitive, readable=word.readable, lossy=word.lossy, key=word.key,
+        sensitive=word.sensitive, readable=word.readable, lossy=word.lossy, hosted=word.hosted, key=word.key,
         one_way=word.one_way, unique=word.unique, cascade=word.cascade,
         flag=word.flag, child_field=word.child_field, join=_named(word.join, "join"), leave=_named(word.leave, "leave"), label=word.label,
         copies=word.copies, scarce=word.scarce, usual=word.usual, initial=word.initial, derived=word.derived,
@@ -104,7 +105,7 @@ def _compile(name: str, hint: Any, word: FieldWord, api: Verbs) -> Field:
         condition=word.condition, secret_allowed=word.secret_allowed, missed=word.missed, caseless=word.caseless,
         known=next((part.values for part in parts if isinstance(part, Known)), ()),
         wire_form=next((part for part in parts if isinstance(part, WireForm)), None),
-        unordered=any(part in (frozenset, set) for part in parts),
+        shape=shape_of(hint),
         refers=next((part.kind for part in parts if isinstance(part, To)), None),
         exact=not word.lossy and (word.role in _REFERENCES or any(_is_exact(part) for part in parts)), doc=word.doc,
     )  # fmt: skip

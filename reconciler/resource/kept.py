@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+from typing_extensions import is_typeddict
+
 from reconciler.resource.kind import Kind
 
 OF_EACH: Final = frozenset({"id", "title", "name", "label", "slug", "user", "createdAt", "permissions"})
@@ -37,7 +39,10 @@ def kept_of(kind: Kind, kinds: Iterable[Kind]) -> Kept | None:
         return None
     copied = [other.work for other in kinds if any(field.to == kind.name for field in other.service_copies)]
     worked = [word for word in (kind.work, *copied) if word is not None]
+    updated = {field.name for verb in kind.update_verbs for field in kind.sent_by(verb.name)}
+    partly = [field for field in kind.fields.values() if field.name in updated and is_typeddict(field.type)]
     paths = [
+        *(field.at for field in partly if field.at is not None),
         *(str(field.at) for field in located),
         *(path for word in worked for path in (word.state, word.changed_at, word.error)),
         *(name for verb in kind.api.values() for name in verb.brings.values()),

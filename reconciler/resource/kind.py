@@ -14,6 +14,7 @@ from reconciler.dataclass import dataclass
 from reconciler.resource.audience import Audience
 from reconciler.resource.dangers import AddressPart, Exposes, Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.places import Place
+from reconciler.resource.shapes import Shape, completed, managed, normal
 from reconciler.resource.values import UNSET, Derived, WireForm
 from reconciler.resource.verbs import LIFECYCLE, Verb
 from reconciler.resource.words import Expires, FieldRole, Listing, Lookup, Missed, OnChange, One, Reading, Sighting
@@ -22,6 +23,9 @@ from reconciler.text.credentials import CONCEALED, MASK, concealed, has_credenti
 SECRET_MIN: Final = 3  # characters; a shorter text is in too many values
 URL: Final = "url"
 """The name of the published URL in `expect`; it is not a field."""
+
+HOSTED: Final = "(a copy that the service hosts)"
+"""What is known of a value that the service replaces by the URL of its own copy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +50,7 @@ class Field:
     sensitive: bool
     readable: bool
     lossy: bool
+    hosted: bool
     key: bool
     one_way: bool
     unique: bool
@@ -59,7 +64,7 @@ class Field:
     usual: Any
     initial: Any
     wire_form: WireForm | None
-    unordered: bool
+    shape: Shape | None
     exact: bool
     derived: Derived | None
     exposes: Exposes | None
@@ -98,9 +103,43 @@ class Field:
         """The request's form of a value (references already turned into ids): the only form that is compared. Idempotent."""
         if self.wire_form is not None:
             value = self.wire_form.body(value)
-        if self.unordered and isinstance(value, list | tuple | set | frozenset):
-            return sorted(value, key=repr)
+        return value if self.shape is None else normal(self.shape, value)
+
+    @cached_property
+    def unordered(self) -> bool:
+        """Whether its value is a list without an order."""
+        return self.shape is not None and self.shape.unordered
+
+    def managed(self, value: Any, *written: Any) -> Any:
+        """The part of a value that is compared: without keys that are unknown and that no written value has."""
+        return value if self.shape is None else managed(self.shape, value, written)
+
+    def same(self, value: Any, other: Any, *written: Any) -> bool:
+        """Whether two values agree in what is compared; see `managed`."""
+        return bool(value == other or (self.shape is not None and self.managed(value, *written) == self.managed(other, *written)))
+
+    def agree(self, value: Any, other: Any) -> bool:
+        """Whether two readings agree: unknown keys that only one of them has are ignored."""
+        return bool(value == other or (self.shape is not None and self.managed(value, other) == self.managed(other, value)))
+
+    def whole(self, raw: Mapping[str, Any]) -> Any:
+        """The structured value in an object of the service, with keys that `read` leaves out; UNSET if the object does not show it."""
+        value: Any = raw if self.at is not None and self.shape is not None else UNSET
+        for key in (self.at or "").split("."):
+            value = value.get(key, UNSET) if isinstance(value, Mapping) else UNSET
         return value
+
+    def completed(self, wanted: Any, now: Any, sent: Any) -> Any:
+        """The value that a request sends: the wanted one, with the unmanaged parts of the current one."""
+        return wanted if self.shape is None or now is UNSET else completed(self.shape, wanted, now, sent)
+
+    def reading(self, value: Any) -> Any:
+        """What a value that the service shows says: of a hosted copy only that there is one, because its URL may differ in each answer."""
+        return HOSTED if self.hosted and value is not UNSET and value is not None else value
+
+    def remembered(self, value: Any) -> Any:
+        """A value of the state in the request's form of this version; a digest is unchanged."""
+        return value if self.sensitive or value is UNSET else self.body(value)
 
     def shown(self, wire: Any) -> Any:
         """The YAML's form of a request's value, for people."""
@@ -113,7 +152,7 @@ class Field:
         value = self.read(raw)
         if value is UNSET and (self.clear or self.container):
             value = None
-        return value if value is UNSET else self.body(value)
+        return value if value is UNSET else self.reading(self.body(value))
 
     def stored(self, value: Any, of: str) -> Any:
         """A request's value as the state stores it for the object with the id `of`: a secret as a digest with the key of the state, and of

@@ -143,6 +143,7 @@ class FieldWord(NamedTuple):
     sensitive: bool = False
     readable: bool = True
     lossy: bool = False
+    hosted: bool = False
     key: bool = False
     one_way: bool = False
     unique: bool = False
@@ -187,6 +188,7 @@ def field(
     sensitive: bool = False,
     readable: bool = True,
     lossy: bool = False,
+    hosted: bool = False,
     key: bool = False,
     one_way: bool = False,
     unique: bool = False,
@@ -210,7 +212,8 @@ def field(
     `on`: the verbs that send it (default: create and update, where the kind has them). `on_change`: what a change means if no verb can
     send it after creation. `wire`: its name in the request (default: its own). `read`: where the answer shows it, a dotted path or a pure
     function of the object (default: its own name). `clear`: `null` may be written and is sent. `readable=False`: never shown by the
-    service. `lossy`: the service may store it differently from what it was sent. `key`: part of the natural identity. `one_way`: it can
+    service. `lossy`: the service may store it differently from what it was sent. `hosted`: the service shows the URL of its own copy, which
+    may differ in each answer: the value is compared by what was sent. `key`: part of the natural identity. `one_way`: it can
     become true and never false again. `unique`: siblings must have different values at any moment. `scarce`: the value that
     `guards.minAdmins` objects must always have. `usual`: the value of an object for which nobody chose one (request form, or a pure
     function of the object): `import` omits it. `initial`: the value that the service sets if a create omits the field (request form);
@@ -225,7 +228,7 @@ def field(
     """
     return FieldWord(
         on=_verbs(on), on_change=on_change, wire=wire, read=read, required=required, clear=clear, sensitive=sensitive,
-        readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique, scarce=scarce, usual=usual, initial=initial,
+        readable=readable, lossy=lossy, hosted=hosted, key=key, one_way=one_way, unique=unique, scarce=scarce, usual=usual, initial=initial,
         derived=derived, exposes=exposes, address=address, opens=opens, expires=expires, whom=whom, differs=differs,
         condition=condition, secret_allowed=secret_allowed, missed=missed, caseless=caseless, doc=doc,
     )  # fmt: skip

@@ -17,7 +17,7 @@ from reconciler.model import Actual, Desired, Removed, SiblingPosition, State, S
 from reconciler.model.choices import choices
 from reconciler.model.codec import ids_in
 from reconciler.plan.names import Names
-from reconciler.resource import UNSET, Field, FieldRole, Kinds
+from reconciler.resource import HOSTED, UNSET, Field, FieldRole, Kinds
 from reconciler.text.suggest import a
 from reconciler.undo.current import arranged
 from reconciler.undo.effects import Cannot, Inverse, RunEffect
@@ -238,6 +238,8 @@ class _Undoing:
     def _why_not(self, change: RunEffect, field: Field, before: Any, tracked: ObservedObject) -> str | None:
         """Why a field is not reset; "" where it already has its former value, None where it can be reset."""
         now = self._now(field, tracked)
+        if before == HOSTED:
+            return "is a copy that the service hosts, so its previous source is unknown; it was not changed"
         if now == before or (field.one_way and before is not False and before is not UNSET):
             return ""
         if field.one_way:

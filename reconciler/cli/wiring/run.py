@@ -325,6 +325,7 @@ class ApplySession:
                 ApplyOptions(
                     deadline=self.project.settings.timeout, selection=self.selection, listener=self.narration, on_error=on_error,
                     stop=stop, verify=verify, nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
+                    settle=self.service.effect_seconds(self.project) or 0.0,
                 ),
             )  # fmt: skip
         self.signal = heard.number if stop.is_set() else None

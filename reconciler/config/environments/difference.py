@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.config.settings import Project, ProjectSettings
+from reconciler.config.words import IGNORE_CHANGES
 from reconciler.model import Declared, Desired
 from reconciler.resource import UNSET, Foreign, Kinds
 
@@ -84,6 +85,7 @@ def _resource(kinds: Kinds, one: Declared, other: Declared) -> Iterator[str]:
             yield from _line(f"{one.address}.{name}", here, there)
     for name in ("protect", "adopt"):
         yield from _line(f"{one.address}.{name}", getattr(one, name), getattr(other, name))
+    yield from _line(f"{one.address}.{IGNORE_CHANGES}", sorted(one.ignores), sorted(other.ignores))
 
 
 def _orders(kinds: Kinds, one: Mapping[Address, Declared], other: Mapping[Address, Declared]) -> Iterator[str]:

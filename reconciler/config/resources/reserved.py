@@ -1,5 +1,5 @@
-"""The keys that every resource accepts (`id`, `key`, `previously`, `protect`, `adopt`, `expect`, `forEach`), and flags: keys that make a
-resource the one that its container chooses (`default`). Pure."""
+"""The keys that every resource accepts (`id`, `key`, `previously`, `protect`, `adopt`, `expect`, `forEach`, `ignoreChanges`), and flags:
+keys that make a resource the one that its container chooses (`default`). Pure."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import field
 
 from reconciler.address import is_id, is_key
+from reconciler.config.resources.ignored_changes import read_names
 from reconciler.config.resources.shapes import Item, KindShape
 from reconciler.config.source.nodes import (
     UNREAD,
@@ -47,6 +48,8 @@ def read_reserved(kinds: Kinds, shape: KindShape, item: Item, entry: MapEntry, r
             _previously(kinds, shape, item, entry, report)
         case "expect":
             _expect(shape, item, entry, report)
+        case "ignoreChanges":
+            item.ignores = frozenset(read_names(entry, (item.kind,), a(item.kind.name), report))
         case "id" if isinstance(node, Scalar) and not node.null and is_id(node.text):
             item.id = node.text
         case "id" if isinstance(node, Scalar) and not node.null and node.text:

@@ -93,6 +93,7 @@ class Item:
     protect: bool | None = None
     adopt: bool = True
     expected: dict[str, ExpectedValue] = field(default_factory=dict)
+    ignores: frozenset[str] = frozenset()
     meant: tuple[str, ...] = ()
     unread: bool = False
     body: Node | None = None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from reconciler.config.resources.ignored_changes import ignorable
 from reconciler.config.rules import lint_schema
 from reconciler.config.schemas.forms import KEY, KEYS, Schema, chosen, either, map_of, or_expression, text
-from reconciler.config.schemas.resources import Resources
+from reconciler.config.schemas.resources import Resources, ignored
 from reconciler.config.schemas.rules import access, policies
 from reconciler.config.source.split import INCLUDE
-from reconciler.config.words import CREATE_STRATEGIES, REMOVED_ACTIONS, SECRETS, AccessSection, ServiceSection
+from reconciler.config.words import CREATE_STRATEGIES, IGNORE_CHANGES, REMOVED_ACTIONS, SECRETS, AccessSection, ServiceSection
 from reconciler.resource import PRUNE_SCOPES, Kind
 
 ENCRYPTED_NAME = r"^(?!.*\$\{\{).*\.(yaml|yml|json)$"
@@ -85,6 +86,12 @@ class FileSchemas:
                     "What happens to objects whose lines are removed, by kind.",
                 ),
                 "protect": {"description": "Kinds whose deletion requires consent.", "type": "array", "items": names},
+                IGNORE_CHANGES: {
+                    "description": "Fields that are left alone once an object exists, by kind or by a pattern of addresses.",
+                    "type": "object",
+                    "properties": {name: ignored(ignorable(kind)) for name, kind in self.kinds.items()},
+                    "additionalProperties": ignored(name for kind in self.kinds.values() for name in ignorable(kind)),
+                },
                 "guards": map_of(
                     {
                         "maxDelete": map_of(
@@ -196,7 +203,7 @@ class FileSchemas:
         made = self.resources.definition(kind)
         path = f"{own}/properties" if "properties" in made else f"{own}/then/properties"
         tag = [] if kind.place.tag is None or kind.place.tag not in kind.fields else [kind.place.tag]
-        names = [*tag, *self.resources.fields(kind), "id", "protect", "adopt", *(["expect"] if kind.expectable else [])]
+        names = [*tag, *self.resources.fields(kind), "id", "protect", "adopt", IGNORE_CHANGES, *(["expect"] if kind.expectable else [])]
         return {name: {"$ref": f"{path}/{name}"} for name in dict.fromkeys(names)}
 
     def split(self) -> Schema:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+from reconciler.config.resources.ignored_changes import ignorable
 from reconciler.config.schemas.forms import (
     EXPRESSION,
     KEY,
@@ -24,7 +26,7 @@ from reconciler.config.schemas.forms import (
 from reconciler.config.source.nodes import FOR_EACH
 from reconciler.config.source.split import INCLUDE
 from reconciler.config.values import adapter
-from reconciler.config.words import ADOPT
+from reconciler.config.words import ADOPT, IGNORE_CHANGES
 from reconciler.resource import Field, Kind, Kinds
 
 
@@ -51,6 +53,7 @@ class Resources:
             ),
             "protect": or_expression({"description": "Whether its deletion requires consent.", "type": "boolean"}),
             "adopt": or_expression({"description": "Whether an existing object with its natural key is adopted.", "enum": list(ADOPT)}),
+            IGNORE_CHANGES: ignored(ignorable(kind)),
             **({"expect": _expect(kind)} if kind.expectable else {}),
         }
         flag = or_expression({"description": "The default: the one that readers see first.", "type": "boolean"})
@@ -126,6 +129,12 @@ class Resources:
 def _of_type(type: Any, kind: str) -> Schema:
     """pydantic's schema of a field's type; must not be changed. A field is described several times, for files and for environments."""
     return adapter(type).json_schema(ref_template=f"#/$defs/{kind}.{{model}}")
+
+
+def ignored(names: Iterable[str]) -> Schema:
+    """A list of fields that are left alone once an object exists."""
+    doc = "Fields that are sent when the object is created and left alone afterwards."
+    return or_expression({"description": doc, "type": "array", "items": {"anyOf": [{"enum": sorted(set(names))}, EXPRESSION]}})
 
 
 def _expect(kind: Kind) -> Schema:

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from reconciler.address import Address, bare
 from reconciler.dataclass import dataclass
-from reconciler.model import Blocked
+from reconciler.model import Blocked, Origin
 from reconciler.model.codec import unresolved_addresses
 from reconciler.plan.decisions import Adopt, Draft, Keep, Restore, Transfer
 from reconciler.plan.drafts.new import draft_create, draft_replacement, without
@@ -69,7 +69,30 @@ def draft_existing(facts: DraftFacts, draft: Draft) -> Draft:
         draft = replace(draft, purpose=Restore(), reason=reason, until=last_moment(kind, now.deleted_at))
     if draft.declared.implied:
         return draft
-    return _corrected(facts, _with_intent(facts, draft))
+    return _corrected(facts, _with_intent(facts, _without_ignored(draft)))
+
+
+def _without_ignored(draft: Draft) -> Draft:
+    """The draft without the fields that the YAML says to leave alone, and their differences.
+
+    A field that was never sent to an object that Reconciler created is not ignored: its creation was interrupted.
+    """
+    binding, declared = draft.binding, draft.declared
+    unsent = binding is not None and binding.origin is Origin.CREATED
+    names = {name for name in declared.ignores if name in draft.wants and not (unsent and binding is not None and name not in binding.sent)}
+    if not names or draft.observed is None:
+        return draft
+    wants = {name: want for name, want in draft.wants.items() if name in names}
+    return replace(
+        draft,
+        declared=replace(
+            declared,
+            values={name: value for name, value in declared.values.items() if name not in names},
+            aside=declared.aside | names,
+        ),
+        wants={name: want for name, want in draft.wants.items() if name not in names},
+        ignored=differences(draft.kind, wants, draft.observed, binding, {}),
+    )
 
 
 def _with_intent(facts: DraftFacts, draft: Draft) -> Draft:

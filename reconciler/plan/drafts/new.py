@@ -70,7 +70,7 @@ def _carried_over(kind: Kind, old: Observed, wants: dict[str, object], actual: A
             continue
         if value == (field.usual(old.raw) if callable(field.usual) else field.usual):
             continue  # the service sets it again by itself
-        if field.on and not field.sensitive and not (field.unique and _is_taken(kind, old, wants, actual, field)):
+        if field.on and not field.sensitive and not field.hosted and not (field.unique and _is_taken(kind, old, wants, actual, field)):
             values[name] = value
         else:
             lost.append(name)

@@ -1,6 +1,7 @@
 """What differs between a resource and its object, field by field: why, and what can be done about it. Pure.
 
 The one rule: a field is unchanged when now equals desired, or when desired equals what was sent and now equals what was seen after it.
+Of structured values, what is compared is in `resource.shapes`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from reconciler.dataclass import dataclass
 from reconciler.model import Binding, Cause, Observed
 from reconciler.model.codec import comparable
-from reconciler.resource import UNSET, Field, FieldRole, Kind
+from reconciler.resource import HOSTED, UNSET, Field, FieldRole, Kind
 
 
 @dataclass(frozen=True)
@@ -47,23 +48,24 @@ def differences(
 
 
 def _compare(field: Field, want: Any, now: Any, binding: Binding | None, id: str) -> FieldDifference | None:
-    if field.readable and (now == want or (field.caseless and comparable(field, now) == comparable(field, want))):
+    sent = field.remembered(binding.sent.get(field.name, UNSET)) if binding else UNSET
+    seen = field.reading(field.remembered(binding.seen.get(field.name, UNSET))) if binding else UNSET
+    if field.readable and (field.same(want, now, want, sent) or (field.caseless and comparable(field, now) == comparable(field, want))):
         return None
-    sent = binding.sent.get(field.name, UNSET) if binding else UNSET
-    seen = binding.seen.get(field.name, UNSET) if binding else UNSET
+    if sent is UNSET and seen is not UNSET and field.same(field.stored(want, id), seen, want):
+        sent = seen  # adopted with the value that is declared now
     as_wanted, as_now = field.stored(want, id), field.stored(now, id)
     if not field.readable:
         if sent == as_wanted or (sent is UNSET and field.on_change == "report"):
             return None
         return _noted(field, FieldDifference(field, sent, want, Cause.YOURS))
-    if as_now == seen and sent == as_wanted:
+    yours = not field.same(as_wanted, sent, want, sent)
+    drift = seen is not UNSET and not field.same(as_now, seen, want, sent)
+    if not yours and (now is UNSET or (seen is not UNSET and not drift)):
         return None
-    if now is UNSET and sent == as_wanted:
-        return None
-    yours = as_wanted != sent
-    drift = seen is not UNSET and as_now != seen
     cause = Cause.BOTH if yours and drift and sent is not UNSET else Cause.DRIFT if drift and not yours else Cause.YOURS
-    return _noted(field, FieldDifference(field, now, want, cause))
+    before = sent if sent and now == HOSTED else field.managed(now, want, sent)
+    return _noted(field, FieldDifference(field, before, want, cause))
 
 
 def _noted(field: Field, difference: FieldDifference) -> FieldDifference:

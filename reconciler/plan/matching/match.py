@@ -129,12 +129,11 @@ class _Matching:
         if now is not None:
             alive = Match(id=binding.id)
             return alive if now.deleted_at is None else alive.then(self.natural.beside(kind, declared, binding))
-        if (kind.name, binding.id) in actual.absent:
-            return Match(gone=True)
-        if not self._unlisted(kind, declared, binding):
+        absent = (kind.name, binding.id) in actual.absent
+        if not absent and not self._unlisted(kind, declared, binding):
             return Match(unknown=why(kind, known.ids.get(container) if container else None, binding.id, actual))
         if may_lag(self.state, binding.address, actual):
-            return Match(unknown="it was written a moment ago, and the list may not show it yet")
+            return Match(unknown=f"it was written a moment ago, and the {'service' if absent else 'list'} may not show it yet")
         return Match(gone=True)
 
     def _unlisted(self, kind: Kind, declared: Declared, binding: Binding) -> bool:
@@ -219,8 +218,9 @@ def _undeclared(
         if now is not None:
             gone.add(address)  # it is in another container now, whose project may manage it
             continue
-        unlisted = scope is not None and listed(kind) and (kind.name, scope) in actual.complete and not may_lag(state, address, actual)
-        if unlisted or (kind.name, binding.id) in actual.absent or container in gone:
+        unlisted = scope is not None and listed(kind) and (kind.name, scope) in actual.complete
+        missing = (unlisted or (kind.name, binding.id) in actual.absent) and not may_lag(state, address, actual)
+        if missing or container in gone:
             gone.add(address)
         elif kind.inside is not None and kind.inside.cascade and binding.place is not None:
             inner[address] = Address.parse(binding.place.parent)

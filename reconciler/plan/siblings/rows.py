@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
-from reconciler.model import Origin, SiblingPlace
+from reconciler.model import ORDER, Origin, SiblingPlace
 from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.siblings.moves import SiblingMove, moves
 from reconciler.plan.siblings.positions import current_order, last_index
@@ -70,12 +71,29 @@ def arrange(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tup
             lists[(draft.declared.parent, draft.declared.section)].append(draft)
     members, rows, turns = frozenset(chosen), [], _turns(drafts)
     for (parent, _), siblings in lists.items():
-        movable = {draft.address for draft in siblings if draft.address in members}
+        movable = {draft.address for draft in siblings if draft.address in members and not keeps_position(draft)}
         if len(movable) == len(siblings):
             rows.append(_row(parent, siblings, movable, turns))
         elif movable:
             rows.append(_partly(parent, siblings, movable, turns))
     return tuple(rows)
+
+
+def keeps_position(draft: Draft) -> bool:
+    """Whether the YAML says to leave the position of an object among its siblings alone."""
+    return ORDER in draft.declared.ignores and _exists_here(draft) and not _never_placed(draft)
+
+
+def ignored_positions(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tuple[Address, ...]:
+    """The `chosen` siblings that would be moved if the YAML did not say to leave their positions alone."""
+    kept = {address for address in chosen if keeps_position(drafts[address])}
+    if not kept:
+        return ()
+    plain = {
+        address: replace(draft, declared=replace(draft.declared, ignores=frozenset())) if address in kept else draft
+        for address, draft in drafts.items()
+    }
+    return tuple(move.item for row in arrange(plain, chosen) for move in row.moving() if move.item in kept)
 
 
 def _turns(drafts: Mapping[Address, Draft]) -> dict[Address, int]:
@@ -208,12 +226,16 @@ def _moved_outside(present: Sequence[Draft], parent: str) -> tuple[tuple[Address
     for draft in present:
         if draft.observed is not None and draft.observed.rank is not None and last_index(draft, parent) is not None:
             alike[draft.kind.name].append(draft)
-    moved = []
+    moved, drafts = [], {draft.address: draft for draft in present}
     for some in alike.values():
         now = [draft.address for draft in sorted(some, key=lambda draft: (draft.observed and draft.observed.rank) or 0)]
         then = [draft.address for draft in sorted(some, key=lambda draft: last_index(draft, parent) or 0)]
         behind_now, behind_then = (dict(zip(row, (None, *row), strict=False)) for row in (now, then))
-        moved += [(move.item, behind_then[move.item], behind_now[move.item]) for move in moves(now, then)]
+        moved += [
+            (move.item, behind_then[move.item], behind_now[move.item])
+            for move in moves(now, then)
+            if ORDER not in drafts[move.item].declared.ignores
+        ]
     return tuple(moved)
 
 

@@ -161,7 +161,8 @@ class Sketches:
                     ]
                 for fields in _separately(draft, verb, carried):
                     writes = {declared_field.name: draft.wants[declared_field.name] for declared_field in fields}
-                    body = body_of(draft.kind, {k: v for k, v in writes.items() if not draft.kind.fields[k].one_way})
+                    sent = {name: _completed(draft, name, value) for name, value in writes.items() if not draft.kind.fields[name].one_way}
+                    body = body_of(draft.kind, sent)
                     body = {**_unmanaged_values(draft, verb), **body, **self._container(draft, verb)}
                     self.add(StepSketch(draft, verb, self._path(verb, draft), body or None, writes, target=self._self(draft)))
             self._membership(draft)
@@ -328,11 +329,24 @@ def _separately(draft: Draft, verb: Verb, fields: Sequence[Field]) -> list[Seque
     return [part for part in (now, later) if part]
 
 
+def _completed(draft: Draft, name: str, wanted: Any) -> Any:
+    """A value as a request sends it: with the parts of the current one that nobody manages."""
+    field, last = draft.kind.fields[name], draft.binding.sent.get(name, UNSET) if draft.binding is not None else UNSET
+    if draft.observed is None:
+        return wanted
+    whole = field.whole(draft.observed.raw)
+    return field.completed(wanted, draft.observed.values.get(name, UNSET) if whole is UNSET else whole, last)
+
+
 def _unmanaged_values(draft: Draft, verb: Verb) -> dict[str, Any]:
     """The current values of unmanaged fields, which a request that replaces the whole object must repeat."""
     if not verb.whole or draft.observed is None:
         return {}
-    carried = (declared_field for declared_field in draft.kind.sent_by(verb.name) if declared_field.role is FieldRole.VALUE)
+    carried = (
+        declared_field
+        for declared_field in draft.kind.sent_by(verb.name)
+        if declared_field.role is FieldRole.VALUE and not declared_field.hosted
+    )
     seen = {declared_field.name: draft.observed.values.get(declared_field.name, UNSET) for declared_field in carried}
     return body_of(draft.kind, {name: value for name, value in seen.items() if value is not UNSET and value is not None})
 

@@ -27,6 +27,7 @@ UNTESTED: Final = {"mustNotSee": "a later run may let them read it", "sees": "a 
 REMOVED: Final = "removed"
 NOT_CHECKED: Final = "what it forbids is no longer refused"
 CHANGED: Final = "it may allow what it refused before"
+IGNORED: Final = "later changes of it are neither reported nor set back"
 EXCEPTED: Final = "the policy is not applied there"
 
 
@@ -41,7 +42,7 @@ def loosened_rules(desired: Desired, state: State, pruned: Collection[str], leav
         return tuple(_exposure(desired, "prune", kind, UNSET, desired.prune[kind], PRUNED["all"]) for kind in sorted(pruned))
     unprotected = [_exposure(desired, "protect", kind, True, False, UNPROTECTED) for kind in sorted(unprotected_kinds(desired, state))]
     untested = _untested(desired, state, leaving)
-    return (*_loosened(desired, state.rules), *unprotected, *untested, *_policies(desired, state.rules))
+    return (*_loosened(desired, state.rules), *unprotected, *untested, *_policies(desired, state.rules), *_ignored(desired, state))
 
 
 def unprotected_kinds(desired: Desired, state: State) -> frozenset[str]:
@@ -103,6 +104,20 @@ def _policies(desired: Desired, was: Rules) -> Iterator[Exposure]:
             at = exemption.address or PLAN
             exposure = _exposure(desired, "exceptions", exemption.policy, UNSET, f"{at} until {exemption.until.isoformat()}", EXCEPTED)
             yield replace(exposure, source=exemption.source)
+
+
+def _ignored(desired: Desired, state: State) -> Iterator[Exposure]:
+    """One for each field of a managed object that can open something, and whose changes are ignored from now on."""
+    for text in sorted(desired.ignored - state.rules.ignored) if state.rules is not None else ():
+        at, _, name = text.rpartition(".")
+        address = Address.parse(at)
+        binding = state.bindings.get(address)
+        if binding is None or name not in {*binding.sent, *binding.seen}:
+            continue
+        declared, consents = desired.resources[address], (consent_to(address, name, canonical(IGNORED)),)
+        yield Exposure(
+            address, declared.kind, name, "compared", "ignored", IGNORED, declared.source, id="RC-changes-ignored", consents=consents
+        )
 
 
 def _exposure(desired: Desired, word: str, name: str, before: Any, after: Any, says: str) -> Exposure:

@@ -16,7 +16,7 @@ from reconciler.report.entries import ReportEntry, ReportLine
 from reconciler.report.layout import Style
 from reconciler.report.values import HIDDEN, difference_lines, shown
 from reconciler.report.warnings import HIDDEN_URL
-from reconciler.report.words import DESTRUCTIVE, ENDINGS, STYLES, SYMBOLS, TOLD, count
+from reconciler.report.words import DESTRUCTIVE, ENDINGS, NOT_VISIBLE, STYLES, SYMBOLS, TOLD, count
 
 WHOLE: Final = "the whole plan"
 FAILED: Final = "The job failed before it had a result."
@@ -83,6 +83,7 @@ def _plan(document: Mapping[str, Any]) -> Content:
         count(len(violations) - len(wrong), "warning") if len(violations) > len(wrong) else "",
         f"{len(document['inDoubt']):,} in doubt" if document["inDoubt"] else "",
         f"{count(len(document['unknown']), 'reading')} failed" if document["unknown"] else "",
+        f"{count(numbers['ignored'], 'difference')} ignored" if numbers.get("ignored") else "",
     ]
     todo = ", ".join(f"{numbers[action]:,} to {action}" for action in TOLD if numbers.get(action)) or "No changes"
     outside = f"{count(numbers['outside'], 'change')} outside the selection" if numbers["outside"] else ""
@@ -179,6 +180,7 @@ def _outcome(document: Mapping[str, Any]) -> Content:
             _line_entry(at, Style.BLOCKED, "?", "not checked", "it was written and could not be read again")
             for at in document["unverified"]
         ),
+        *(_line_entry(at, Style.BLOCKED, "?", "not visible", NOT_VISIBLE) for at in document.get("notVisible", ())),
     ]
     troubles = [
         f"{numbers[key]:,} {word}"
@@ -222,6 +224,7 @@ def _drift(document: Mapping[str, Any]) -> Content:
         f"{numbers['unmanaged']:,} unmanaged" if numbers["unmanaged"] else "",
         f"{numbers['silenced']:,} known and ignored" if numbers["silenced"] else "",
         f"{numbers['unjudged']:,} cannot be judged" if numbers["unjudged"] else "",
+        f"{count(numbers['ignored'], 'difference')} ignored" if numbers.get("ignored") else "",
         f"{count(len(document['unknown']), 'reading')} failed" if document["unknown"] else "",
     ]
     headline = f"{'; '.join(filter(None, [changes, ', '.join(filter(None, rest))]))}. {count(numbers['managed'], 'object')} managed."

@@ -48,6 +48,7 @@ class DriftSummaryData(t.Record):
     unmanaged: t.Count
     managed: t.Count
     silenced: t.Count
+    ignored: NotRequired[Annotated[t.Count, t.doc("Differences that the YAML says to leave alone. Absent: none.")]]
     unjudged: t.Count
     coverage: Annotated[dict[str, t.Share], t.doc("The managed share of what was read, by kind.")]
     whole: Annotated[bool, t.doc("Whether everything that exists was read (--coverage).")]
@@ -65,5 +66,6 @@ class DriftDocument(t.Record):
     unknown: Annotated[t.Items[t.UnknownData], t.doc("What could not be read.")]
     unjudged: Annotated[t.Items[t.AddressText], t.doc("What the state does not track: no drift can be seen there.")]
     silenced: Annotated[t.Items[SilencedData], t.doc("What a baseline accepts; it is not among the resources.")]
+    ignored: NotRequired[Annotated[t.Items[t.IgnoredData], t.doc("Differences that the YAML says to leave alone (`ignoreChanges`).")]]
     notes: t.Items[t.Text]
     violations: NotRequired[Annotated[t.Items[ViolationData], t.doc("Assertions of the project (`expect`, `access`) that are not met.")]]

@@ -18,6 +18,7 @@ class SummaryData(t.Record):
     forget: t.Count
     restore: t.Count
     transfer: NotRequired[Annotated[t.Count, t.doc("Absent: none.")]]
+    ignored: NotRequired[Annotated[t.Count, t.doc("Differences that the YAML says to leave alone. Absent: none.")]]
     unmanaged: Annotated[t.Count | None, t.doc("Null where only files were compared.")]
     blocked: t.Count
     requests: t.Count
@@ -133,6 +134,7 @@ class PlanData(t.Record):
     unknown: Annotated[t.Items[t.UnknownData], t.doc("What could not be read.")]
     inDoubt: Annotated[t.Items[t.AddressText], t.doc("Addresses with a request of an earlier run whose outcome is unknown.")]
     blocked: Annotated[t.Items[BlockedData], t.doc("What cannot be done in this run.")]
+    ignored: NotRequired[Annotated[t.Items[t.IgnoredData], t.doc("Differences that the YAML says to leave alone (`ignoreChanges`).")]]
     notes: Annotated[t.Items[t.Text], t.doc("Sentences for the reader.")]
 
 

@@ -47,6 +47,8 @@ class ResultsData(t.Record):
     edited: Annotated[t.Items[EditedData], t.doc("What somebody else changed during the run.")]
     leftover: Annotated[t.Items[t.AddressText], t.doc("What still differs from what is declared, as read after the run.")]
     unverified: Annotated[t.Items[t.AddressText], t.doc("What was written and could not be read again.")]
+    ignored: NotRequired[Annotated[t.Items[t.IgnoredData], t.doc("Differences that the YAML says to leave alone (`ignoreChanges`).")]]
+    notVisible: NotRequired[Annotated[t.Items[t.AddressText], t.doc("What was written and is still shown in its previous state.")]]
 
 
 class WithheldData(t.Record):

@@ -112,3 +112,8 @@ class UnknownData(Record):
 class ResourceData(Record):
     address: AddressText
     kind: KindName
+
+
+class IgnoredData(Record):
+    address: AddressText
+    field: Annotated[Text, doc("The field, as the YAML calls it; `order` is the position among siblings.")]

@@ -22,6 +22,7 @@ def write_rules(connection: Connection, state: int, found: Rules) -> None:
     value |= {"access": sorted(found.access)} if found.access else {}
     value |= {"policies": dict(found.policies)} if found.policies else {}
     value |= {"exceptions": sorted(found.exceptions)} if found.exceptions else {}
+    value |= {"ignored": sorted(found.ignored)} if found.ignored else {}
     row = inserting(connection)(schema.rules).values(state=state, value=values.to_json(value, values.RULES))
     connection.execute(row.on_conflict_do_update(index_elements=["state"], set_={"value": row.excluded["value"]}))
 

@@ -198,6 +198,6 @@ def rules_of(value: Any) -> Rules:
     try:
         guards, protect, access = Guards(**value["guards"]), frozenset(value["protect"]), frozenset(value.get("access", ()))
         policies, exceptions = dict(value.get("policies", {})), frozenset(value.get("exceptions", ()))
-        return Rules(guards, value["prune"], protect, access, policies, exceptions)
+        return Rules(guards, value["prune"], protect, access, policies, exceptions, frozenset(value.get("ignored", ())))
     except (TypeError, KeyError, ValueError, AttributeError) as error:
         raise damaged(RULES) from error
