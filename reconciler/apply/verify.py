@@ -91,7 +91,7 @@ async def _compared(task: Task, answers: Answers, results: Mapping[int, StepResu
             continue
         edits = list(read_back.meanwhile(step))
         outdated = step.address in read_back.not_visible or (not edits and read_back.is_outdated(step))
-        reported |= {edit.address for edit in edits} | read_back.not_visible.keys()
+        reported.update((edit.address for edit in edits), read_back.not_visible)
         consequences |= {step.id} if edits or outdated else set()
         edited += edits
         leftover += [] if edits or outdated or step.address in leftover else [step.address]

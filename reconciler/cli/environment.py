@@ -38,8 +38,8 @@ OPTIONLESS: Final = frozenset({"PLAN_KEY", "PLAN_KEY_OLD"})
 
 TYPED: Final = frozenset({
     "ACCEPT", "ACCEPT_GONE", "ALLOW_DELETE", "ALLOW_EXPOSURE", "ALLOW_FILE", "ALLOW_REPLACE", "ALLOW_VANISH", "API_TOKEN_FILE", "CLASS",
-    "CREATE_STATE", "DIGEST", "DRY_RUN", "FIELD", "FIX", "FORCE", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PLAN", "PUBLIC_VAR",
-    "REASON", "RULE", "TOKEN_FILE", "UNTIL", "WRITE", "YES",
+    "CREATE_STATE", "DIGEST", "DRY_RUN", "FIELD", "FIX", "FORCE", "FROM_ENV", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PLAN",
+    "PUBLIC_VAR", "REASON", "RULE", "TOKEN_FILE", "UNTIL", "WRITE", "YES",
 })  # fmt: skip
 """The variables that options which must be typed would have. The same test compares them."""
 

@@ -62,22 +62,22 @@ class WorkingRepository:
         if repository is None:
             hint = "Run it in a clone of the repository."
             raise UsageError(f"{folder} is not in a git repository", id="RC-not-a-repository", hint=hint)
-        done = _ended(repository, "rev-parse", "--is-inside-work-tree", "--absolute-git-dir", "--show-prefix")
+        done = _ended(repository, "rev-parse", "--is-inside-work-tree", "--show-prefix")
         if done.code != 0:
             raise UsageError(f"{folder} is not in a git repository", id="RC-not-a-repository", hint=f"git says: {_said(done)}")
-        (inside, directory, prefix), here = os.fsdecode(done.out).split("\n")[:3], Path(os.path.realpath(folder))
-        if inside != "true" or here.is_relative_to(Path(directory).resolve()):
+        (inside, _, prefix), here = os.fsdecode(done.out).partition("\n"), Path(os.path.realpath(folder)).relative_to(repository.folder)
+        if inside != "true" or here.parts[:1] == (".git",):
             raise UsageError(
                 f"{folder} is not in the work tree of a git repository, so no commit contains it",
                 id="RC-not-a-repository",
                 hint="Run it in a clone of the repository; a bare repository and the folder .git have no files to compare.",
             )
-        return cls(repository, PurePosixPath(prefix or ".") / here.relative_to(repository.folder).as_posix())
+        return cls(repository, PurePosixPath(prefix.rstrip("\n") or ".") / here.as_posix())
 
     def refuse_ignored(self, name: str) -> None:
         """Raise `UsageError` if git ignores a file of the folder: it would never be in a commit."""
         path = self.inside / name
-        if self._run("check-ignore", "--quiet", "--", str(path)).code == 0:
+        if self._run("ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--", str(path)).out:
             raise UsageError(
                 f"git ignores {terminal(str(path))}, so no commit contains it",
                 id="RC-not-a-repository",

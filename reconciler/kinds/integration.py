@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, NotRequired
+from typing import Annotated, Any, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -45,11 +45,12 @@ Block = Annotated[dict[str, Any], Checked(shaped(BLOCK)), JsonSchema({**BLOCK, "
 ContentSource = Annotated[
     dict[str, Any], Checked(shaped(CONTENT_SOURCE)), JsonSchema({**CONTENT_SOURCE, "examples": [{"id": "wiki", "title": "Wiki"}]})
 ]
-MANIFESTS: Final = Shape(items=Shape(keys={"urlUnfurl": Shape(unordered=True)}, tag="id"), unordered=True)
-CONFIGURATION: Final = Shape(
-    known=frozenset({"properties", "required"}), keys={"properties": Shape(every=Shape()), "required": Shape(unordered=True)}
-)
-Configurations = Annotated[dict[str, Annotated[Any, CONFIGURATION]], Checked(shaped(CONFIGURATIONS)), JsonSchema(CONFIGURATIONS)]
+Blocks = Annotated[list[Block], Shape(items=Shape(keys={"urlUnfurl": Shape(unordered=True)}, tag="id"), unordered=True)]
+ContentSources = Annotated[list[ContentSource], Shape(items=Shape(tag="id"), unordered=True)]
+Configuration = Annotated[
+    Any, Shape(known=frozenset({"properties", "required"}), keys={"properties": Shape(every=Shape()), "required": Shape(unordered=True)})
+]
+Configurations = Annotated[dict[str, Configuration], Checked(shaped(CONFIGURATIONS)), JsonSchema(CONFIGURATIONS)]
 
 
 class Integration(
@@ -85,8 +86,8 @@ class Integration(
     target: str = field("Where it can be installed: all, space or site.", usual="all")
     scopes: frozenset[str] = field("What it may do once installed.", exposes=Exposes("it may do more where it is installed", added=True))
     categories: frozenset[str] = field("Where it is listed.")
-    blocks: Annotated[list[Block], MANIFESTS] = field("The blocks that it adds to pages.", lossy=True)
-    contentSources: Annotated[list[ContentSource], MANIFESTS] = field("The sources of content that it adds.", lossy=True)
+    blocks: Blocks = field("The blocks that it adds to pages.", lossy=True)
+    contentSources: ContentSources = field("The sources of content that it adds.", lossy=True)
     externalLinks: list[ExternalLink] = field("Links that are shown beside it.", lossy=True)
     configurations: Configurations = field("What its installations can set: account, space and site.", lossy=True)
     contentSecurityPolicy: str | dict[str, str] = field("The policy of its pages.", lossy=True)

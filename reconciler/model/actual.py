@@ -17,7 +17,7 @@ class Observed:
     `values`: the request form by field name, UNSET where the service showed no value. `flags`: the booleans that a parent's choice sets.
     `within`: the ids of its fixed containers by kind. `rank`: its position in an ordered listing, None where none showed it; comparable
     only between siblings. `deleted_at`: set while it can still be restored. `raw`: what is kept of the object itself
-    (`resource.kept`). `unreadable`: the fields with a text of which a part is lost; the object is unknown then.
+    (`resource.registry`). `unreadable`: the fields with a text of which a part is lost; the object is unknown then.
     """
 
     kind: str

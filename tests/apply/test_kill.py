@@ -148,10 +148,11 @@ def test_a_real_process_that_is_really_killed(tmp_path: Path, nth: int, when: st
     org = Org(tmp_path)
     org.write(small())
     run = [str(org.project), "--sandbox", str(org.db), "--yes"]
-    killed = processes.run([sys.executable, "-c", SCRIPT, str(nth), when, "apply", *run], capture_output=True, text=True)
+    consent = ["--allow-exposure", "acme/saml/okta"]
+    killed = processes.run([sys.executable, "-c", SCRIPT, str(nth), when, "apply", *run, *consent], capture_output=True, text=True)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     env = {**os.environ, "NO_COLOR": "1"}
-    again = processes.run([sys.executable, "-m", "reconciler", "apply", *run], capture_output=True, text=True, env=env)
+    again = processes.run([sys.executable, "-m", "reconciler", "apply", *run, *consent], capture_output=True, text=True, env=env)
     assert again.returncode == 0, again.stdout + again.stderr
     empty = processes.run(
         [sys.executable, "-m", "reconciler", "plan", *run[:-1], "--detailed-exitcode"], capture_output=True, text=True, env=env

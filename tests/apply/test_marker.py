@@ -16,11 +16,11 @@ from reconciler.errors import DeclarationError
 from reconciler.kinds import load as kinds
 from reconciler.model import Action, Outcome, StepStatus
 from reconciler.observe import observe
-from reconciler.plan import plan
+from reconciler.plan import Selection, plan
 from reconciler.plan.guard import guard
 from reconciler.plan.prove import prove
 from reconciler.resource import POST, Keyed, Listing, Resource, Verbs, field
-from tests.harness import ORGANIZATION, Org
+from tests.harness import ORGANIZATION, WHOLE, Org
 from tests.small import described, settled, small
 
 TEAMS = f"/orgs/{ORGANIZATION}/teams"
@@ -68,7 +68,7 @@ class Marking(Org):
         assert self.lost is not None
         asyncio.run(self.lost.come())
 
-    async def _apply(self, allow_replace: tuple[str, ...]) -> Outcome:
+    async def _apply(self, allow_replace: tuple[str, ...], selection: Selection = WHOLE) -> Outcome:
         nonces = self.__dict__.setdefault("nonces", count(1))
         desired, store = self.load().desired, self.store()
         try:

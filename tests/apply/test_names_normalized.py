@@ -163,13 +163,3 @@ def test_a_key_in_another_spelling_is_a_probable_rename(tmp_path: Path) -> None:
     plan = org.plan()
     assert {blocked.id for blocked in plan.blocked} == {"RC-probable-rename"}
     assert not plan.steps
-
-
-def test_a_slug_has_no_case(tmp_path: Path) -> None:
-    org = OddOrg(tmp_path)
-    org.call("PUT", f"/orgs/{ORGANIZATION}/openapi/payments", {"source": {"url": "https://acme.example/1.json"}})
-    org.write({"openapi": {"Payments": {"source": {"url": "https://acme.example/2.json"}}}})
-    org.apply()
-    assert [spec["slug"] for spec in org.items(f"/orgs/{ORGANIZATION}/openapi")] == ["payments"]
-    plan = org.plan()
-    assert plan.empty, plan

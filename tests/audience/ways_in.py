@@ -16,6 +16,7 @@ from typing import Any, Final
 import httpx
 
 from tests.audience.moments import Cut, Watched
+from tests.certificates import IDP, pem
 from tests.harness import ORGANIZATION, SEED, TOKEN, Org
 
 Tree = dict[str, Any]
@@ -131,7 +132,7 @@ def world(chance: random.Random) -> Tree:
 
 def provider(name: str, chance: random.Random) -> Tree:
     url = f"https://{name}.example/{chance.randint(1, 3)}"
-    return {"label": name.title(), "entityID": f"http://{name}.example", "ssoURL": url, "certificate": "PEM"}
+    return {"label": name.title(), "entityID": f"http://{name}.example", "ssoURL": url, "certificate": pem(IDP)}
 
 
 def edited(tree: Tree, chance: random.Random) -> Tree:

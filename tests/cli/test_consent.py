@@ -172,7 +172,7 @@ def test_another_value_of_an_allowed_field_is_asked_for(cli: Cli) -> None:
 
 def test_a_provider_that_a_killed_run_did_not_create_is_asked_for_again_with_another_url(cli: Cli) -> None:
     document = closed()
-    provider = {"label": "New", "entityID": "http://new.example/1", "ssoURL": "https://new.example/sso", "certificate": "PEM"}
+    provider = {"label": "New", "entityID": "http://new.example/1", "ssoURL": "https://new.example/sso", "certificate": IDP}
     acme(document)["saml"]["new"] = provider
     write(cli, document)
     refused(cli, "acme/saml/new")

@@ -246,10 +246,3 @@ def test_a_hook_compares_the_folder_that_is_named(repository: Cli, chosen: dict[
     assert done.stdout.endswith("No changes. 80 objects managed.\n"), done.stderr
     git(repository.root, "worktree", "add", "-q", "--detach", str(repository.root / "other"))
     assert repository("diff", "other/docs").stdout.endswith("No changes. 80 objects managed.\n")
-
-
-def test_a_work_tree_that_is_elsewhere_than_its_repository_is_compared(repository: Cli) -> None:
-    store = repository.root.parent / f"{repository.root.name}.git"
-    (repository.root / ".git").rename(store)
-    chosen = {"GIT_DIR": str(store), "GIT_WORK_TREE": str(repository.root)}
-    assert repository("diff", "docs", env=chosen).stdout.endswith("No changes. 80 objects managed.\n")

@@ -9,6 +9,7 @@ import pytest
 
 from reconciler.report.layout import plain
 from reconciler.report.text import plan_text
+from tests.certificates import IDP, OTHER, pem
 from tests.harness import Org
 from tests.proofs import spread
 from tests.small import applied, node, small
@@ -21,7 +22,7 @@ NEW = {
     "label": "New",
     "entityID": "http://new.example/1",
     "ssoURL": "https://new.example/sso",
-    "certificate": "PEM",
+    "certificate": pem(IDP),
     "defaultRole": "admin",
 }
 
@@ -175,7 +176,7 @@ def test_a_provider_says_who_can_join_and_as_what_and_a_consent_is_for_that_alon
     (exposure,) = org.plan().exposures
     assert exposure.says == "whoever it signs in may join the organization (ssoURL: https://new.example/sso, defaultRole: admin)"
     assert (exposure.id, exposure.asked) == ("RC-access-granted", True)
-    others = [NEW | change for change in ({"ssoURL": "https://evil.example"}, {"certificate": "OTHER"}, {"defaultRole": "read"})]
+    others = [NEW | change for change in ({"ssoURL": "https://evil.example"}, {"certificate": pem(OTHER)}, {"defaultRole": "read"})]
     for other in others:
         org.write({"saml": {"new": other}})
         assert not set(exposure.consents).issuperset(org.plan().exposures[0].consents)

@@ -14,13 +14,14 @@ import httpx
 import pytest
 
 from reconciler.model import Plan, StepStatus
+from tests.certificates import IDP, pem
 from tests.harness import ORGANIZATION, SEED, TOKEN, Org
 from tests.small import applied
 from tests.undo.undoing import runs, undo
 
 ADA, LINUS = "acme/member/ada@acme.example", "acme/member/linus@acme.example"
 PROMOTION = "PATCH /orgs/org_acme/members/usr_linus"
-OKTA = {"label": "Okta", "entityID": "http://okta.example/1", "ssoURL": "https://okta.example/sso", "certificate": "PEM"}
+OKTA = {"label": "Okta", "entityID": "http://okta.example/1", "ssoURL": "https://okta.example/sso", "certificate": pem(IDP)}
 FAULTS: dict[str, dict[str, Any]] = {
     "refused": {"fault": "forbidden"},
     "broken": {"fault": "error", "status": 500, "when": "before"},

@@ -46,7 +46,7 @@ def render_command(screen: Screen, /, **words: Any) -> None:
     from reconciler.config.rendered import rendered
     from reconciler.config.words import TOP
     from reconciler.kinds import load as load_kinds
-    from reconciler.text.escape import terminal
+    from reconciler.text.escape import log, terminal
     from reconciler.yamltext.format import layout
     from reconciler.yamltext.key_order import document
 
@@ -55,7 +55,7 @@ def render_command(screen: Screen, /, **words: Any) -> None:
     load(screen, options, kinds, decrypt=False)  # reports all errors, and hides secrets
     made = rendered(options.project, kinds, **load_options(options))
     shape = document(kinds, TOP)
-    texts = [f"# {name}\n\n{layout(text, shape)}" for name, text in made.items()]
+    texts = [f"# {log(name)}\n\n{layout(text, shape)}" for name, text in made.items()]
     screen.raw("\n".join("".join(f"{terminal(line)}\n" for line in text.splitlines()) for text in texts))
 
 

@@ -246,11 +246,12 @@ def _value(
                 way = "quote it in the JSON to keep its text"
             problems.add(each.at, f"{origin}: {shows}; {way}", about, id="RC-number-not-quoted")
             return None
-        if parsed is None:
+        if parsed is None or not is_usable(parsed[0]):
             # A value from the environment may be a secret: it is not repeated.
             wrong = f"{origin} is not of type {kind}" if is_usable(text) else f"{origin} contains bytes that are not UTF-8"
             problems.add(each.at, wrong + (f": {shown(text)}" if name in given else ""), about, id="RC-variable-type")
-        elif (wrong := _refusal(words, kind, parsed[0], secret=name not in given)) != "":
+            return None
+        if (wrong := _refusal(words, kind, parsed[0], secret=name not in given)) != "":
             problems.add(each.at, f"{origin} {wrong}", about, id="RC-variable-not-accepted")
             return None
         return parsed
@@ -342,7 +343,7 @@ def _parsed(text: str, kind: str) -> tuple[Any] | None:
             return None
     else:
         value = core(text)
-    return (value,) if _fits(value, kind) and is_usable(value) else None
+    return (value,) if _fits(value, kind) else None
 
 
 def is_usable(value: Any) -> bool:

@@ -21,6 +21,7 @@ from reconciler.errors import os_reason
 from reconciler.text.credentials import MASK
 from reconciler.text.escape import replaced
 from reconciler.text.redact import Mask
+from reconciler.writing import write_whole
 
 COMMAND: Final = "sops"
 SECONDS: Final = 30.0
@@ -53,7 +54,7 @@ def decrypted(document: str, name: str, folder: Path, environ: Mapping[str, str]
     try:
         with TemporaryDirectory() as private:
             path = Path(private, name.rpartition("/")[2])
-            path.write_text(document, encoding="utf-8", errors="surrogatepass")
+            write_whole(path, document.encode("utf-8", "surrogatepass"))
             words = [command, "decrypt", "--output-type", "json", str(path)]
             ended = run(words, environ=environ, folder=folder, seconds=SECONDS, most=OUTPUT_MAX)
     except OSError as error:

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 from reconciler.errors import StateError
 from reconciler.state.bucket.objects import Unreachable
-from reconciler.text.install import installing
+from reconciler.text.install import installing, installing_extra
 
 REQUEST_SECONDS: Final = 10
 SHOWN: Final = 300  # characters of what the library says
@@ -29,7 +29,7 @@ class Remote:
 
     def __init__(self, url: str, where: str) -> None:
         if find_spec("obstore") is None:
-            hint = f"Install it: {installing('obstore>=0.8')}"
+            hint = f"Install it: {installing('obstore>=0.8')}. It is the extra `bucket`: {installing_extra('bucket')}"
             raise StateError("a state in a bucket requires obstore", id="RC-package-missing", hint=hint)
         from obstore import exceptions
         from obstore.store import from_url
