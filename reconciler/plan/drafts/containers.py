@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import Final
 
 from reconciler.address import Address, bare
 from reconciler.model import Binding, Desired, Observed, Removed, waiting
@@ -17,8 +16,6 @@ from reconciler.plan.decisions import Delete, Forget, Removal
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.world import World
 from reconciler.resource import Kind
-
-OUTSIDE_SELECTION: Final = "RC-outside-selection"
 
 
 def claimed(world: World, matches: Matches) -> set[Key]:
@@ -115,10 +112,13 @@ def _remembered(kind: Kind, observed: Observed | None, binding: Binding | None) 
     return Address.parse(binding.place.parent)
 
 
-def kept_with_containers(desired: Desired, removals: Mapping[Address, Removal]) -> dict[Address, Removal]:
+def kept_with_containers(
+    desired: Desired, removals: Mapping[Address, Removal], left_alone: Collection[Address] = ()
+) -> dict[Address, Removal]:
     """The removals, where everything in a container that stays stays too: it is no longer managed either, or waits for the container.
 
     A line of `removed` decides alone about what it names. What no binding tracks is left out where its container is no longer managed.
+    `left_alone`: containers that the run is not about, which say nothing about what is in them.
     """
     settled: dict[Address, Removal | None] = {}
     staying: dict[Address, Removal] = {}  # by address, the outermost container because of which it stays
@@ -135,19 +135,19 @@ def kept_with_containers(desired: Desired, removals: Mapping[Address, Removal]) 
             if staying_with is None or removal.replaces is not None or at in desired.removed:
                 settled[at] = removal
                 continue
-            settled[at] = _kept(removal, staying_with)
+            settled[at] = _kept(removal, staying_with, waits=staying_with.address not in left_alone)
             if settled[at] is not removal:
                 staying[at] = staying_with
     return {address: decided for address in removals if (decided := settled[address]) is not None}
 
 
-def _kept(removal: Removal, outer: Removal) -> Removal | None:
-    """A removal as that of the container `outer` has it; None where nothing happens."""
+def _kept(removal: Removal, outer: Removal, *, waits: bool) -> Removal | None:
+    """A removal as that of the container `outer` has it; None where nothing happens. `waits`: for the container if that is blocked."""
     if outer.forgets and removal.binding is None:
         return None
     if outer.forgets and not removal.forgets:
         return replace(removal, purpose=Forget(), blocked=None, reason=f"no longer managed, like {outer.address}, which contains it")
-    if outer.blocked is not None and outer.blocked.id != OUTSIDE_SELECTION and removal.deletes:
+    if outer.blocked is not None and waits and removal.deletes:
         return replace(removal, blocked=waiting(removal.address, outer.blocked))
     return removal
 

@@ -30,7 +30,8 @@ def contents(world: World, decisions: Decisions) -> Decisions:
     After a delete is blocked, only what it can prevent is looked at again: what contains the object, and what is rearranged with it.
     """
     triggers = {change.trigger_key for change in decisions.rearrangements}
-    deletions = _Deletions(world, decisions, _covered(kept_with_containers(world.desired, decisions.removals), triggers))
+    removals = kept_with_containers(world.desired, decisions.removals, decisions.left_alone)
+    deletions = _Deletions(world, decisions, _covered(removals, triggers))
     pending = Worklist(deletions.removals)
     for address in pending:
         removal = deletions.removals[address]

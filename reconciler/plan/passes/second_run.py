@@ -33,7 +33,7 @@ class _Inner:
 def rearrangements(world: World, decisions: Decisions) -> Decisions:
     """Find every container that changes its form in this run. Drafts and removals do not take this into account yet and may still be
     blocked."""
-    matches, actual, changing = decisions.matches, world.actual, list[Rearrangement]()
+    actual, changing = world.actual, list[Rearrangement]()
     for kind in world.kinds.values():
         names = kind.reshapes
         if not names:
@@ -41,7 +41,7 @@ def rearrangements(world: World, decisions: Decisions) -> Decisions:
         declared, inner = _by_container(world, decisions, kind)
         leaving = _leaving(world, decisions, kind)
         for container in sorted({*declared, *leaving}):
-            scope = matches.ids.get(container)
+            scope = _staying(world, decisions, container)
             if scope is None or (kind.name, scope) not in actual.complete:
                 continue
             present = _directly_in(world, kind, scope)
@@ -51,6 +51,14 @@ def rearrangements(world: World, decisions: Decisions) -> Decisions:
             elif present and container not in declared and all(observed.id in leaving[container] for observed in present):
                 changing.append(_last(kind, container, present, leaving[container], inner.get(container, [])))
     return replace(decisions, rearrangements=tuple(changing))
+
+
+def _staying(world: World, decisions: Decisions, container: Address) -> str | None:
+    """The id of a container that exists and that this run does not delete."""
+    removal = decisions.removals.get(container)
+    if removal is None or (removal.deletes and _selected(world, decisions, container)):
+        return decisions.matches.ids.get(container)
+    return removal.id
 
 
 def _directly_in(world: World, kind: Kind, container: str) -> list[Observed]:
