@@ -108,13 +108,17 @@ def unlisted(world: Laboratory, plan: Plan, before: dict[str, dict[str, Any]], a
                 if before[id].get(name) != after[id].get(name)
             }
             around = {*before[id]["(container)"].split(":"), before[id].get("site"), before[id].get("section")}
-            left = any(
-                before[other].get("default") and before[other]["(container)"].split(":")[-1] in around for other in gone if other in before
-            )
+            left = any(_is_default_beside(before[other], before[id]) for other in gone if other in before)
             if about & around or (left and changed.get("default") == (False, True)):
                 changed.pop("default", None)  # a change of what contains it, or the service chose another one for a deleted one
             lines += [f"changed, and not listed: {named(before, id)}: {changed}"] if changed else []
     return lines
+
+
+def _is_default_beside(other: dict[str, Any], one: dict[str, Any]) -> bool:
+    """Whether an object was the default among those of which the other is one."""
+    beside = ("(kind)", "site", "section") if one["(kind)"] == "site-space" else ("(kind)", "site")
+    return bool(other.get("default")) and all(other.get(name) == one.get(name) for name in beside)
 
 
 def named(before: dict[str, dict[str, Any]], id: str) -> str:

@@ -121,7 +121,7 @@ def kept_with_containers(
     `left_alone`: containers that the run is not about, which say nothing about what is in them.
     """
     settled: dict[Address, Removal | None] = {}
-    staying: dict[Address, Removal] = {}  # by address, the outermost container because of which it stays
+    causes: dict[Address, Removal | None] = {}  # by address, the outermost container because of which everything in it stays
     for address in removals:
         path: dict[Address, None] = {}
         at: Address | None = address
@@ -130,24 +130,21 @@ def kept_with_containers(
             at = removals[at].inside
         for at in reversed(path):
             removal = removals[at]
-            outer = settled.get(removal.inside) if removal.inside is not None else None
-            staying_with = staying.get(removal.inside, outer) if removal.inside is not None else None
-            if staying_with is None or removal.replaces is not None or at in desired.removed:
-                settled[at] = removal
-                continue
-            settled[at] = _kept(removal, staying_with, waits=staying_with.address not in left_alone)
-            if settled[at] is not removal:
-                staying[at] = staying_with
+            alone = removal.replaces is not None or at in desired.removed
+            outer = None if alone or removal.inside is None else causes.get(removal.inside)
+            kept = settled[at] = removal if outer is None else _kept(removal, outer)
+            stays = kept is not None and at not in left_alone and (kept.forgets or kept.blocked is not None)
+            causes[at] = outer if outer is not None else kept if stays else None
     return {address: decided for address in removals if (decided := settled[address]) is not None}
 
 
-def _kept(removal: Removal, outer: Removal, *, waits: bool) -> Removal | None:
-    """A removal as that of the container `outer` has it; None where nothing happens. `waits`: for the container if that is blocked."""
+def _kept(removal: Removal, outer: Removal) -> Removal | None:
+    """A removal as that of the container `outer` has it; None where nothing happens."""
     if outer.forgets and removal.binding is None:
         return None
     if outer.forgets and not removal.forgets:
         return replace(removal, purpose=Forget(), blocked=None, reason=f"no longer managed, like {outer.address}, which contains it")
-    if outer.blocked is not None and waits and removal.deletes:
+    if outer.blocked is not None and removal.deletes:
         return replace(removal, blocked=waiting(removal.address, outer.blocked))
     return removal
 
