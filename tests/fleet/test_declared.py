@@ -61,7 +61,7 @@ WRONG = [
     ("projects: []\nwebhooks: {github: [x]}", "webhooks.github[0] must be a map"),
     ("projects: []\nwebhooks: {github: [{tenants: [blue]}]}", "webhooks.github[0].secret is missing"),
     ("projects: []\nwebhooks: {github: {secret: {env: A}, tenants: []}}", "webhooks.github.tenants must not be empty"),
-    ("projects: []\nwebhooks: {github: {secret: {env: A}, tenants: [a b]}}", "github.github.tenants contains \"a b\", which is not a tenant"),
+    ("projects: []\nwebhooks: {github: {secret: {env: A}, tenants: [a b]}}", "tenants contains \"a b\", which is not a tenant"),
     ("projects: []\nwebhooks: {github: {}}", "webhooks.github.secret is missing"),
     ("projects: a", 'projects must be a list, not "a"'),
     ("generators: [{list: [a]}]", "generator 1 has no template"),
