@@ -134,7 +134,7 @@ def _webhooks(words: KeyReader) -> dict[str, list[dict[str, Any]]]:
             ]  # fmt: skip
             nodes = node.items
         else:
-            readers, nodes = [KeyReader.of(path, entry, words.problems, example="secret: {env: NAME}")], (node,)
+            readers, nodes = [KeyReader.of(path, entry, words.problems, example="secret: {env: NAME}")], [node]
         secrets = [_webhook(inner, item) for inner, item in zip(readers, nodes, strict=True)]
         made[forge] = [secret for secret in secrets if secret is not None]
     words.rest()

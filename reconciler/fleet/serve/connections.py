@@ -16,7 +16,7 @@ import asyncio
 from collections import Counter
 from typing import Any, Final
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 CONNECTIONS_MAX: Final = 800  # of a process; systems allow 1,024 open files
 WAITING_MAX: Final = 100  # of a client
@@ -35,7 +35,8 @@ class ClientConnection(H11Protocol):
 
     @property
     def waits(self) -> bool:
-        return not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete)
+        cycle: RequestResponseCycle | None = self.cycle  # None until the first request, whatever its declaration says
+        return not self.transport.is_closing() and (cycle is None or cycle.response_complete)
 
     @property
     def address(self) -> str:
