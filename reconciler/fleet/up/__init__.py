@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,7 +23,7 @@ def postgres(data: Path, url: str | None) -> Iterator[str]:
             from reconciler.fleet.up.server import start
 
             server, address = start(data)
-    except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         wrong = f"PostgreSQL cannot be started in {data / 'postgres'}: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
         raise ReconcilerError(wrong, id="RC-no-fleet-database", hint="Pass --database URL to use a server of yours.") from error
     place = data / "url"

