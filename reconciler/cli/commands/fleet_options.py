@@ -72,22 +72,23 @@ def url_of(screen: Screen, given: str | None, folder: Path = DATA) -> str | None
 def _started_here(file: Path) -> str | None:
     """The URL that `fleet up` wrote; None if it runs no database here. Raises `UsageError` for a file that it did not write, because
     whoever commits one must not choose where people approve."""
+    url: str | None = None
     try:
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), encoding="utf-8") as opened:
             status = os.fstat(opened.fileno())
-            url = opened.read(URL_MAX).strip()
+            private = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
+            url = opened.read(URL_MAX).strip() if private else None
     except FileNotFoundError:
         return None
     except (OSError, ValueError):
-        url = status = None
-    private = status is not None and stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
-    if url is None or not private or not _is_of_this_machine(url):
+        url = None
+    if url is None or not _is_of_this_machine(url):
         raise UsageError(
             f"{file} is not a file that only you can read, with the database that `fleet up` started on this machine",
             id="RC-no-fleet-database",
             hint="Delete it if you do not know it. Pass --database URL, or set RECONCILER_DATABASE, to use a server.",
         )
-    return url or None
+    return url
 
 
 def _is_of_this_machine(url: str) -> bool:

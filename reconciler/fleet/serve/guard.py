@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
@@ -21,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 BODY_MAX: Final = 64 * 2**10
 PUSH_MAX: Final = 4 * 2**20  # size of a forge's push
 BODIES_MAX: Final = 32 * 2**20  # bytes of all bodies that are being received
+REQUESTS_MAX: Final = 40  # of a session that are under way, the pages that follow changes included
 BODY_SECONDS: Final = 30.0  # from the head of a request to the end of its body
 SAFE: Final = {"GET", "HEAD", "OPTIONS"}
 PROBES: Final = {"/healthz", "/readyz"}  # requested by IP address; they reveal nothing about the fleet
@@ -101,10 +103,11 @@ class _Body:
 
 
 class Guard:
-    """`url`: the URL that people open. `port`: of this process, which answers to loopback names too if `url` is one."""
+    """`url`: the URL that people open; a loopback name stands for all of them. `cookie`: the name of the cookie of a session."""
 
-    def __init__(self, app: ASGIApp, *, url: str, say: Callable[[str], None]) -> None:
-        self.app, self.say, self.bodies = app, say, Bodies()
+    def __init__(self, app: ASGIApp, *, url: str, cookie: str, say: Callable[[str], None]) -> None:
+        self.app, self.cookie, self.say, self.bodies = app, cookie, say, Bodies()
+        self.under_way = Counter[str]()  # requests of each session
         scheme = url.partition("://")[0]
         self.is_secure, self.hosts = scheme == "https", hosts(url)
         self.origins = {f"{scheme}://{known}" for known in self.hosts}
@@ -127,6 +130,11 @@ class Guard:
         if refused is not None:
             await _problem(answer, *refused)
             return
+        session = self._session(scope)
+        if self.under_way[session] >= REQUESTS_MAX and session:
+            await _problem(answer, 429, "Too much is open at once", "Wait until other requests of this session are answered.")
+            return
+        self.under_way[session] += 1
         body = _Body(receive, _limit(scope["path"]), self.bodies)
         try:
             await self.app(scope, body.receive, answer)
@@ -138,6 +146,14 @@ class Guard:
                 await _problem(answer, 500, "This request failed", "Try again. If it fails again, report it.")
         finally:
             self.bodies.remove(body)
+            self.under_way[session] -= 1
+            if not self.under_way[session]:
+                del self.under_way[session]
+
+    def _session(self, scope: Scope) -> str:
+        """What a session or a program proves who it is with; "" for anybody else."""
+        connection = HTTPConnection(scope)
+        return connection.cookies.get(self.cookie) or connection.headers.get("authorization", "")
 
     def _refused(self, scope: Scope) -> tuple[int, str, str] | None:
         """A status, what is wrong and what to do; None for a request that may pass."""

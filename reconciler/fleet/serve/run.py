@@ -46,11 +46,11 @@ def create_app(database: FleetDatabase, url: str, *, single: SinglePerson | None
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.site = Dashboard(database, url.rstrip("/"), single, say, show, feed)
+    site = app.state.site = Dashboard(database, url.rstrip("/"), single, say, show, feed)
     errors.install(app)
     for routes in ROUTES:
         app.include_router(routes.router)
-    return Guard(app, url=url.rstrip("/"), say=say)
+    return Guard(app, url=site.url, cookie=site.cookie, say=say)
 
 
 @dataclass(frozen=True)

@@ -255,3 +255,25 @@ def test_one_session_and_one_person_follow_so_often_and_others_still_can(
 
     ada = feed.FeedFollower("ada", "another")
     assert [count(ada, taken=taken) for taken in (0, 5, 6)] == [None, None, False]
+
+
+def test_the_requests_of_one_session_leave_room_for_those_of_others(database: FleetDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "REQUESTS_MAX", 3)
+    declare(database, project("acme"))
+    form = "Content-Type: application/x-www-form-urlencoded\r\n"
+    with served(database) as site, closing(site.logged_in()) as first, closing(site.logged_in()) as second, ExitStack() as stack:
+        name, value = next(iter(first.cookies.items()))
+        cookies = [f"{name}={value}", f"other=1; {name}={value}", f"{name}={value}; more=2"]
+        slow = []
+        for cookie in cookies:  # however the header is written, it is one session
+            slow.append(stack.enter_context(connect(site.url)))
+            more = f"{form}Cookie: {cookie}\r\nExpect: 100-continue\r\n"
+            slow[-1].sendall(head("/projects/acme/sync", length=100, host=urlsplit(site.url).netloc, more=more))
+            assert answer(slow[-1]).startswith(b"HTTP/1.1 100 ")
+        assert first.get("/").status_code == 429
+        assert second.get("/").status_code == 200
+        assert httpx.get(f"{site.url}/login").status_code == 200
+        for connection in slow:
+            connection.sendall(b"x" * 100)
+            assert answer(connection).startswith(b"HTTP/1.1 403 ")
+        assert first.get("/").status_code == 200
