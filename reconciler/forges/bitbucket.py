@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from reconciler.forges.port import BlockingClock, ForgeError, NotAllowed, understood
 from reconciler.forges.talk import OK, Talk
-from reconciler.report.comment.part import Dialect
+from reconciler.report.comment.part import Dialect, Run
 from reconciler.report.comment.upkeep import OurComment
 
 DIALECT: Final = Dialect(32_700, html=False)  # Bitbucket refuses 32,768 characters and more
@@ -24,10 +24,11 @@ class Bitbucket:
 
     name, dialect, hider, turns = "Bitbucket", DIALECT, None, None
 
-    def __init__(self, api: str, repository: str, number: int, *, token: str, clock: BlockingClock) -> None:
+    def __init__(self, api: str, repository: str, number: int, *, token: str, clock: BlockingClock, run: Run = (0, 0)) -> None:
         basic = f"Basic {b64encode(token.encode()).decode()}" if ":" in token else f"Bearer {token}"
         self._talk = Talk(self.name, api, {"Authorization": basic}, token=token, clock=clock)
         self._at = f"/repositories/{repository}/pullrequests/{number}/comments"
+        self._pipelines, self._number, self._run = f"/repositories/{repository}/pipelines", number, run
         self._user: str | None = None
 
     @understood
@@ -56,6 +57,18 @@ class Bitbucket:
             except NotAllowed:
                 self._user = ""
         return self._user
+
+    @understood
+    def has_run(self, run: Run) -> bool | None:
+        """Whether a pipeline of this pull request has that number. Which attempts there were is not known, so none of the job's own."""
+        if run[0] == self._run[0]:
+            return None
+        try:
+            reply = self._talk.read("GET", f"{self._pipelines}/{run[0]}", accepted=OK | {404})
+        except NotAllowed:
+            return None
+        target = reply.data.get("target") or {} if reply.status != 404 else {}
+        return (target.get("pullrequest") or {}).get("id") == self._number
 
     @understood
     def create(self, body: str) -> int:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from reconciler.forges.port import BlockingClock, Busy, ForgeError, NotAllowed, Taken, understood
 from reconciler.forges.talk import OK, Talk, message
-from reconciler.report.comment.part import Dialect
+from reconciler.report.comment.part import Dialect, Run
 from reconciler.report.comment.upkeep import OurComment
 
 DIALECT: Final = Dialect(65_500)  # GitHub refuses more than 65,536 characters
@@ -38,13 +38,15 @@ class GitHub:
 
     name, dialect = "GitHub", DIALECT
 
-    def __init__(self, api: str, graphql: str, repository: str, number: int, *, token: str, clock: BlockingClock) -> None:
+    def __init__(
+        self, api: str, graphql: str, repository: str, number: int, *, token: str, clock: BlockingClock, run: Run = (0, 0)
+    ) -> None:  # fmt: skip
         headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
         self._talk = Talk(self.name, api, headers, token=token, clock=clock)
         self._graphql = graphql
         self._owner, _, self._name = repository.partition("/")
         self._number, self._nodes = number, dict[int, str]()
-        self._at = f"/repos/{repository}/issues"
+        self._at, self._runs, self._run = f"/repos/{repository}/issues", f"/repos/{repository}/actions/runs", run
         self.hider = self.turns = self
 
     @understood
@@ -80,6 +82,23 @@ class GitHub:
         if not isinstance(result, dict):
             raise ForgeError("GitHub answered with something that is not a result of GraphQL", id="RC-forge-response")
         return result
+
+    @understood
+    def has_run(self, run: Run) -> bool | None:
+        """Whether it is a run of the same workflow for the same branch as the job's own, and has so many attempts."""
+        try:
+            own, other = self._workflow_run(self._run[0]), self._workflow_run(run[0])
+        except NotAllowed:
+            return None
+        return own is not None and other is not None and other[:-1] == own[:-1] and run[1] <= other[-1]
+
+    def _workflow_run(self, number: int) -> tuple[Any, ...] | None:
+        """The workflow, the repository and the branch of a run, and its attempts; None if it does not exist."""
+        reply = self._talk.read("GET", f"{self._runs}/{number}", accepted=OK | {404})
+        if reply.status == 404:
+            return None
+        data = reply.data
+        return data["workflow_id"], (data.get("head_repository") or {}).get("id"), data["head_branch"], int(data["run_attempt"])
 
     @understood
     def create(self, body: str) -> int:

@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
 
-from reconciler.forges.port import BlockingClock, Busy, ForgeError, Taken, understood
+from reconciler.forges.port import BlockingClock, Busy, ForgeError, NotAllowed, Taken, understood
 from reconciler.forges.talk import OK, Reply, Talk
-from reconciler.report.comment.part import Dialect
+from reconciler.report.comment.part import Dialect, Run
 from reconciler.report.comment.upkeep import OurComment
 
 DIALECT: Final = Dialect(999_900)  # GitLab refuses more than 1,000,000 characters
@@ -25,9 +25,12 @@ class GitLab:
 
     name, dialect, hider = "GitLab", DIALECT, None
 
-    def __init__(self, api: str, project: str, number: int, *, token: str, clock: BlockingClock) -> None:
+    def __init__(
+        self, api: str, project: str, number: int, *, token: str, clock: BlockingClock, run: Run = (0, 0)
+    ) -> None:  # fmt: skip
         self._talk = Talk(self.name, api, {"PRIVATE-TOKEN": token}, token=token, clock=clock)
         self._at = f"/projects/{quote(project, safe='')}/merge_requests/{number}"
+        self._jobs, self._run = f"/projects/{quote(project, safe='')}/jobs", run
         self._user: int | None = None
         self.turns = self
 
@@ -53,6 +56,20 @@ class GitLab:
             if not page.isdecimal():
                 return items
         raise ForgeError("the merge request has more notes than can be read", id="RC-too-many-comments")
+
+    @understood
+    def has_run(self, run: Run) -> bool | None:
+        """Whether it is a job with the name of this one, in that pipeline, for the same ref: the second number of a run is its job."""
+        try:
+            own, other = self._job(self._run[1]), self._job(run[1])
+        except NotAllowed:
+            return None
+        return own is not None and other is not None and other[:-1] == own[:-1] and run[0] == other[-1]
+
+    def _job(self, number: int) -> tuple[Any, ...] | None:
+        """The name and the ref of a job, and its pipeline; None if it does not exist."""
+        reply = self._talk.read("GET", f"{self._jobs}/{number}", accepted=OK | {404})
+        return (reply.data["name"], _request_of(reply.data["ref"]), int(reply.data["pipeline"]["id"])) if reply.status != 404 else None
 
     @understood
     def create(self, body: str) -> int:
@@ -87,6 +104,11 @@ class GitLab:
     def free(self, id: int) -> None:
         """Remove the emoji."""
         self._talk.write("DELETE", f"{self._at}/award_emoji/{id}", accepted=OK | {403, 404})
+
+
+def _request_of(ref: str) -> str:
+    """The merge request of a ref, whose pipelines are for its branch (`head`) or for what it would be merged to (`merge`)."""
+    return ref.rpartition("/")[0] if ref.startswith("refs/merge-requests/") else ref
 
 
 def _age(item: dict[str, Any], reply: Reply) -> float:

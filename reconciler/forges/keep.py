@@ -7,14 +7,16 @@ seconds. A part of a later run than this job's is left unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import field
 from typing import Final
 
 from reconciler.dataclass import dataclass
 from reconciler.forges.port import BlockingClock, Forge, ForgeError, TryAgain
 from reconciler.forges.turn import Turn, turn
-from reconciler.report.comment.part import CommentPart
+from reconciler.report.comment.part import CommentPart, Run
 from reconciler.report.comment.upkeep import (
+    Claim,
     CommentMode,
     CreateComment,
     DeleteComment,
@@ -24,6 +26,7 @@ from reconciler.report.comment.upkeep import (
     Step,
     UpdateComment,
     Upkeep,
+    claims,
     numbered,
     upkeep,
 )
@@ -31,31 +34,54 @@ from reconciler.report.comment.upkeep import (
 ROUNDS: Final = 20
 FRESH: Final = 5.0  # seconds from the beginning of a read in which its result is written, or twice as long as the read took
 SETTLED: Final = 8.0  # seconds until the second read without a turn, plus a random delay
+ASKED_MAX: Final = 50  # runs that the forge is asked for
 UNSEEN: Final = 3  # reads in which a new comment may be missing
 
 
 @dataclass(frozen=True)
 class UpkeepResult:
-    """The result. `writes`: their number. `superseded`, `short`: as in `Upkeep`."""
+    """The result. `writes`: their number. `superseded`, `short`: as in `Upkeep`. `refused`: parts of runs that the forge does not confirm:
+    False if there were none, None if the token may not know."""
 
     writes: int
     superseded: tuple[CommentPart, ...]
     short: int
+    refused: Mapping[Claim, bool | None] = field(default_factory=dict)
 
 
 def keep(forge: Forge, mine: Sequence[CommentPart], mode: CommentMode, clock: BlockingClock) -> UpkeepResult:
     """Write the parts of a job to their comments. Raises `ForgeError`, and `TooLong` of the comment's body."""
-    known = forge.comments()
-    due = upkeep(known, numbered(known, mine), mode)
+    known, runs = forge.comments(), Runs(forge)
+    due = upkeep(known, numbered(known, mine), mode, refused=runs.refused(known, mine))
     if not due.steps:
         return UpkeepResult(0, due.superseded, due.short)
     with turn(forge, clock) as own:
-        return _Keeping(forge, mine, mode, clock, own).run()
+        return _Keeping(forge, mine, mode, clock, own, runs).run()
+
+
+class Runs:
+    """What the forge says about the runs that parts claim; each is asked for once."""
+
+    def __init__(self, forge: Forge) -> None:
+        self._forge, self._known = forge, dict[Run, bool | None]()
+        self.unconfirmed: dict[Claim, bool | None] = {}
+
+    def refused(self, known: Sequence[OurComment], mine: Sequence[CommentPart]) -> Collection[Claim]:
+        """The parts that keep out one of the job's, of runs that the forge does not confirm."""
+        for claim in claims(known, mine):
+            run = claim[1]
+            if run not in self._known:
+                self._known[run] = self._forge.has_run(run) if len(self._known) < ASKED_MAX else None
+            if self._known[run] is not True:
+                self.unconfirmed[claim] = self._known[run]
+        return self.unconfirmed
 
 
 class _Keeping:
-    def __init__(self, forge: Forge, mine: Sequence[CommentPart], mode: CommentMode, clock: BlockingClock, own: Turn) -> None:
-        self.forge, self.mine, self.mode, self.clock, self.turn = forge, mine, mode, clock, own
+    def __init__(
+        self, forge: Forge, mine: Sequence[CommentPart], mode: CommentMode, clock: BlockingClock, own: Turn, runs: Runs
+    ) -> None:  # fmt: skip
+        self.forge, self.mine, self.mode, self.clock, self.turn, self.runs = forge, mine, mode, clock, own, runs
         self.tried = self.writes = 0
         self.created: dict[int, int] = {}  # a new comment of this job that no read has shown yet, and in how many it was missing
         self.began = self.took = 0.0  # the last read
@@ -67,10 +93,11 @@ class _Keeping:
             known = self._read()
             if number == 0:
                 self.mine = numbered(known, self.mine)
-            due = upkeep(known, self.mine, self.mode, written=self.writes > 0)
+            refused = self.runs.refused(known, self.mine)
+            due = upkeep(known, self.mine, self.mode, written=self.writes > 0, refused=refused)
             if not due.steps:
                 if self.turn.exclusive or settled or not self.tried:
-                    return UpkeepResult(self.writes, due.superseded, due.short)
+                    return UpkeepResult(self.writes, due.superseded, due.short, self.runs.unconfirmed)
                 settled = True
                 self.clock.sleep(max(SETTLED, 2 * self.took + SETTLED - FRESH) + FRESH * self.clock.chance())
                 continue

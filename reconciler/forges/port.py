@@ -10,7 +10,7 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError
-from reconciler.report.comment.part import Dialect
+from reconciler.report.comment.part import Dialect, Run
 from reconciler.report.comment.upkeep import OurComment
 
 T = TypeVar("T")
@@ -77,6 +77,9 @@ class Forge(Protocol):
 
     def comments(self) -> Sequence[OurComment]:
         """All of our comments."""
+
+    def has_run(self, run: Run) -> bool | None:
+        """Whether a run of this job, for this pull request, has this number and attempt; None if the token may not know."""
 
     def create(self, body: str) -> int:
         """A new comment; its id."""

@@ -43,6 +43,8 @@ class Job:
             "GITHUB_RUN_ID": str(self.run), "GITHUB_RUN_ATTEMPT": "1", "GITHUB_TOKEN": self.token, "GITHUB_EVENT_PATH": None,
             "GITHUB_ACTOR": "ada", "GITLAB_CI": None, "BITBUCKET_BUILD_NUMBER": None,
         }  # fmt: skip
+        number = {**given, **self.env, **env}["GITHUB_RUN_ID"]
+        self.github.ran((int(number), 1)) if number is not None and number.isdecimal() else None
         done = self.cli("comment", *words, env={**given, **self.env, **env})
         assert self.token not in done.stdout + done.stderr
         assert all(self.token not in body for body in self.github.bodies(self.pull))
@@ -263,3 +265,16 @@ def test_secrets_of_the_job_are_masked_in_the_comment(job: Job) -> None:
     evil = of("handbook", changes=[change("acme/space/x", "delete", reason=f"the token is {job.token}")])
     assert job(job.write("plan.json", evil)).exit_code == 0
     assert "the token is (hidden)" in job.bodies[0]
+
+
+def test_a_plan_with_a_run_that_github_does_not_know_is_replaced_with_a_warning(job: Job) -> None:
+    document = "plan.json"
+    job.cli("init", "docs", "--sandbox")
+    assert job.cli("plan", "docs", "--report", f"json={document}").exit_code == 0
+    assert job(document).exit_code == 0
+    job.pull.comments[0].body = job.bodies[0].replace("run=101.1", "run=999999.1").replace("Plan of", "Forged plan of")
+    done = job(document)
+    assert done.exit_code == 0
+    assert "999999.1; GitHub knows no such run of this job, so it was replaced [RC-comment-run]" in done.stderr
+    assert "run=102.1" in job.bodies[0]
+    assert "Forged" not in job.bodies[0]

@@ -57,6 +57,11 @@ WRONG = [
     ("projects: []\ndashboard: {roles: [{value: a, role: amdin}]}", 'did you mean "admin"?'),
     ("projects: []\ndashboard: {roles: [{value: a, role: admin, tenants: [a b]}]}", 'contains "a b", which is not a tenant'),
     ("projects: []\nwebhooks: {github: {secret: c4n4ry}}", "webhooks.github.secret must not be in this file"),
+    ("projects: []\nwebhooks: {github: []}", "webhooks.github must not be empty"),
+    ("projects: []\nwebhooks: {github: [x]}", "webhooks.github[0] must be a map"),
+    ("projects: []\nwebhooks: {github: [{tenants: [blue]}]}", "webhooks.github[0].secret is missing"),
+    ("projects: []\nwebhooks: {github: {secret: {env: A}, tenants: []}}", "webhooks.github.tenants must not be empty"),
+    ("projects: []\nwebhooks: {github: {secret: {env: A}, tenants: [a b]}}", "tenants contains \"a b\", which is not a tenant"),
     ("projects: []\nwebhooks: {github: {}}", "webhooks.github.secret is missing"),
     ("projects: a", 'projects must be a list, not "a"'),
     ("generators: [{list: [a]}]", "generator 1 has no template"),
@@ -85,7 +90,7 @@ def test_the_fleets_of_the_docs_are_ones() -> None:
     from tests.docs.test_yaml_blocks import ROOT, blocks
 
     found = [text for name, text in blocks(ROOT / "docs/fleet.md") if name == "fleet.yaml"]
-    assert len(found) == 4
+    assert len(found) == 5
     made = [
         generated(parsed(text.encode(), "fleet.yaml"), {2: [{"name": "a", "path": "orgs/a"}], 3: [{"id": "o", "title": "O"}]})
         for text in found

@@ -72,6 +72,9 @@ def test_the_metrics_are_for_whoever_has_the_token(database: FleetDatabase, monk
     monkeypatch.setenv("METRICS", "tok_c4n4ry")
     with served(database) as dashboard:
         assert "reconciler_fleet_workers 0.0" in httpx.get(f"{dashboard.url}/metrics").text  # of this machine
+        for more in ({}, {"Authorization": "Bearer x"}):  # a page that gave its own name the address of this machine
+            other = httpx.get(f"{dashboard.url}/metrics", headers={"Host": "evil.example", **more})
+            assert (other.status_code, "reconciler_fleet" in other.text) == (421, False)
     with database.transaction() as connection:
         projects.revise(connection, projects.Revision("f", "", 0, "ada", {"dashboard": {"metrics": "env:METRICS"}}))
     with served(database) as dashboard:
@@ -80,6 +83,8 @@ def test_the_metrics_are_for_whoever_has_the_token(database: FleetDatabase, monk
             for token in ("", "wrong", "tok_c4n4ry")
         ]
         assert [answer.status_code for answer in answers] == [401, 401, 200]
+        by_address = {"Authorization": "Bearer tok_c4n4ry", "Host": "10.0.0.7:8400"}
+        assert httpx.get(f"{dashboard.url}/metrics", headers=by_address).status_code == 200
         assert "tok_c4n4ry" not in "".join(answer.text for answer in answers)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.fleet.model import Repository
 from reconciler.fleet.sources import git, tree
-from reconciler.fleet.sources.git import SourceError
+from reconciler.fleet.sources.copies import SourceError
 
 
 class Remote:

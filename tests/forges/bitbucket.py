@@ -44,6 +44,9 @@ class Bitbucket(Forge):
         self.route("GET", f"{at}/{{comment}}", self._get)
         self.route("PUT", f"{at}/{{comment}}", self._update)
         self.route("DELETE", f"{at}/{{comment}}", self._delete)
+        self.route("GET", "/2.0/repositories/{workspace}/{slug}/pipelines/{build}", self._pipeline)
+        self.pipelines: dict[int, dict[str, Any]] = {}
+        self.shows_runs = True
 
     # -- to be used by tests -----------------------------------------------------------------------------------------------------------
 
@@ -71,6 +74,16 @@ class Bitbucket(Forge):
         with self.lock:
             pull.comments.append(Comment(self.new_id(), author, body))
             return pull.comments[-1]
+
+    def ran(self, run: tuple[int, int], *, job: str = "plan", branch: str = "7") -> None:
+        """A pipeline of a pull request."""
+        self.pipelines[run[0]] = {"build_number": run[0], "target": {"pullrequest": {"id": int(branch) if branch.isdecimal() else 8}}}
+
+    def _pipeline(self, user: User, sent: Sent, workspace: str, slug: str, build: str) -> Answer:
+        if not self.shows_runs:
+            return _refused(403, "Your credentials lack one or more required privilege scopes.")
+        known = self.pipelines.get(int(build))
+        return self.missing() if known is None else Answer(200, known)
 
     def bodies(self, pull: Pull) -> list[str]:
         return [comment.body for comment in pull.comments if not comment.deleted]

@@ -95,6 +95,9 @@ class GitHub(Forge):
         self.route("POST", reactions, self._react)
         self.route("DELETE", reactions + "/{reaction}", self._unreact)
         self.route("POST", "/graphql", self._graphql)
+        self.route("GET", "/repos/{owner}/{name}/actions/runs/{run}", self._workflow_run)
+        self.runs: dict[int, dict[str, Any]] = {}
+        self.shows_runs = True
 
     # -- to be used by tests -----------------------------------------------------------------------------------------------------------
 
@@ -127,6 +130,17 @@ class GitHub(Forge):
         with self.lock:
             pull.comments.append(Comment(self.new_id(), author, body))
             return pull.comments[-1]
+
+    def ran(self, run: tuple[int, int], *, job: str = "plan", branch: str = "titles") -> None:
+        """A run of a workflow, and how often it was attempted."""
+        about = {"workflow_id": len(job), "run_attempt": run[1], "head_branch": branch, "head_repository": {"id": 3}}
+        self.runs[run[0]] = {"id": run[0], "event": "pull_request", **about}
+
+    def _workflow_run(self, user: User, sent: Sent, owner: str, name: str, run: str) -> Answer:
+        if not self.shows_runs:
+            return _forbidden()
+        known = self.runs.get(int(run))
+        return self.missing() if known is None else Answer(200, known)
 
     def bodies(self, pull: Pull, *, minimized: bool = False) -> list[str]:
         """What a reader sees, in order."""

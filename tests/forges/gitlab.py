@@ -52,6 +52,9 @@ class GitLab(Forge):
         self.route("GET", f"{at}/award_emoji", self._awards)
         self.route("POST", f"{at}/award_emoji", self._award)
         self.route("DELETE", f"{at}/award_emoji/{{award}}", self._take)
+        self.route("GET", "/api/v4/projects/{project}/jobs/{job}", self._job)
+        self.jobs: dict[int, dict[str, Any]] = {}
+        self.shows_runs = True
 
     # -- to be used by tests -----------------------------------------------------------------------------------------------------------
 
@@ -79,6 +82,17 @@ class GitLab(Forge):
         with self.lock:
             merge.notes.append(Note(self.new_id(), author, body))
             return merge.notes[-1]
+
+    def ran(self, run: tuple[int, int], *, job: str = "plan", branch: str = "7") -> None:
+        """A job in a pipeline of a merge request; the second number is that of the job."""
+        ref = f"refs/merge-requests/{branch}/{'head' if run[0] % 2 else 'merge'}"
+        self.jobs[run[1]] = {"id": run[1], "name": f"reconciler-{job}", "ref": ref, "pipeline": {"id": run[0], "ref": ref}}
+
+    def _job(self, user: User, sent: Sent, project: str, job: str) -> Answer:
+        if not self.shows_runs:
+            return _forbidden()
+        known = self.jobs.get(int(job))
+        return _unknown("Job") if known is None else Answer(200, known)
 
     def bodies(self, merge: Merge) -> list[str]:
         return [note.body for note in merge.notes if not note.system]

@@ -123,6 +123,9 @@ class Memory:
     def comments(self) -> Sequence[OurComment]:
         return list(self._asked(lambda: list(self.bodies.values()), reads=True))
 
+    def has_run(self, run: tuple[int, int]) -> bool:
+        return run[0] < 1_000_000  # those of the jobs here; a greater number is one that somebody made up
+
     def create(self, body: str) -> int:
         def effect() -> int:
             self.ids += 1

@@ -124,4 +124,47 @@ def test_workers_and_the_dashboard_are_what_services_and_policies_select() -> No
         document["spec"].get("podSelector", document["spec"].get("selector"))
         for document in every if document["kind"] in ("Service", "NetworkPolicy", "PodDisruptionBudget")
     ]  # fmt: skip
-    assert [selector.get("matchLabels", selector) for selector in selectors if selector.get("matchLabels", selector) not in labels] == []
+    exact = [selector.get("matchLabels", selector) for selector in selectors if "matchExpressions" not in selector]
+    assert [selector for selector in exact if selector not in labels] == []
+
+
+def components() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every pod of the manifests, by its component."""
+    for path in MANIFESTS:
+        for document in documents(path):
+            template = document["spec"].get("template")
+            if template is not None:
+                yield template["metadata"]["labels"]["app.kubernetes.io/component"], template["spec"]
+
+
+def secrets_of(pod: dict[str, Any]) -> set[str]:
+    return {source["secretRef"]["name"] for container in pod["containers"] for source in container.get("envFrom", ())}
+
+
+def test_the_dashboard_has_none_of_the_secrets_of_the_workers() -> None:
+    pods = dict(components())
+    assert pods.keys() == {"worker", "serve", "apply"}
+    assert secrets_of(pods["serve"]).isdisjoint(secrets_of(pods["worker"]) | secrets_of(pods["apply"]))
+    services = documents(DEPLOY / "compose.yaml")[0]["services"]
+    assert "ACME_TOKEN" in services["worker"]["environment"]
+    assert services["serve"]["environment"].keys() == {"RECONCILER_DATABASE", "FLEET_OIDC_SECRET", "FLEET_HOOK_SECRET"}
+    assert "ACME_TOKEN" not in str(services["postgres"])
+    units = {path.stem.rpartition("-")[2]: path.read_text(encoding="utf-8") for path in UNITS}
+    for word in ("User", "EnvironmentFile"):
+        values = {re.search(rf"^{word}=(.*)$", unit, re.MULTILINE)[1] for unit in units.values()}  # type: ignore[index]
+        assert len(values) == len(units) == 2, word
+    assert "TOKEN" not in re.sub(r"^#.*$", "", (DEPLOY / "systemd/serve.env").read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+def test_every_pod_has_a_policy_for_what_it_may_ask_and_none_reaches_a_clouds_credentials() -> None:
+    policies = [document["spec"] for document in documents(DEPLOY / "kubernetes/network.yaml")]
+    for policy in policies:
+        assert sorted(policy["policyTypes"]) == ["Egress", "Ingress"]
+        blocks = [peer["ipBlock"] for rule in policy["egress"] for peer in rule.get("to", ())]
+        assert blocks
+        assert all("169.254.0.0/16" in block["except"] for block in blocks if block["cidr"] == "0.0.0.0/0")
+        assert all(rule["ports"] for rule in policy["egress"])
+    text = (DEPLOY / "kubernetes/network.yaml").read_text(encoding="utf-8")
+    selected = {name for name, _ in components() if re.search(rf"component(: |.*values: \[.*)\b{name}\b", text)}
+    assert selected == {"worker", "serve", "apply"}
+    assert all("IPAddressDeny=link-local" in path.read_text(encoding="utf-8") for path in UNITS)

@@ -162,6 +162,12 @@ def _written(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bo
         unknown = "" if of.read_only else f"\nIf it is from this repository: {PERMISSIONS[of.forge][:1].lower()}{PERMISSIONS[of.forge][1:]}"
         screen.warn(f"no comment was written: {FORK} ({error.message}){unknown}", id="RC-fork")
         return 0
+    for (key, run), verdict in ending.refused.items():
+        known = f"{forge.name} knows no such run of this job" if verdict is False else f"{forge.name} does not say whether there was one"
+        screen.warn(
+            f"the {key[1]} of {key[0]} in the comment claimed to be of the later run {run[0]}.{run[1]}; {known}, so it was replaced",
+            id="RC-comment-run",
+        )
     for part in ending.superseded:
         screen.say(f"A later run has already written the {part.kind} of {part.name}, which was not changed.")
     screen.say(f"Wrote the comment of pull request {of.pull}." if ending.writes else "The comment needs no update.")
@@ -193,8 +199,8 @@ def _opened(of: Job, token: str) -> Forge:
         raise UsageError(f"{variable} contains characters that no token has", id="RC-token-characters")
     match of.forge:
         case "github":
-            return GitHub(of.api, of.graphql, of.repository, of.pull, token=token, clock=clock)
+            return GitHub(of.api, of.graphql, of.repository, of.pull, token=token, clock=clock, run=of.run)
         case "gitlab":
-            return GitLab(of.api, of.repository, of.pull, token=token, clock=clock)
+            return GitLab(of.api, of.repository, of.pull, token=token, clock=clock, run=of.run)
         case _:
-            return Bitbucket(of.api, of.repository, of.pull, token=token, clock=clock)
+            return Bitbucket(of.api, of.repository, of.pull, token=token, clock=clock, run=of.run)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qs, urlsplit
 
 import click
 
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 _LASTING: Final = re.compile(r"([1-9][0-9]{0,4})(m|h|d)", re.ASCII)
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
 DATA: Final = Path(".reconciler/fleet")
+URL_MAX: Final = 10_000  # characters
+LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 NEEDED: Final = ("procrastinate", "psycopg", "sqlalchemy")
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -58,15 +63,44 @@ def url_of(screen: Screen, given: str | None, folder: Path = DATA) -> str | None
     """The URL of the database, its password hidden from now on; None if none is set."""
     from reconciler.text.redact import of_urls
 
-    url = given
-    if url is None:
-        try:
-            url = (folder / "url").read_text(encoding="utf-8").strip() or None
-        except OSError:
-            return None
+    url = given if given is not None else _started_here(folder / "url")
     if url is not None:
         screen.hide(of_urls([url]))
     return url
+
+
+def _started_here(file: Path) -> str | None:
+    """The URL that `fleet up` wrote; None if it runs no database here. Raises `UsageError` for a file that it did not write, because
+    whoever commits one must not choose where people approve."""
+    url: str | None = None
+    try:
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), encoding="utf-8") as opened:
+            status = os.fstat(opened.fileno())
+            private = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
+            url = opened.read(URL_MAX).strip() if private else None
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        url = None
+    if url is None or not _is_of_this_machine(url):
+        raise UsageError(
+            f"{file} is not a file that only you can read, with the database that `fleet up` started on this machine",
+            id="RC-no-fleet-database",
+            hint="Delete it if you do not know it. Pass --database URL, or set RECONCILER_DATABASE, to use a server.",
+        )
+    return url
+
+
+def _is_of_this_machine(url: str) -> bool:
+    """Whether a URL names a socket or the loopback interface, and nothing else."""
+    try:
+        parts = urlsplit(url)
+        query = parse_qs(parts.query, keep_blank_values=True)
+        named = [*query.get("host", []), *filter(None, [parts.hostname])]
+    except ValueError:
+        return False
+    names = [name for text in named for name in text.split(",")]
+    return bool(names) and query.keys() <= {"host", "require_auth"} and all(name.startswith("/") or name in LOOPBACK for name in names)
 
 
 @contextmanager

@@ -21,11 +21,13 @@ from reconciler.dataclass import dataclass
 
 GRACE: Final = 0.5  # seconds in which output may still arrive after the program has ended
 BLOCK: Final = 65_536  # bytes
+ERRORS_MAX: Final = 2**20  # bytes of the error stream that are kept
 
 
 @dataclass(frozen=True)
 class EndedCommand:
-    """`code`: the exit code, negative for a signal. `late`: it was killed at the time limit; `large`: because of too much output."""
+    """`code`: the exit code, negative for a signal. `late`: it was killed at the time limit; `large`: because of too much output. `err`:
+    the beginning of it. A long one is no reason to kill, because a server decides how much of it there is."""
 
     code: int
     out: bytes
@@ -35,11 +37,11 @@ class EndedCommand:
 
 
 class _Drain(threading.Thread):
-    """Reads one stream up to a limit, and calls `full` beyond it."""
+    """Reads one stream, and keeps its beginning. `kills`: the process, at the limit."""
 
-    def __init__(self, stream: IO[bytes], process: subprocess.Popen[bytes], most: int) -> None:
+    def __init__(self, stream: IO[bytes], process: subprocess.Popen[bytes], most: int, *, kills: bool) -> None:
         super().__init__(daemon=True)
-        self.stream, self.process, self.most = stream, process, most
+        self.stream, self.process, self.most, self.kills = stream, process, most, kills
         self.data = bytearray()
         self.full = False
         self.start()
@@ -48,7 +50,9 @@ class _Drain(threading.Thread):
         with suppress(OSError, ValueError):  # another thread closed the stream
             while block := os.read(self.stream.fileno(), BLOCK):
                 self.data += block
-                if len(self.data) > self.most:
+                if len(self.data) > self.most and not self.kills:
+                    del self.data[self.most :]
+                elif len(self.data) > self.most:
                     self.full = True
                     _kill(self.process)
                     return
@@ -78,18 +82,27 @@ def _path(environ: Mapping[str, str]) -> str:
     return os.pathsep.join(folder for folder in environ.get("PATH", "").split(os.pathsep) if os.path.isabs(folder))
 
 
-def run(words: Sequence[str], *, environ: Mapping[str, str], folder: Path, seconds: float, most: int, given: bytes = b"") -> EndedCommand:
-    """Run a program to its end. `given`: its input. Raises `OSError` if it cannot be started."""
+def run(
+    words: Sequence[str],
+    *,
+    environ: Mapping[str, str],
+    folder: Path,
+    seconds: float,
+    most: int,
+    given: bytes = b"",
+    user: str | None = None,
+) -> EndedCommand:
+    """Run a program to its end. `given`: its input. `user`: who runs it instead of root. Raises `OSError` if it cannot be started."""
     process = subprocess.Popen(  # noqa: S603  no shell, and the words are ours
         words, stdin=subprocess.PIPE if given else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env={**environ, "PATH": _path(environ)}, cwd=folder, start_new_session=True,
+        env={**environ, "PATH": _path(environ)}, cwd=folder, start_new_session=True, user=user,
     )  # fmt: skip
     if process.stdin is not None:
         _Feed(process.stdin, given)
     assert process.stdout is not None
     assert process.stderr is not None
     late = False
-    out, err = _Drain(process.stdout, process, most), _Drain(process.stderr, process, most)
+    out, err = _Drain(process.stdout, process, most, kills=True), _Drain(process.stderr, process, min(most, ERRORS_MAX), kills=False)
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
@@ -103,7 +116,7 @@ def run(words: Sequence[str], *, environ: Mapping[str, str], folder: Path, secon
             drain.join(max(0.0, until - time.monotonic()))
     for stream in (process.stdout, process.stderr):
         stream.close()
-    return EndedCommand(process.returncode, bytes(out.data), bytes(err.data), late and not (out.full or err.full), out.full or err.full)
+    return EndedCommand(process.returncode, bytes(out.data), bytes(err.data), late and not out.full, out.full)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Scalar, described, shown
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, described, shown
 from reconciler.fleet.declared import values
 from reconciler.fleet.declared.keys import ROLES, WEBHOOKS
 from reconciler.fleet.people import ALL
@@ -91,19 +91,15 @@ def _roles(words: KeyReader) -> Iterator[dict[str, Any]]:
         return
     for number, item in enumerate(node.items):
         inner = KeyReader.of(f"{path}[{number}]", MapEntry("", item.at, item), words.problems, example="value: docs-leads, role: approver")
-        value, role, tenants = inner.text("value"), inner.choice("role", ROLES), _texts(inner, "tenants")
+        value, role, tenants = inner.text("value"), inner.choice("role", ROLES), _tenants(inner, item)
         inner.rest()
         for key in ("value", "role"):
             if isinstance(item, Map) and key not in item.entries and not inner.meant(key):
                 words.problems.add(
                     item.at, f"{inner.path(key)} is missing; write {{value: docs-leads, role: approver}}", id="RC-missing-key"
                 )
-        for tenant in tenants or ():
-            if tenant != ALL and values.NAME.fullmatch(tenant) is None:
-                at = item.entries["tenants"].node.at if isinstance(item, Map) else item.at
-                words.problems.add(at, f"{inner.path('tenants')} contains {shown(tenant)}, which is not a tenant", id="RC-not-a-key")
         if value is not None and role is not None:
-            yield {"value": value[0], "role": role.value, "tenants": list(tenants) if tenants is not None else [ALL]}
+            yield {"value": value[0], "role": role.value, "tenants": tenants}
 
 
 def _texts(words: KeyReader, key: str) -> tuple[str, ...] | None:
@@ -122,18 +118,45 @@ def _texts(words: KeyReader, key: str) -> tuple[str, ...] | None:
     return tuple(made)
 
 
-def _webhooks(words: KeyReader) -> dict[str, str]:
+def _webhooks(words: KeyReader) -> dict[str, list[dict[str, Any]]]:
     made = {}
     for forge in WEBHOOKS:
         entry = words.entry(forge)
         if entry is None:
             continue
-        inner = KeyReader.of(words.path(forge), entry, words.problems, example="secret: {env: NAME}")
-        secret = values.reference(inner, "secret")
-        inner.rest()
-        if isinstance(entry.node, Map) and "secret" not in entry.node.entries and not inner.meant("secret"):
-            words.problems.add(entry.node.at, f"{inner.path('secret')} is missing; write secret: {{env: NAME}}", id="RC-missing-key")
-        if secret is not None:
-            made[forge] = str(secret)
+        path, node = words.path(forge), entry.node
+        if isinstance(node, List):
+            if not node.items:
+                words.problems.add(node.at, f"{path} must not be empty; write [{{secret: {{env: NAME}}}}]", id="RC-empty-list")
+            readers = [
+                KeyReader.of(f"{path}[{n}]", MapEntry("", item.at, item), words.problems, example="secret: {env: NAME}, tenants: [TENANT]")
+                for n, item in enumerate(node.items)
+            ]  # fmt: skip
+            nodes = node.items
+        else:
+            readers, nodes = [KeyReader.of(path, entry, words.problems, example="secret: {env: NAME}")], [node]
+        secrets = [_webhook(inner, item) for inner, item in zip(readers, nodes, strict=True)]
+        made[forge] = [secret for secret in secrets if secret is not None]
     words.rest()
     return made
+
+
+def _webhook(words: KeyReader, node: Node) -> dict[str, Any] | None:
+    """The secret of webhooks, and its tenants."""
+    secret, tenants = values.reference(words, "secret"), _tenants(words, node)
+    words.rest()
+    if not tenants:
+        words.problems.add(node.at, f"{words.path('tenants')} must not be empty; leave it out for all tenants", id="RC-empty-list")
+    if isinstance(node, Map) and "secret" not in node.entries and not words.meant("secret"):
+        words.problems.add(node.at, f"{words.path('secret')} is missing; write secret: {{env: NAME}}", id="RC-missing-key")
+    return {"secret": str(secret), "tenants": tenants} if secret is not None else None
+
+
+def _tenants(words: KeyReader, node: Node) -> list[str]:
+    """The tenants in a list; all of them without one."""
+    tenants = _texts(words, "tenants")
+    for tenant in tenants or ():
+        if tenant != ALL and values.NAME.fullmatch(tenant) is None:
+            at = node.entries["tenants"].node.at if isinstance(node, Map) else node.at
+            words.problems.add(at, f"{words.path('tenants')} contains {shown(tenant)}, which is not a tenant", id="RC-not-a-key")
+    return list(tenants) if tenants is not None else [ALL]

@@ -93,7 +93,10 @@ WEBHOOKS: Final = {
     "github": "The secret of the webhooks of GitHub, which sign what they send to /webhooks/github.",
     "gitlab": "The secret token, or the signing token, of the webhooks of GitLab, which send to /webhooks/gitlab.",
 }
-WEBHOOK: Final = {"secret": "Where the secret is: {env: NAME} or {file: PATH}."}
+WEBHOOK: Final = {
+    "secret": "Where the secret is: {env: NAME} or {file: PATH}.",
+    "tenants": "The tenants whose projects a push with this secret makes due. By default, all.",
+}
 DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MODES: Final = tuple(Mode)
 CHANGES: Final = tuple(ChangeClass)

@@ -18,6 +18,7 @@ TIME: Final[Schema] = {"type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0
 TEXT: Final[Schema] = {"type": "string", "minLength": 1}
 REFERENCE: Final[Schema] = {"$ref": "#/$defs/reference"}
 VALUE: Final[Schema] = {"type": ["string", "number", "boolean"]}
+TENANTS: Final[Schema] = {"type": "array", "items": {"anyOf": [NAME, {"const": ALL}]}}
 
 
 def schema() -> Schema:
@@ -41,7 +42,7 @@ def schema() -> Schema:
         "expiresSoon": DURATION,
         "notifications": {"type": "array", "items": _notification()},
         "dashboard": _dashboard(),
-        "webhooks": _map(keys.WEBHOOKS, dict.fromkeys(keys.WEBHOOKS, _map(keys.WEBHOOK, {"secret": REFERENCE}, ("secret",)))),
+        "webhooks": _map(keys.WEBHOOKS, dict.fromkeys(keys.WEBHOOKS, _webhook())),
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -92,8 +93,7 @@ def _notification() -> Schema:
 
 def _dashboard() -> Schema:
     oidc = {"issuer": TEXT, "clientId": TEXT, "clientSecret": REFERENCE, "claim": TEXT, "scopes": {"type": "array", "items": TEXT}}
-    tenants = {"type": "array", "items": {"anyOf": [NAME, {"const": ALL}]}}
-    role = {"value": TEXT, "role": {"enum": [role.value for role in keys.ROLES]}, "tenants": tenants}
+    role = {"value": TEXT, "role": {"enum": [role.value for role in keys.ROLES]}, "tenants": TENANTS}
     values = {
         "url": TEXT,
         "oidc": _map(keys.OIDC, oidc, ("issuer", "clientId")),
@@ -101,6 +101,11 @@ def _dashboard() -> Schema:
         "metrics": REFERENCE,
     }
     return _map(keys.DASHBOARD, values)
+
+
+def _webhook() -> Schema:
+    secret = _map(keys.WEBHOOK, {"secret": REFERENCE, "tenants": {**TENANTS, "minItems": 1}}, ("secret",))
+    return {"anyOf": [secret, {"type": "array", "minItems": 1, "items": secret}]}
 
 
 def _generator() -> dict[str, Schema]:

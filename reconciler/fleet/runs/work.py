@@ -26,6 +26,7 @@ from reconciler.fleet.runs.gate import VARIABLE, RunGate
 from reconciler.fleet.runs.process import EndedProcess, database_access, execute
 from reconciler.fleet.secrets import digest, resolved
 from reconciler.fleet.sources import git, tree
+from reconciler.fleet.sources.copies import SourceError
 from reconciler.fleet.store import FleetDatabase, audit, budgets, runs
 from reconciler.fleet.store import approvals as kept
 from reconciler.fleet.store import projects as rows
@@ -232,7 +233,7 @@ class _Run:
         """Why nothing may be applied now; None if it may."""
         try:
             self.result.plan = self._by_authors()
-        except git.SourceError as error:
+        except SourceError as error:
             return f"nobody knows who wrote the commits: {error.message}"
         with self.place.database.transaction() as connection:
             held = holds.hold_reason(connection, self.project.name, self._plan)

@@ -7,6 +7,7 @@ again each time, without the changes already passed on.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Final
@@ -19,6 +20,8 @@ from reconciler.fleet.store.dashboard import views
 POLL_SECONDS: Final = 1.0
 QUEUE_MAX: Final = 1_000
 CLIENTS_MAX: Final = 500
+PERSON_MAX: Final = 30
+SESSION_MAX: Final = 10
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,20 @@ class Changed:
     names: frozenset[str]
 
 
+@dataclass(frozen=True)
+class FeedFollower:
+    """Who follows. `session`: "" for a program, which is counted by its person only."""
+
+    person: str
+    session: str = ""
+
+
 class Full(Exception):
-    """The maximum number of clients already follows the changes."""
+    """The maximum number of clients already follows the changes. `own`: of this person or session."""
+
+    def __init__(self, *, own: bool) -> None:
+        super().__init__()
+        self.own = own
 
 
 class Feed:
@@ -38,17 +53,25 @@ class Feed:
 
     def __init__(self, database: FleetDatabase) -> None:
         self.database = database
-        self._queues: set[asyncio.Queue[Changed | None]] = set()
+        self._queues: dict[asyncio.Queue[Changed | None], FeedFollower] = {}
         self._reader: asyncio.Task[None] | None = None
         self._begun = asyncio.Event()  # the reader knows the earlier rows: all later ones are passed on
 
+    def check(self, follower: FeedFollower) -> None:
+        """Raise `Full` if the process, the person or the session follows often enough."""
+        followers = self._queues.values()
+        persons, sessions = Counter(other.person for other in followers), Counter(other.session for other in followers if other.session)
+        if persons[follower.person] >= PERSON_MAX or sessions[follower.session] >= SESSION_MAX:
+            raise Full(own=True)
+        if len(followers) >= CLIENTS_MAX:
+            raise Full(own=False)
+
     @asynccontextmanager
-    async def follow(self) -> AsyncIterator[asyncio.Queue[Changed | None]]:
-        """Changes from the moment it is entered; None when the process ends, or when this client is too slow."""
-        if len(self._queues) >= CLIENTS_MAX:
-            raise Full
+    async def follow(self, follower: FeedFollower) -> AsyncIterator[asyncio.Queue[Changed | None]]:
+        """Changes from the moment it is entered; None when the process ends, or when this client is too slow. Raises `Full`."""
+        self.check(follower)
         queue: asyncio.Queue[Changed | None] = asyncio.Queue(QUEUE_MAX)
-        self._queues.add(queue)
+        self._queues[queue] = follower
         if self._reader is None or self._reader.done():
             self._begun.clear()
             self._reader = asyncio.create_task(self._read())
@@ -56,14 +79,10 @@ class Feed:
             await self._begun.wait()
             yield queue
         finally:
-            self._queues.discard(queue)
+            self._queues.pop(queue, None)
             if not self._queues and self._reader is not None:
                 self._reader.cancel()
                 self._reader = None
-
-    def __len__(self) -> int:
-        """The number of followers."""
-        return len(self._queues)
 
     def end(self) -> None:
         """End every client, because the process ends."""
@@ -99,7 +118,7 @@ class Feed:
                     self._last(queue)
 
     def _last(self, queue: asyncio.Queue[Changed | None]) -> None:
-        self._queues.discard(queue)
+        self._queues.pop(queue, None)
         while not queue.empty():
             queue.get_nowait()
         queue.put_nowait(None)

@@ -1,22 +1,32 @@
-"""Checks of every request before it reaches a route: host name, origin, size; and the headers of every response.
+"""Checks of every request before it reaches a route: host name, origin, size, time; and the headers of every response.
 
 A page of another origin cannot send requests here with a name that it controls (DNS rebinding), nor with this site's cookies.
+
+Bodies that are being received share BODIES_MAX bytes of memory. If they need more, the oldest one is ended: whoever sends slowly makes
+room for whoever does not.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BODY_MAX: Final = 64 * 2**10
 PUSH_MAX: Final = 4 * 2**20  # size of a forge's push
+BODIES_MAX: Final = 32 * 2**20  # bytes of all bodies that are being received
+REQUESTS_MAX: Final = 40  # of a session that are under way, the pages that follow changes included
+BODY_SECONDS: Final = 30.0  # from the head of a request to the end of its body
 SAFE: Final = {"GET", "HEAD", "OPTIONS"}
 PROBES: Final = {"/healthz", "/readyz"}  # requested by IP address; they reveal nothing about the fleet
-METRICS: Final = "/metrics"  # requested by IP address with a token, which no page of another origin has
+METRICS: Final = "/metrics"  # requested by IP address; the route requires a token, or this dashboard's own host
 WEBHOOKS: Final = "/webhooks/"
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
@@ -33,23 +43,74 @@ HEADERS: Final = {
 }
 LASTING: Final = "max-age=31536000"
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+AGAIN: Final = {"Retry-After": "30"}
 
 
-class _TooLarge(Exception):
-    """A body that is longer than allowed."""
+class Bodies:
+    """The bodies that are being received, the oldest first."""
+
+    def __init__(self, most: int = BODIES_MAX) -> None:
+        self.most, self._sizes = most, dict[_Body, int]()
+
+    def add(self, body: _Body, size: int) -> None:
+        """Count bytes of a body, and end the oldest others until all fit."""
+        self._sizes[body] = self._sizes.get(body, 0) + size
+        while sum(self._sizes.values()) > self.most:
+            oldest = next(iter(self._sizes))
+            self.remove(oldest)
+            oldest.end()
+
+    def remove(self, body: _Body) -> None:
+        self._sizes.pop(body, None)
+
+
+class _Body:
+    """The body of a request, within its limits."""
+
+    def __init__(self, receive: Receive, limit: int, bodies: Bodies) -> None:
+        self._receive, self._limit, self._bodies = receive, limit, bodies
+        self._size, self._is_whole, self._is_ended = 0, False, False
+        self._until = asyncio.get_running_loop().time() + BODY_SECONDS
+        self._reading: asyncio.Timeout | None = None
+
+    async def receive(self) -> Message:
+        """The next message. Raises `HTTPException` for a body that is too long, too slow, or the oldest of too many."""
+        if self._is_whole:  # whoever waits for the client to leave waits as long as it takes
+            return await self._receive()
+        try:
+            async with asyncio.timeout_at(self._until) as self._reading:
+                message = await self._receive()
+        except TimeoutError:
+            raise HTTPException(503 if self._is_ended else 408, headers=AGAIN) from None
+        finally:
+            self._reading = None
+        size = len(message.get("body", b""))
+        self._size += size
+        self._is_whole = not message.get("more_body", False)
+        if self._size > self._limit:
+            raise HTTPException(413)
+        if size and (self._size > size or not self._is_whole):  # a body in one piece is in memory before it is counted
+            self._bodies.add(self, size)
+        if self._is_ended:
+            raise HTTPException(503, headers=AGAIN)
+        return message
+
+    def end(self) -> None:
+        """Make the one who receives it fail."""
+        self._is_ended, self._until = True, 0.0
+        if self._reading is not None:
+            self._reading.reschedule(0.0)
 
 
 class Guard:
-    """`url`: the URL that people open. `port`: of this process, which answers to loopback names too if `url` is one."""
+    """`url`: the URL that people open; a loopback name stands for all of them. `cookie`: the name of the cookie of a session."""
 
-    def __init__(self, app: ASGIApp, *, url: str, say: Callable[[str], None]) -> None:
-        self.app, self.say = app, say
-        scheme, _, host = url.partition("://")
-        self.is_secure, hosts = scheme == "https", {host.lower()}
-        name, _, port = host.rpartition(":") if host.rpartition(":")[2].isdigit() else (host, "", "")
-        if name in LOOPBACK:
-            hosts |= {f"{other}:{port}" if port else other for other in LOOPBACK}
-        self.hosts, self.origins = hosts, {f"{scheme}://{known}" for known in hosts}
+    def __init__(self, app: ASGIApp, *, url: str, cookie: str, say: Callable[[str], None]) -> None:
+        self.app, self.cookie, self.say, self.bodies = app, cookie, say, Bodies()
+        self.under_way = Counter[str]()  # requests of each session
+        scheme = url.partition("://")[0]
+        self.is_secure, self.hosts = scheme == "https", hosts(url)
+        self.origins = {f"{scheme}://{known}" for known in self.hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -69,21 +130,35 @@ class Guard:
         if refused is not None:
             await _problem(answer, *refused)
             return
+        session = self._session(scope)
+        if self.under_way[session] >= REQUESTS_MAX and session:
+            await _problem(answer, 429, "Too much is open at once", "Wait until other requests of this session are answered.")
+            return
+        self.under_way[session] += 1
+        body = _Body(receive, _limit(scope["path"]), self.bodies)
         try:
-            await self.app(scope, _limited(receive, _limit(scope["path"])), answer)
-        except _TooLarge:
-            if not begun:
-                await _problem(answer, 413, "The request is too large", "Send less at once.")
+            await self.app(scope, body.receive, answer)
+        except ClientDisconnect:
+            return
         except Exception as error:  # its message may contain data that nobody should read
             self.say(f"A request of {scope['path'][:200]!r} failed: {type(error).__name__}")
             if not begun:
                 await _problem(answer, 500, "This request failed", "Try again. If it fails again, report it.")
+        finally:
+            self.bodies.remove(body)
+            self.under_way[session] -= 1
+            if not self.under_way[session]:
+                del self.under_way[session]
+
+    def _session(self, scope: Scope) -> str:
+        """What a session or a program proves who it is with; "" for anybody else."""
+        connection = HTTPConnection(scope)
+        return connection.cookies.get(self.cookie) or connection.headers.get("authorization", "")
 
     def _refused(self, scope: Scope) -> tuple[int, str, str] | None:
         """A status, what is wrong and what to do; None for a request that may pass."""
         headers, path = Headers(scope=scope), scope["path"]
-        by_address = path in PROBES or (path == METRICS and "authorization" in headers)
-        if not by_address and headers.get("host", "").lower() not in self.hosts:
+        if path not in (*PROBES, METRICS) and headers.get("host", "").lower() not in self.hosts:
             return 421, "This is not the host of the dashboard", "Open it with the URL that `fleet serve` printed, or set dashboard.url."
         if "\0" in path or b"%00" in scope["query_string"]:  # PostgreSQL stores no such text
             return 400, "This request cannot be understood", "Leave out the character NUL."
@@ -106,23 +181,21 @@ class Guard:
             headers.setdefault("Strict-Transport-Security", LASTING)
 
 
+def hosts(url: str) -> frozenset[str]:
+    """The names, with ports, by which a browser may call the dashboard of a URL."""
+    host = url.partition("://")[2].lower()
+    name, _, port = host.rpartition(":") if host.rpartition(":")[2].isdigit() else (host, "", "")
+    others = [f"{other}:{port}" if port else other for other in LOOPBACK] if name in LOOPBACK else []
+    return frozenset({host, *others})
+
+
+def is_own(request: HTTPConnection, url: str) -> bool:
+    """Whether a request names the host of the dashboard."""
+    return request.headers.get("host", "").lower() in hosts(url)
+
+
 def _limit(path: str) -> int:
     return PUSH_MAX if path.startswith(WEBHOOKS) else BODY_MAX
-
-
-def _limited(receive: Receive, limit: int) -> Receive:
-    """The same messages, up to the maximum length of the body."""
-    size = 0
-
-    async def counted() -> Message:
-        nonlocal size
-        message = await receive()
-        size += len(message.get("body", b""))
-        if size > limit:
-            raise _TooLarge
-        return message
-
-    return counted
 
 
 async def _problem(send: Send, status: int, title: str, remedy: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any, Final
@@ -14,6 +15,8 @@ from reconciler.dataclass import dataclass
 SIGNED_SECONDS: Final = 300  # by which the time in a signature may differ
 _DEFAULT_PORTS: Final = {"https": 443, "http": 80, "ssh": 22}
 _SIGNING: Final = "whsec_"
+_GITHUB: Final = re.compile(r"sha256=[0-9a-f]{64}", re.ASCII)
+_GITLAB: Final = re.compile(r"v1,[A-Za-z0-9+/]{43}=", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -52,25 +55,56 @@ def _joined(host: str, path: str) -> str:
     return f"{host.lower()}/{path}" if path else ""
 
 
+def may_be_signed_by_github(headers: Mapping[str, str], secret: str, now: float) -> bool:
+    """Whether the headers can belong to a signed body, which is not read before."""
+    return _GITHUB.fullmatch(headers.get("x-hub-signature-256", "")) is not None
+
+
 def is_signed_by_github(body: bytes, headers: Mapping[str, str], secret: str) -> bool:
     """Whether `X-Hub-Signature-256` is the signature of the body."""
     expected = "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     return hmac.compare_digest(headers.get("x-hub-signature-256", "").encode(), expected.encode())
 
 
-def is_signed_by_gitlab(body: bytes, headers: Mapping[str, str], secret: str, now: float) -> bool:
+def github_delivery(body: bytes, headers: Mapping[str, str]) -> str:
+    """The identity of a delivery: what is signed. A push has the time of the push, so that no two are the same."""
+    return hashlib.sha256(b"github\0" + body).hexdigest()
+
+
+def may_be_signed_by_gitlab(headers: Mapping[str, str], secret: str, now: float) -> bool:
+    """Whether the headers can belong to a signed body, or have the secret token; the body is not read before."""
+    if not secret.startswith(_SIGNING):
+        return hmac.compare_digest(headers.get("x-gitlab-token", "").encode(), secret.encode())
+    signatures = headers.get("webhook-signature", "").split()
+    return _is_recent(headers, now) and any(_GITLAB.fullmatch(signature) for signature in signatures)
+
+
+def is_signed_by_gitlab(body: bytes, headers: Mapping[str, str], secret: str) -> bool:
     """Whether the body is signed with a signing token (`whsec_…`, as in Standard Webhooks), or comes with a secret token."""
     if not secret.startswith(_SIGNING):
         return hmac.compare_digest(headers.get("x-gitlab-token", "").encode(), secret.encode())
     try:
         key = b64decode(secret.removeprefix(_SIGNING), validate=True)
-        signed_at = int(headers.get("webhook-timestamp", ""))
     except ValueError:
         return False
-    text = f"{headers.get('webhook-id', '')}.{signed_at}.".encode() + body
+    text = f"{headers.get('webhook-id', '')}.{headers.get('webhook-timestamp', '')}.".encode() + body
     expected = b"v1," + b64encode(hmac.new(key, text, hashlib.sha256).digest())
     matches = [hmac.compare_digest(signature.encode(), expected) for signature in headers.get("webhook-signature", "").split()]
-    return any(matches) and abs(now - signed_at) <= SIGNED_SECONDS
+    return any(matches)
+
+
+def gitlab_delivery(body: bytes, headers: Mapping[str, str]) -> str:
+    """The identity of a delivery: its signed id, or the id that GitLab gives it. A branch can go back and forth between two commits, so
+    that two pushes differ in their ids only."""
+    known = headers.get("webhook-id") or headers.get("idempotency-key", "")
+    return hashlib.sha256(b"gitlab\0" + known.encode() + b"\0" + body).hexdigest()
+
+
+def _is_recent(headers: Mapping[str, str], now: float) -> bool:
+    try:
+        return abs(now - int(headers.get("webhook-timestamp", "")[:20])) <= SIGNED_SECONDS
+    except ValueError:
+        return False
 
 
 def of_github(data: Mapping[str, Any]) -> Push | None:

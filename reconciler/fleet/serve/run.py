@@ -17,7 +17,7 @@ from reconciler import __version__
 from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError, StateError, UsageError, os_reason
 from reconciler.fleet.secrets import resolved
-from reconciler.fleet.serve import errors
+from reconciler.fleet.serve import connections, errors
 from reconciler.fleet.serve.feed import Feed
 from reconciler.fleet.serve.guard import Guard
 from reconciler.fleet.serve.routes import acts, api, events, login, pages, probes, webhooks
@@ -29,7 +29,6 @@ from reconciler.fleet.store import FleetDatabase, projects
 PORT: Final = 8400
 END_SECONDS: Final = 5
 LOOK_SECONDS: Final = 3.0  # after which a new fleet file is noticed
-CONNECTIONS_MAX: Final = 2_000
 ROUTES: Final = (login, pages, acts, api, events, webhooks, probes)
 Say = Callable[[str], None]
 
@@ -47,11 +46,11 @@ def create_app(database: FleetDatabase, url: str, *, single: SinglePerson | None
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.site = Dashboard(database, url.rstrip("/"), single, say, show, feed)
+    site = app.state.site = Dashboard(database, url.rstrip("/"), single, say, show, feed)
     errors.install(app)
     for routes in ROUTES:
         app.include_router(routes.router)
-    return Guard(app, url=url.rstrip("/"), say=say)
+    return Guard(app, url=site.url, cookie=site.cookie, say=say)
 
 
 @dataclass(frozen=True)
@@ -90,8 +89,9 @@ def checked(database: FleetDatabase, listening: Listening) -> ServeSettings:
         )
     if settings.oidc is not None and settings.oidc.secret is not None:
         resolved(settings.oidc.secret, "dashboard.oidc.clientSecret", where="this machine")
-    for forge, reference in settings.webhooks.items():
-        resolved(reference, f"webhooks.{forge}.secret", where="this machine")
+    for forge, known in settings.webhooks.items():
+        for webhook in known:
+            resolved(webhook.secret, f"webhooks.{forge}.secret", where="this machine")
     return settings
 
 
@@ -181,8 +181,8 @@ def _config(app: object) -> uvicorn.Config:
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
         log_level="critical", access_log=False, server_header=False, date_header=True, proxy_headers=False, lifespan="on",
-        timeout_graceful_shutdown=END_SECONDS, limit_concurrency=CONNECTIONS_MAX, timeout_keep_alive=20,
-        h11_max_incomplete_event_size=32 * 2**10, http="h11", ws="none",
+        timeout_graceful_shutdown=END_SECONDS, timeout_keep_alive=int(connections.WAIT_SECONDS), backlog=connections.BACKLOG,
+        h11_max_incomplete_event_size=32 * 2**10, http=connections.ClientConnection, ws="none",
     )  # fmt: skip
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
 from reconciler.dataclass import dataclass
 from reconciler.fleet.model import SecretReference
-from reconciler.fleet.people import Role, RoleRule
+from reconciler.fleet.people import ALL, Role, RoleRule
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,14 @@ class Oidc:
 
 
 @dataclass(frozen=True)
+class WebhookSecret:
+    """The secret of webhooks, which make projects of these tenants due."""
+
+    secret: SecretReference
+    tenants: tuple[str, ...] = (ALL,)
+
+
+@dataclass(frozen=True)
 class ServeSettings:
     """`url`: the URL that people open, None for the loopback address. `webhooks`: secrets by forge. `metrics`: the token of /metrics."""
 
@@ -30,7 +38,7 @@ class ServeSettings:
     oidc: Oidc | None = None
     rules: tuple[RoleRule, ...] = ()
     metrics: SecretReference | None = None
-    webhooks: Mapping[str, SecretReference] = field(default_factory=dict)
+    webhooks: Mapping[str, tuple[WebhookSecret, ...]] = field(default_factory=dict)
 
     @property
     def way(self) -> tuple[bool, str | None]:
@@ -47,8 +55,15 @@ def of_data(data: Mapping[str, Any]) -> ServeSettings:
         oidc=_oidc(oidc) if oidc is not None else None,
         rules=tuple(RoleRule(rule["value"], Role(rule["role"]), tuple(rule["tenants"])) for rule in dashboard.get("roles") or ()),
         metrics=SecretReference.of(metrics) if metrics is not None else None,
-        webhooks={forge: SecretReference.of(reference) for forge, reference in webhooks.items()},
+        webhooks={forge: _webhooks(secrets) for forge, secrets in webhooks.items()},
     )
+
+
+def _webhooks(data: str | Sequence[Mapping[str, Any]]) -> tuple[WebhookSecret, ...]:
+    """The secrets of a forge; a text is the only one, as earlier versions stored it."""
+    if isinstance(data, str):
+        return (WebhookSecret(SecretReference.of(data)),)
+    return tuple(WebhookSecret(SecretReference.of(secret["secret"]), tuple(secret["tenants"])) for secret in data)
 
 
 def _oidc(data: Mapping[str, Any]) -> Oidc:

@@ -6,32 +6,27 @@ attribute of the repository has an effect. Forbidden: a shell with words that ot
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import re
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
 from reconciler.config.secrets.command import EndedCommand
 from reconciler.dataclass import dataclass
-from reconciler.errors import ReconcilerError, UsageError
+from reconciler.errors import UsageError
 from reconciler.fleet.model import Repository
-from reconciler.git import GitRepository, create
+from reconciler.fleet.sources import copies
+from reconciler.fleet.sources.copies import SourceError
+from reconciler.git import GitRepository
 
 SECONDS: Final = 120.0  # for one command
 PACK_MAX: Final = 512 * 2**20  # bytes of one fetch
 BLOB_MAX: Final = 16 * 2**20  # bytes of one file: the most that a project's file may have
 LISTING_MAX: Final = 64 * 2**20  # bytes of a listing
-FETCHES_MAX: Final = 100  # after which our copy of a repository is deleted and cloned again, so that it does not grow for ever
+LISTED_AT_ONCE: Final = 200  # folders in one command, whose length is limited
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
-
-
-class SourceError(ReconcilerError):
-    """The files of a project are not available; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +47,8 @@ def git(folder: Path, *words: str, url: str | None = None, most: int = LISTING_M
 
 def fetched(cache: Path, source: Repository) -> Commit:
     """The commit that a ref names now. Raises `SourceError`."""
-    with repository(cache, source.git) as folder:
+
+    def fetch(folder: Path) -> str:
         words = [
             "fetch",
             "--quiet",
@@ -73,48 +69,34 @@ def fetched(cache: Path, source: Repository) -> Commit:
         kept = git(folder, "update-ref", f"refs/kept/{commit}", commit)
         if kept.code != 0:
             raise SourceError(f"{source.git} cannot be stored on this machine: {reason(kept)}", id="RC-git-failed")
-        return Commit(folder, commit)
+        return commit
+
+    folder, commit = copies.renewed(cache, source.git, fetch, lambda folder, commit: _has(folder, f"refs/kept/{commit}"))
+    return Commit(folder, commit)
 
 
 def directories(commit: Commit, pattern: str) -> list[dict[str, str]]:
-    """The directories of a commit whose whole path matches a pattern, as elements of a generator."""
-    ended = git(commit.folder, "ls-tree", "-r", "-d", "-z", "--name-only", commit.id)
+    """The directories of a commit whose whole path matches a pattern, as elements of a generator. Lists only what the pattern leads to."""
+    folders = [""]
+    for form in pattern.split("/"):
+        inner = [path for at in range(0, len(folders), LISTED_AT_ONCE) for path in _inside(commit, folders[at : at + LISTED_AT_ONCE])]
+        folders = [path for path in inner if fnmatchcase(path.rpartition("/")[2], form)]
+    return [{"name": path.rpartition("/")[2], "path": path} for path in sorted(folders)]
+
+
+def _inside(commit: Commit, folders: Sequence[str]) -> list[str]:
+    """The paths of the directories in folders; "" is the root."""
+    places = [f"{folder}/" for folder in folders if folder]
+    if not folders:
+        return []
+    ended = git(commit.folder, "ls-tree", "-d", "-z", "--name-only", "--full-tree", commit.id, *(("--", *places) if places else ()))
     if ended.code != 0 or ended.large or ended.late:
         raise SourceError(f"the directories of commit {commit.id[:12]} cannot be listed: {reason(ended)}", id="RC-git-failed")
-    parts = pattern.split("/")
-    elements = []
-    for raw in ended.out.rstrip(b"\0").split(b"\0") if ended.out else ():
+    paths = []
+    for raw in ended.out.split(b"\0"):
         with suppress(UnicodeDecodeError):
-            path = raw.decode("utf-8")
-            mine = path.split("/")
-            if len(mine) == len(parts) and all(fnmatchcase(part, form) for part, form in zip(mine, parts, strict=True)):
-                elements.append({"name": mine[-1], "path": path})
-    return sorted(elements, key=lambda element: element["path"])
-
-
-@contextmanager
-def repository(cache: Path, url: str) -> Iterator[Path]:
-    """A bare repository for a URL, locked against the other processes of this machine."""
-    cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-    name = hashlib.sha256(url.encode()).hexdigest()[:32]
-    with (cache / f"{name}.lock").open("a+") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        lock.seek(0)
-        fetches = int(lock.read() or "0") + 1
-        folder = cache / f"{name}.git"
-        if fetches > FETCHES_MAX:
-            shutil.rmtree(folder, ignore_errors=True)
-        if not (folder / "HEAD").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            fetches = 1
-            ended_command = create(folder)
-            if ended_command.code != 0:
-                raise SourceError(f"git cannot create a repository in {cache}: {reason(ended_command)}", id="RC-git-failed")
-        lock.seek(0)
-        lock.truncate()
-        lock.write(str(fetches))
-        lock.flush()
-        yield folder
+            paths.append(raw.decode("utf-8"))
+    return [path for path in paths if path]
 
 
 def reason(ended: EndedCommand) -> str:
@@ -140,17 +122,22 @@ _BRACKETS: Final = re.compile(r"<([^<>]*)>")
 def authors(cache: Path, source: Repository, commit: Commit, since: str | None) -> tuple[str, ...]:
     """The authors of the commits after `since` up to a commit. Without `since`, or if that is the commit itself: of the commit and of what
     it merges. If the history does not reach back to `since`, of all of it. Raises `SourceError`."""
-    with repository(cache, f"history {source.git}") as folder:
-        if not _has(folder, commit.id):
-            words = ["fetch", "--quiet", f"--depth={COMMITS_MAX}", "--no-tags", "--no-recurse-submodules", "--filter=tree:0"]
-            ended = git(folder, *words, "--", source.git, source.ref, url=source.git, most=2**16)
-            if ended.code != 0 or ended.late or not _has(folder, commit.id):
-                raise SourceError(f"the history of {source.git} cannot be read: {reason(ended)}", id="RC-fleet-source")
-        if since is None or since == commit.id:
-            first = f"{commit.id}^1"
-            return _emails(folder, commit.id, *([f"^{first}"] if _has(folder, first) else ["--max-count=1"]))
-        known = _has(folder, since) and git(folder, "merge-base", "--is-ancestor", since, commit.id).code == 0
-        return _emails(folder, commit.id, *([f"^{since}"] if known else []))
+
+    def fetch(folder: Path) -> None:
+        words = ["fetch", "--quiet", f"--depth={COMMITS_MAX}", "--no-tags", "--no-recurse-submodules", "--filter=tree:0"]
+        ended = git(folder, *words, "--", source.git, source.ref, url=source.git, most=2**16)
+        if ended.code != 0 or ended.late or not _has(folder, commit.id):
+            raise SourceError(f"the history of {source.git} cannot be read: {reason(ended)}", id="RC-fleet-source")
+
+    name = f"history {source.git}"
+    folder = copies.present(cache, name)
+    if folder is None or not _has(folder, commit.id):
+        folder, _ = copies.renewed(cache, name, fetch, lambda folder, _: _has(folder, commit.id))
+    if since is None or since == commit.id:
+        first = f"{commit.id}^1"
+        return _emails(folder, commit.id, *([f"^{first}"] if _has(folder, first) else ["--max-count=1"]))
+    known = _has(folder, since) and git(folder, "merge-base", "--is-ancestor", since, commit.id).code == 0
+    return _emails(folder, commit.id, *([f"^{since}"] if known else []))
 
 
 def _has(folder: Path, name: str) -> bool:

@@ -13,7 +13,8 @@ from typing import Final
 
 from reconciler.dataclass import dataclass
 from reconciler.fleet.model import Repository
-from reconciler.fleet.sources.git import BLOB_MAX, Commit, SourceError, git
+from reconciler.fleet.sources.copies import SourceError
+from reconciler.fleet.sources.git import BLOB_MAX, Commit, git
 from reconciler.git import GitRepository, MissingFile
 from reconciler.writing import NewTree
 
@@ -32,11 +33,11 @@ class TreeEntry:
 
 def write(commit: Commit, source: Repository, folder: Path) -> Path:
     """Write the files, and return the project's directory below an empty private folder. Raises `SourceError`."""
-    listed = list(_entries(commit))
+    prefix = "" if source.path == "." else f"{source.path}/"
+    listed = list(_entries(commit, prefix))
     entries = {entry.path: entry for entry in listed}
     if len(entries) < len(listed):
         raise SourceError(f"commit {commit.id[:12]} has two files of one name", id="RC-git-file-name")
-    prefix = "" if source.path == "." else f"{source.path}/"
     wanted = [entry for path, entry in entries.items() if path.startswith(prefix) and entry.mode != MODULE]
     if not wanted:
         raise SourceError(
@@ -54,8 +55,9 @@ def write(commit: Commit, source: Repository, folder: Path) -> Path:
     return folder if source.path == "." else folder / source.path
 
 
-def _entries(commit: Commit) -> Iterator[TreeEntry]:
-    ended = git(commit.folder, "ls-tree", "-r", "-z", "--full-tree", commit.id)
+def _entries(commit: Commit, prefix: str) -> Iterator[TreeEntry]:
+    """The entries below a directory, so that what other projects commit beside it costs nothing."""
+    ended = git(commit.folder, "ls-tree", "-r", "-z", "--full-tree", commit.id, *(("--", prefix) if prefix else ()))
     if ended.code != 0 or ended.large or ended.late:
         raise SourceError(f"the files of commit {commit.id[:12]} cannot be listed", id="RC-git-failed")
     for line in ended.out.split(b"\0"):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, insert, select, text
+from sqlalchemy import Connection, func, insert, select, text
 
 from reconciler.dataclass import dataclass
 from reconciler.fleet.store.schema import audit
@@ -38,6 +38,12 @@ def write(connection: Connection, *lines: AuditRecord) -> None:
             for line in lines
         ]
         connection.execute(insert(audit), values)
+
+
+def has(connection: Connection, action: str, details: Mapping[str, Any], *, within: timedelta) -> bool:
+    """Whether there is a line of an action with these details, not older than `within`."""
+    query = select(audit.c.id).where(audit.c.at > func.now() - within, audit.c.action == action, audit.c.details.contains(dict(details)))
+    return connection.execute(query.limit(1)).first() is not None
 
 
 def read(

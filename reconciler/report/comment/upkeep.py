@@ -3,16 +3,22 @@
 No forge supports conditional updates of comments, so a job reads, executes the steps, and repeats until there are none. A part is replaced
 only by one of a later run, wherever it is: in the comment, in a second comment that was created at the same time, or in one of the other
 mode (`--separate`). A comment is deleted only after its parts were read in the remaining one, the oldest.
+
+Whoever posts as the same user can write any part, with any number of a run. So a part that claims a later run than the job's own counts
+only if the forge confirms that run (`claims`); it is `refused` otherwise, and replaced.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.dataclass import dataclass
 from reconciler.report.comment.body import CommentText, body, comment_of
-from reconciler.report.comment.part import CommentPart, Dialect
+from reconciler.report.comment.part import CommentPart, Dialect, Run
+
+Claim = tuple[tuple[str, str], Run]
+"""The key of a part, and the run that it claims to be of."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +78,24 @@ class Upkeep:
     short: int = 0
 
 
-def upkeep(known: Sequence[OurComment], mine: Sequence[CommentPart], mode: CommentMode, *, written: bool = False) -> Upkeep:
-    """The next steps. `written`: the job's parts were in a comment already, so a different part with the same run number came later."""
+def claims(known: Iterable[OurComment], mine: Iterable[CommentPart]) -> tuple[Claim, ...]:
+    """The parts that claim a later run than that of the job whose part they would keep out."""
+    own = {part.key: part.run for part in mine if part.run[0]}
+    comments = [comment for item in known if (comment := comment_of(item.body)) is not None]
+    stored = [part for comment in comments for part in comment.parts if part.key in own]
+    return tuple(dict.fromkeys((part.key, part.run) for part in stored if part.run > own[part.key]))
+
+
+def upkeep(
+    known: Sequence[OurComment],
+    mine: Sequence[CommentPart],
+    mode: CommentMode,
+    *,
+    written: bool = False,
+    refused: Collection[Claim] = (),
+) -> Upkeep:
+    """The next steps. `written`: the job's parts were in a comment already, so a different part with the same run number came later.
+    `refused`: parts of runs that there were not."""
     comments = {item.id: comment for item in sorted(known, key=lambda item: item.id) if (comment := comment_of(item.body)) is not None}
     names = {part.name for part in mine}
     steps: list[Step] = []
@@ -84,7 +106,8 @@ def upkeep(known: Sequence[OurComment], mine: Sequence[CommentPart], mode: Comme
         home = next((id for id, comment in comments.items() if comment.name == name), None)
         elsewhere = {id: _leaving(comment, name, names) for id, comment in comments.items() if id != home}
         read = comments[home].parts if home is not None else ()
-        parts = _newest([*read, *(part for leaving in elsewhere.values() for part in leaving)])
+        stored = [*read, *(part for leaving in elsewhere.values() for part in leaving)]
+        parts = _newest(part for part in stored if _claim(part) not in refused)
         for part in own:
             before = parts.get(part.key)
             if before is None or before.run < part.run or (before.run == part.run and not written):
@@ -97,7 +120,8 @@ def upkeep(known: Sequence[OurComment], mine: Sequence[CommentPart], mode: Comme
         steps += _steps(place, read, parts, comment_body.text, moving=any(elsewhere.values()), mode=mode)
         at_home = {part.key: part for part in read}
         for id, leaving in elsewhere.items():
-            if leaving and all(part.key in at_home and at_home[part.key].run >= part.run for part in leaving):
+            here = [part.key in at_home and (at_home[part.key].run >= part.run or _claim(part) in refused) for part in leaving]
+            if leaving and all(here):
                 steps += _steps_for_left_comment(id, comments[id], leaving, mode)
             elif not leaving and comments[id].name == name:
                 steps.append(DeleteComment(id))  # a second one without a part
@@ -134,6 +158,10 @@ def _steps(
     steps: list[Step] = [Reveal(home.id)] if mode.hides and changed and home.hidden and not quiet else []  # first, to be sure it happens
     steps += [UpdateComment(home.id, text)] if changed else []
     return [*steps, Hide(home.id)] if mode.hides and quiet and not home.hidden else steps
+
+
+def _claim(part: CommentPart) -> Claim:
+    return part.key, part.run
 
 
 def _newest(parts: Iterable[CommentPart]) -> dict[tuple[str, str], CommentPart]:

@@ -14,6 +14,8 @@ pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed"
 from reconciler.fleet.serve import feed
 from reconciler.fleet.store.dashboard.views import FeedChange
 
+ADA = feed.FeedFollower("ada@acme.example", "a session")
+
 
 class Gated(feed.Feed):
     """Its first reading ends when the gate opens."""
@@ -40,7 +42,7 @@ def test_a_change_after_a_client_follows_reaches_it_however_slow_the_first_readi
     gated = Gated()
 
     async def follow() -> feed.Changed | None:
-        following = gated.follow()
+        following = gated.follow(ADA)
         entering = asyncio.create_task(following.__aenter__())
         done, _ = await asyncio.wait([entering], timeout=0.1)
         assert not done
@@ -60,7 +62,7 @@ def test_a_process_that_ends_releases_clients_that_wait_for_the_first_reading() 
 
     async def follow() -> feed.Changed | None:
         async def first() -> feed.Changed | None:
-            async with gated.follow() as queue:
+            async with gated.follow(ADA) as queue:
                 return await queue.get()
 
         waiting = asyncio.create_task(first())

@@ -7,8 +7,11 @@ import hashlib
 import hmac
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import httpx
 import pytest
 from sqlalchemy import func, update
 
@@ -92,7 +95,8 @@ def test_a_signed_push_makes_projects_due_and_nothing_else_does(database: FleetD
             number = connection.execute(tables.projects.select().where(tables.projects.c.name == "https")).one().id
             run = connection.execute(tables.runs.insert().values(project=number).returning(tables.runs.c.id)).scalar_one()
             runs.begin(connection, run, worker)
-        assert forge.post("/webhooks/github", content=body, headers=github(body)).json() == {"due": 2}
+        again = json.dumps(PUSH | {"after": "c0ffee2"}).encode()
+        assert forge.post("/webhooks/github", content=again, headers=github(again)).json() == {"due": 2}
         with database.transaction() as connection:
             hour = {"next_due": func.now() + func.make_interval(0, 0, 0, 0, 1)}
             assert runs.end(connection, run, worker, ended="done", values={}, project=hour)
@@ -111,3 +115,59 @@ def test_a_signed_push_makes_projects_due_and_nothing_else_does(database: FleetD
             assert forge.post("/webhooks/gitlab", content=body, headers=headers).status_code == 401
         assert forge.post("/webhooks/gitlab", content=body, headers=gitlab(body)).json() == {"due": 2}
     assert {row["action"] for row in rows_of(database, tables.audit)} == {"push"}
+
+
+def body_of(**more: Any) -> bytes:
+    return json.dumps(PUSH | more).encode()
+
+
+@contextmanager
+def hooked(database: FleetDatabase, monkeypatch: pytest.MonkeyPatch, webhooks: dict[str, Any]) -> Iterator[httpx.Client]:
+    """A dashboard with these webhooks, and the projects of two tenants in one repository."""
+    for name, value in (("HUB", HUB), ("LAB", LAB), ("SIGNING", SIGNING), ("BLUE", "blue-secret"), ("GREEN", "green-secret")):
+        monkeypatch.setenv(name, value)
+    source = Repository("https://forge.example/acme/docs")
+    declare(database, *(project(tenant, source=source, tenant=tenant) for tenant in ("blue", "green")), settings={"webhooks": webhooks})
+    with served(database) as site, site.browser() as forge:
+        yield forge
+
+
+def test_a_delivery_counts_once_whichever_dashboard_gets_it(database: FleetDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = body_of()
+    with hooked(database, monkeypatch, {"github": "env:HUB"}) as forge:
+        assert forge.post("/webhooks/github", content=body, headers=github(body)).json() == {"due": 2}
+        named = github(body) | {"X-GitHub-Delivery": "another"}  # which nobody signs
+        assert forge.post("/webhooks/github", content=body, headers=named).json() == {"due": 0}
+    with hooked(database, monkeypatch, {"github": "env:HUB"}) as forge:
+        assert forge.post("/webhooks/github", content=body, headers=github(body)).json() == {"due": 0}
+        later = body_of(after="c0ffee3")
+        assert forge.post("/webhooks/github", content=later, headers=github(later)).json() == {"due": 2}
+
+
+def test_a_delivery_of_gitlab_counts_once_and_a_branch_may_return_to_a_commit(
+    database: FleetDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    body = body_of()
+    with hooked(database, monkeypatch, {"gitlab": "env:SIGNING"}) as forge:
+        for due in (2, 0):
+            assert forge.post("/webhooks/gitlab", content=body, headers=gitlab(body)).json() == {"due": due}
+        retried = gitlab(body, at=time.time() + 5)
+        assert forge.post("/webhooks/gitlab", content=body, headers=retried).json() == {"due": 0}, "the same id, signed again"
+        assert forge.post("/webhooks/gitlab", content=body, headers=retried | {"webhook-id": "other"}).status_code == 401
+    with hooked(database, monkeypatch, {"gitlab": "env:LAB"}) as forge:
+        for key, due in (("one", 2), ("one", 0), ("two", 2)):
+            headers = {"X-Gitlab-Token": LAB, "Idempotency-Key": key}
+            assert forge.post("/webhooks/gitlab", content=body, headers=headers).json() == {"due": due}
+
+
+def test_the_secret_of_a_tenant_makes_no_project_of_another_due(database: FleetDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets = [{"secret": "env:BLUE", "tenants": ["blue"]}, {"secret": "env:GREEN", "tenants": ["green"]}]
+    with hooked(database, monkeypatch, {"github": secrets, "gitlab": secrets}) as forge:
+        for number, (secret, status, due) in enumerate((("blue-secret", 202, 1), ("green-secret", 202, 1), ("other", 401, None))):
+            body = body_of(after=f"c0ffee{number}")
+            answer = forge.post("/webhooks/github", content=body, headers=github(body, secret))
+            assert (answer.status_code, answer.json().get("due")) == (status, due)
+        body = body_of(after="c0ffee9")
+        assert forge.post("/webhooks/gitlab", content=body, headers={"X-Gitlab-Token": "green-secret"}).json() == {"due": 1}
+    tenants = [row["tenant"] for row in rows_of(database, tables.audit)]
+    assert tenants == ["blue", "green", "green"]

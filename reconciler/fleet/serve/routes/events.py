@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
@@ -14,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from reconciler.fleet.pages import links
 from reconciler.fleet.serve.callers import Known, find
-from reconciler.fleet.serve.feed import CLIENTS_MAX, Changed
+from reconciler.fleet.serve.feed import Changed, FeedFollower, Full
 from reconciler.fleet.serve.site import Dashboard, site_of
 
 CHECK_SECONDS: Final = 15.0  # after which the session is checked again
@@ -28,32 +29,41 @@ router = APIRouter(include_in_schema=False)
 async def events(request: Request, caller: Known, project: Annotated[str, Query(max_length=200)] = "") -> EventSourceResponse:
     """An event `changed` with the names of projects that changed, at most one in 5 seconds, until the session ends. `project`: only of this
     one."""
-    site = site_of(request)
-    if len(site.feed) >= CLIENTS_MAX:
-        raise HTTPException(503, headers={"Retry-After": "60"})
-    return EventSourceResponse(_events(site, request, project), ping=CHECK_SECONDS, send_timeout=CHECK_SECONDS)
+    site, follower = site_of(request), FeedFollower(caller.person.name, caller.session)
+    try:
+        site.feed.check(follower)
+    except Full as full:
+        raise HTTPException(429 if full.own else 503, headers={"Retry-After": "60"}) from None
+    return EventSourceResponse(_events(site, request, follower, project), ping=CHECK_SECONDS, send_timeout=CHECK_SECONDS)
 
 
-async def _events(site: Dashboard, request: Request, project: str) -> AsyncIterator[dict[str, Any]]:
+async def _events(site: Dashboard, request: Request, follower: FeedFollower, project: str) -> AsyncIterator[dict[str, Any]]:
+    """The events. Ends at once if others began to follow since it was checked."""
+    with suppress(Full):
+        async with site.feed.follow(follower) as queue:
+            async for event in _followed(queue, request, project):
+                yield event
+
+
+async def _followed(queue: asyncio.Queue[Changed | None], request: Request, project: str) -> AsyncIterator[dict[str, Any]]:
     loop = asyncio.get_running_loop()
-    async with site.feed.follow() as queue:
-        yield {"event": "ready", "data": "", "retry": AGAIN_MILLISECONDS}
-        names: set[str] = set()
-        sent = -QUIET_SECONDS
-        while (caller := await run_in_threadpool(find, request)) is not None:
-            check = loop.time() + CHECK_SECONDS
-            while (now := loop.time()) < check:
-                if names and now >= sent + QUIET_SECONDS:
-                    yield {"event": "changed", "data": json.dumps(sorted(names)[:NAMES_MAX])}
-                    names, sent = set(), now
-                until = min(check, sent + QUIET_SECONDS) if names else check
-                try:
-                    changed = await asyncio.wait_for(queue.get(), max(0.0, until - now))
-                except TimeoutError:
-                    continue
-                if changed is None:
-                    return
-                names |= _seen(changed, caller.tenants, project)
+    yield {"event": "ready", "data": "", "retry": AGAIN_MILLISECONDS}
+    names: set[str] = set()
+    sent = -QUIET_SECONDS
+    while (caller := await run_in_threadpool(find, request)) is not None:
+        check = loop.time() + CHECK_SECONDS
+        while (now := loop.time()) < check:
+            if names and now >= sent + QUIET_SECONDS:
+                yield {"event": "changed", "data": json.dumps(sorted(names)[:NAMES_MAX])}
+                names, sent = set(), now
+            until = min(check, sent + QUIET_SECONDS) if names else check
+            try:
+                changed = await asyncio.wait_for(queue.get(), max(0.0, until - now))
+            except TimeoutError:
+                continue
+            if changed is None:
+                return
+            names |= _seen(changed, caller.tenants, project)
 
 
 def _seen(changed: Changed, tenants: tuple[str, ...] | None, project: str) -> frozenset[str]:

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from reconciler.errors import ReconcilerError
 from reconciler.fleet.secrets import resolved
+from reconciler.fleet.serve.guard import is_own
 from reconciler.fleet.serve.site import site_of
 
 router = APIRouter(include_in_schema=False)
@@ -36,7 +37,8 @@ def readyz(request: Request) -> Response:
 
 @router.get("/metrics")
 def metrics(request: Request) -> Response:
-    """The metrics of the fleet, for callers with the token of `dashboard.metrics`; without one, for this machine only."""
+    """The metrics of the fleet, for callers with the token of `dashboard.metrics`; without one, for this machine only, by a name of its
+    own: a page of another origin can send any header to a name that it controls."""
     from reconciler.fleet.metrics import CONTENT_TYPE, metrics_text
 
     site = site_of(request)
@@ -44,6 +46,8 @@ def metrics(request: Request) -> Response:
         reference = site.settings().metrics
         if reference is None and site.single is None:
             return PlainTextResponse("the fleet file does not say where the token of /metrics is: dashboard.metrics\n", 403)
+        if reference is None and not is_own(request, site.url):
+            return PlainTextResponse("this is not the host of the dashboard\n", 421)
         if reference is not None:
             token = resolved(reference, "dashboard.metrics", where="this machine")
             if not compare_digest(request.headers.get("authorization", "").encode(), f"Bearer {token}".encode()):

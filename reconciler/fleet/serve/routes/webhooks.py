@@ -1,16 +1,20 @@
-"""Webhooks: a signed push makes the projects of its repository and branch due. Unsigned requests are ignored."""
+"""Webhooks: a signed push makes the projects of its repository and branch due. Unsigned requests are ignored, and their bodies not read:
+whoever has no secret cannot make the dashboard store anything."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, Final
 
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
+from reconciler.dataclass import dataclass
+from reconciler.fleet.people import ALL
 from reconciler.fleet.refresh import generation
 from reconciler.fleet.secrets import MissingSecret, resolved
 from reconciler.fleet.serve import pushes
@@ -21,68 +25,91 @@ from reconciler.fleet.store import audit
 from reconciler.fleet.store import projects as rows
 
 router = APIRouter(include_in_schema=False)
-Reader = Callable[[Mapping[str, Any]], Push | None]
-Signed = Callable[[bytes, Mapping[str, str], str], bool]
-GITHUB: Final = "github"
-GITLAB: Final = "gitlab"
+Headers = Mapping[str, str]
+REPEATED: Final = timedelta(days=30)  # in which a delivery counts once; forges repeat one for 3 days at most
+ACTION: Final = "push"
+
+
+@dataclass(frozen=True)
+class WebhookForge:
+    """A forge. `may`: whether headers can belong to a signed body. `signed`: whether a body is signed. `push`: the push in a body.
+    `delivery`: the identity of a delivery."""
+
+    name: str
+    may: Callable[[Headers, str, float], bool]
+    signed: Callable[[bytes, Headers, str], bool]
+    push: Callable[[Mapping[str, Any]], Push | None]
+    delivery: Callable[[bytes, Headers], str]
+
+
+GITHUB: Final = WebhookForge("github", pushes.may_be_signed_by_github, pushes.is_signed_by_github, pushes.of_github, pushes.github_delivery)
+GITLAB: Final = WebhookForge("gitlab", pushes.may_be_signed_by_gitlab, pushes.is_signed_by_gitlab, pushes.of_gitlab, pushes.gitlab_delivery)
+
+
+@dataclass(frozen=True)
+class KnownSecret:
+    """A secret, and the tenants whose projects it makes due."""
+
+    text: str
+    tenants: tuple[str, ...]
 
 
 @router.post("/webhooks/github")
 async def github(request: Request) -> Response:
     """A webhook of GitHub."""
-    event = request.headers.get("x-github-event", "")
-    return await _received(request, GITHUB, pushes.is_signed_by_github, pushes.of_github if event == "push" else _nothing)
+    return await _received(request, GITHUB, is_push=request.headers.get("x-github-event", "") == "push")
 
 
 @router.post("/webhooks/gitlab")
 async def gitlab(request: Request) -> Response:
     """A webhook of GitLab."""
-    return await _received(request, GITLAB, _signed_now, pushes.of_gitlab)
+    return await _received(request, GITLAB, is_push=True)
 
 
-def _signed_now(body: bytes, headers: Mapping[str, str], secret: str) -> bool:
-    return pushes.is_signed_by_gitlab(body, headers, secret, time.time())
-
-
-def _nothing(data: Mapping[str, Any]) -> Push | None:
-    """The push of a ping, and of every other event: None."""
-    return None
-
-
-async def _received(request: Request, forge: str, signed: Signed, reader: Reader) -> Response:
-    site, body = site_of(request), await request.body()
-    secret = await run_in_threadpool(_secret, site, forge)
-    if secret is None or not signed(body, request.headers, secret):
-        return shown(
-            request, PageError(401, "The signature is wrong, or no secret is known.", f"Compare the secret with webhooks.{forge}.")
-        )
+async def _received(request: Request, forge: WebhookForge, *, is_push: bool) -> Response:
+    site, headers, now = site_of(request), request.headers, time.time()
+    secrets = await run_in_threadpool(_secrets, site, forge)
+    secrets = [secret for secret in secrets if forge.may(headers, secret.text, now)]
+    body = await request.body() if secrets else b""
+    tenants = {tenant for secret in secrets if forge.signed(body, headers, secret.text) for tenant in secret.tenants}
+    if not tenants:
+        remedy = f"Compare the secret with webhooks.{forge.name}."
+        return shown(request, PageError(401, "The signature is wrong, or no secret is known.", remedy))
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):
         data = None
-    push = reader(data) if isinstance(data, dict) else None
-    number = await run_in_threadpool(_made_due, site, forge, push) if push is not None else 0
+    push = forge.push(data) if is_push and isinstance(data, dict) else None
+    if push is None:
+        return JSONResponse({"due": 0}, 202)
+    number = await run_in_threadpool(_made_due, site, forge, push, tenants, forge.delivery(body, headers))
     return JSONResponse({"due": number}, 202)
 
 
-def _secret(site: Dashboard, forge: str) -> str | None:
-    """The secret of a forge; None if there is none."""
-    reference = site.settings().webhooks.get(forge)
-    if reference is None:
-        return None
-    try:
-        return resolved(reference, f"webhooks.{forge}.secret", where="this machine")
-    except MissingSecret as error:
-        site.say(error.message)
-        return None
+def _secrets(site: Dashboard, forge: WebhookForge) -> Sequence[KnownSecret]:
+    """The secrets of a forge that exist on this machine."""
+    known = []
+    for webhook in site.settings().webhooks.get(forge.name, ()):
+        try:
+            text = resolved(webhook.secret, f"webhooks.{forge.name}.secret", where="this machine")
+        except MissingSecret as error:
+            if site.is_first("secret", error.message):  # whoever sends requests does not fill the log
+                site.say(error.message)
+        else:
+            known.append(KnownSecret(text, webhook.tenants))
+    return known
 
 
-def _made_due(site: Dashboard, forge: str, push: Push) -> int:
-    """Make the projects of a push due, and record it in the audit log, once for each tenant."""
+def _made_due(site: Dashboard, forge: WebhookForge, push: Push, tenants: set[str], delivery: str) -> int:
+    """Make the projects of a push due, and record it in the audit log, once for each tenant; nothing for a delivery that is repeated."""
+    selected = None if ALL in tenants else tenants
     with site.database.transaction() as connection:
-        names = rows.make_due(connection, push.repositories, push.concerns)
-        generation.hurry(connection, push.concerns)
+        if audit.has(connection, ACTION, {"delivery": delivery}, within=REPEATED):
+            return 0
+        names = rows.make_due(connection, push.repositories, push.concerns, tenants=selected)
+        if selected is None:  # generators make projects of any tenant
+            generation.hurry(connection, push.concerns)
         for tenant, projects in names.items():
-            details = {"ref": push.ref, "projects": len(projects), "first": sorted(projects)[:20]}
-            audit.write(connection, audit.AuditRecord(f"webhook:{forge}", "push", None, tenant, details))
+            details = {"ref": push.ref, "projects": len(projects), "first": sorted(projects)[:20], "delivery": delivery}
+            audit.write(connection, audit.AuditRecord(f"webhook:{forge.name}", ACTION, None, tenant, details))
     return sum(len(projects) for projects in names.values())
