@@ -30,6 +30,7 @@ from reconciler.cli.terminal.screen import Screen
     allow_from_autoenv=False,
     help="Accept a change into the YAML. Repeatable.",
 )
+@shared.exposures("With --accept: accept that matching addresses are public or lost a protection. Repeatable.")
 @click.option(
     "--baseline",
     type=click.Path(path_type=Path),
