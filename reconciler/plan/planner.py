@@ -190,10 +190,11 @@ def _review_changes(world: World, decisions: Decisions, requested: RequestedChan
     drafts, removals, names = requested.drafts, requested.removals, requested.names
     matches = decisions.matches
     about_rules = selection.only is None  # else it is a run about other runs, not about the project
-    rules = changed_rules(desired, matches.former.before) if about_rules else None
+    written = desired.as_written
+    rules = changed_rules(written, matches.former.before) if about_rules else None
     pruned = {removal.kind.name for removal in removals.values() if removal.pruned and removal.active}
     deleted = {address for address, removal in removals.items() if removal.active and removal.deletes}
-    looser = loosened_rules(desired, state, pruned, deleted) if about_rules else ()
+    looser = loosened_rules(written, state, pruned, deleted) if about_rules else ()
     agreed = agreed_before(state, drafts.values(), removals.values())
     disclosed = disclosure(kinds, desired, before, matches.ids, requested.steps, requested.derived, agreed)
     partial = selection != Selection() or bool(_deferred(*drafts.values(), *removals.values()))
@@ -204,7 +205,7 @@ def _review_changes(world: World, decisions: Decisions, requested: RequestedChan
         *looser,
         *audience_lines(kinds, openings, drafts, names, disclosed.called, before.objects),
         *windows(disclosed.windows, kinds, disclosed.called, before.objects),
-        *exposures(desired, state, drafts, removals, names, freed=unprotected_kinds(desired, state) if about_rules else ()),
+        *exposures(desired, state, drafts, removals, names, freed=unprotected_kinds(written, state) if about_rules else ()),
         *transfer_exposures(world, drafts, disclosed),
         *accepted_exposures(world, drafts, removals, names, disclosed, agreed),
     )

@@ -18,6 +18,7 @@ from reconciler.cli.terminal.screen import Screen
 @click.command("drift", short_help="Show what was changed outside Reconciler.")
 @shared.project()
 @shared.targets()
+@shared.rules()
 @shared.absences()
 @shared.service()
 @shared.state()
@@ -66,6 +67,7 @@ def command(
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import accept_drift, baselines, run
     from reconciler.cli.wiring.connect import connect, load, now
+    from reconciler.cli.wiring.rules_from import judged
     from reconciler.cli.wiring.unseen import read_state
     from reconciler.kinds import load as load_kinds
     from reconciler.plan.drift import DriftWord, drift, without_known
@@ -76,7 +78,8 @@ def command(
 
     options = Options.of(screen, words)
     kinds = load_kinds()
-    project = load(screen, options, kinds)
+    by = judged(screen, options, kinds, load(screen, options, kinds))
+    project = by.project
     known = baselines.read(baseline) if baseline is not None else ()
     with connect(screen, options, project, kinds) as service:
         remembered = read_state(screen, options, project, service)
@@ -86,10 +89,9 @@ def command(
     found = drift(
         kinds, desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage
     )  # fmt: skip
-    if new is not None:
-        found = replace(found, notes=(str(new), *found.notes))
-        if options.format != "text" or accept:
-            screen.warn(str(new), id="RC-unseen-state")
+    found = replace(found, notes=(*((str(new),) if new is not None else ()), *by.notes, *found.notes))
+    if new is not None and (options.format != "text" or accept):
+        screen.warn(str(new), id="RC-unseen-state")
     if accept:
         accept_drift.accept(screen, options, kinds, project, planned, found, accept)
         return exits.DONE

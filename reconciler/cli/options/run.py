@@ -105,6 +105,15 @@ def exposures(text: str) -> Decorator:
     return _addresses("--allow-exposure", "ADDRESS", text, consent=True)
 
 
+def rules() -> Decorator:
+    """Whose rules judge the project."""
+    return click.option(
+        "--rules-from",
+        metavar="REF",
+        help="Take guards, prune, protect, access and policies from this branch, tag or commit, instead of from the files.",
+    )
+
+
 def output(*, formats: tuple[str, ...] = ()) -> Decorator:
     """The format of results."""
     chosen: tuple[Decorator, ...] = ()

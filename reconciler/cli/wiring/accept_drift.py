@@ -52,12 +52,13 @@ def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     Raises `Refused` if they now accept an exposure without consent.
     """
     from reconciler.cli.wiring.connect import load
+    from reconciler.cli.wiring.rules_from import judged
     from reconciler.model import Action
     from reconciler.plan import plan
     from reconciler.plan.guard import consent_to_exposures
 
     try:
-        desired = load(screen, options, kinds).desired
+        desired = judged(screen, options, kinds, load(screen, options, kinds)).project.desired
     except ConfigError as error:
         raise ReconcilerError(f"the files would become invalid and were not changed: {error.message}", id="RC-accepted-invalid") from None
     again = plan(kinds, desired, planned.state, planned.actual)

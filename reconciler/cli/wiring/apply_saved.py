@@ -258,6 +258,8 @@ def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: 
         _check_commit(path, origin, commit)
     if origin is not None:
         screen.say(sentence(origin))
+    if (rules := saved.document.get("rulesFrom")) is not None:
+        screen.say(f"It was judged by the rules of {rules['ref'][:100]} ({rules['commit'][:9]}).")
     said = saved.document["options"]
     about = replace(
         options,
