@@ -238,8 +238,8 @@ def _exposures(kinds: Kinds, desired: Desired, actual: Actual, matches: Matches,
         kind, binding = kinds[drifted.kind], matches.binding(drifted.address)
         observed = actual.find(kind.name, drifted.id) if drifted.id is not None and drifted.status is not DriftWord.DELETED else None
         if observed is not None and binding is not None:
-            names = deciding(kind) & {delta.name for delta in drifted.fields}
-            tracked.append(RecordedObject(drifted.address, kind, observed, binding, names))
+            changed = deciding(kind) & {delta.name for delta in drifted.fields}
+            tracked.append(RecordedObject(drifted.address, kind, observed, binding, changed))
     agreed = agreed_world(tracked)
     disclosed = opened_outside(kinds, desired, actual, matches.ids, agreed)
     names = Names((id, address) for address, id in matches.ids.items())

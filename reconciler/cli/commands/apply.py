@@ -76,7 +76,7 @@ def command(
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import apply_saved
     from reconciler.cli.wiring.connect import connect, current_user, load, open_store, recording_end
-    from reconciler.cli.wiring.rules_from import judged
+    from reconciler.cli.checks.rules_from import judged
     from reconciler.cli.wiring.run import ApplySession
     from reconciler.cli.wiring.unseen import consented, to_create
     from reconciler.kinds import load as load_kinds

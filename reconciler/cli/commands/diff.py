@@ -61,7 +61,7 @@ def command(
     from reconciler.cli import exits
     from reconciler.cli.git import WorkingRepository
     from reconciler.cli.wiring.connect import now
-    from reconciler.cli.wiring.rules_from import judged
+    from reconciler.cli.checks.rules_from import judged
     from reconciler.kinds import load as load_kinds
     from reconciler.plan import plan as make_plan
     from reconciler.plan.guard import guard

@@ -67,7 +67,7 @@ def command(
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import accept_drift, baselines, run
     from reconciler.cli.wiring.connect import connect, load, now
-    from reconciler.cli.wiring.rules_from import judged
+    from reconciler.cli.checks.rules_from import judged
     from reconciler.cli.wiring.unseen import read_state
     from reconciler.kinds import load as load_kinds
     from reconciler.plan.drift import DriftWord, drift, without_known

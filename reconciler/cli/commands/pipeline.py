@@ -41,7 +41,9 @@ WORKS: Final = ("auto", "plan", "apply", "drift", "validate")
     help="How long apply waits while another run holds the state.",
 )
 @click.pass_context
-def command(context: click.Context, /, work: str, project: Path, more: tuple[str, ...], env: str, rules_from: str, reports: Path, wait: float) -> int:
+def command(
+    context: click.Context, /, work: str, project: Path, more: tuple[str, ...], env: str, rules_from: str, reports: Path, wait: float
+) -> int:
     """Run plan, apply, drift or validate as a CI job does. GitHub Actions and GitLab CI are recognized by their variables.
 
     Every report is written to a directory. In GitHub Actions, annotations, the step summary and the outputs of the step are written too.

@@ -66,7 +66,7 @@ def command(
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import run
     from reconciler.cli.wiring.connect import connect, current_user, load, now
-    from reconciler.cli.wiring.rules_from import judged
+    from reconciler.cli.checks.rules_from import judged
     from reconciler.cli.wiring.unseen import read_state
     from reconciler.kinds import load as load_kinds
 

@@ -82,17 +82,20 @@ class Works:
     def judging(self) -> str:
         """The ref whose rules judge the project; "" for those of its own files.
 
+        It is the branch as it is now, and not the commit where the pull request began: whoever proposes a change chooses that one.
         Raises `UsageError` if the target branch of a pull request is not known.
         """
         if self.rules != TARGET:
             return self.rules
-        if self.trigger.event is PipelineEvent.PULL_REQUEST and not self.trigger.base:
+        if self.trigger.event is not PipelineEvent.PULL_REQUEST:
+            return ""
+        if not self.trigger.into:
             raise UsageError(
                 "--rules-from target: the CI job does not say what the target branch is",
                 id="RC-no-rules-there",
                 hint="Name the branch, for example --rules-from origin/main.",
             )
-        return self.trigger.base if self.trigger.event is PipelineEvent.PULL_REQUEST else ""
+        return f"origin/{self.trigger.into}"
 
     @property
     def file(self) -> Path:
