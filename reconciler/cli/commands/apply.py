@@ -73,10 +73,10 @@ def command(
       reconciler apply examples/acme --sandbox .reconciler/acme.db --plan acme.plan.json
     """
     from reconciler.cli import exits
+    from reconciler.cli.checks.rules_from import judged
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import apply_saved
     from reconciler.cli.wiring.connect import connect, current_user, load, open_store, recording_end
-    from reconciler.cli.checks.rules_from import judged
     from reconciler.cli.wiring.run import ApplySession
     from reconciler.cli.wiring.unseen import consented, to_create
     from reconciler.kinds import load as load_kinds

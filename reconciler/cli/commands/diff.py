@@ -59,9 +59,9 @@ def command(
       reconciler diff docs --from v1.4 --to v1.5 --format markdown
     """
     from reconciler.cli import exits
+    from reconciler.cli.checks.rules_from import judged
     from reconciler.cli.git import WorkingRepository
     from reconciler.cli.wiring.connect import now
-    from reconciler.cli.checks.rules_from import judged
     from reconciler.kinds import load as load_kinds
     from reconciler.plan import plan as make_plan
     from reconciler.plan.guard import guard

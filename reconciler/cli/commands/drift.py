@@ -64,10 +64,10 @@ def command(
       reconciler drift --accept acme/space/guides.title
     """
     from reconciler.cli import exits
+    from reconciler.cli.checks.rules_from import judged
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import accept_drift, baselines, run
     from reconciler.cli.wiring.connect import connect, load, now
-    from reconciler.cli.checks.rules_from import judged
     from reconciler.cli.wiring.unseen import read_state
     from reconciler.kinds import load as load_kinds
     from reconciler.plan.drift import DriftWord, drift, without_known

@@ -63,10 +63,10 @@ def command(
         screen.spans(says)
         return exits.DONE
 
+    from reconciler.cli.checks.rules_from import judged
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import run
     from reconciler.cli.wiring.connect import connect, current_user, load, now
-    from reconciler.cli.checks.rules_from import judged
     from reconciler.cli.wiring.unseen import read_state
     from reconciler.kinds import load as load_kinds
 

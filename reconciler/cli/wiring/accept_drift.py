@@ -51,8 +51,8 @@ def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
 
     Raises `Refused` if they now accept an exposure without consent.
     """
-    from reconciler.cli.wiring.connect import load
     from reconciler.cli.checks.rules_from import judged
+    from reconciler.cli.wiring.connect import load
     from reconciler.model import Action
     from reconciler.plan import plan
     from reconciler.plan.guard import consent_to_exposures
