@@ -187,3 +187,54 @@ def test_later_changes_of_an_ignored_field_are_not_an_exposure(tmp_path: Path) -
     applied(org, tree)
     changed(org, "a site is public")
     assert outside(org.plan()) == []
+
+
+def test_another_change_of_the_same_object_does_not_agree_to_it(tmp_path: Path) -> None:
+    org, tree = Org(tmp_path), closed()
+    tree["sites"]["docs"]["published"] = False
+    applied(org, tree)
+    org.call("POST", f"/orgs/org_acme/sites/{org.id(DOCS)}/publish")
+    tree["sites"]["docs"]["title"] = "Handbook"
+    org.write(tree)
+    org.apply()
+    tree["sites"]["docs"]["published"] = True
+    org.write(tree)
+    assert [(str(line.address), line.field) for line in outside(org.plan())] == [(DOCS, "published")]
+
+
+def test_what_was_ignored_is_an_exposure_once_the_files_manage_it_again(tmp_path: Path) -> None:
+    org, tree = Org(tmp_path), closed()
+    tree["sites"]["docs"]["ignoreChanges"] = ["visibility"]
+    applied(org, tree)
+    changed(org, "a site is public")
+    org.apply()
+    tree["sites"]["docs"] |= {"visibility": "public", "ignoreChanges": []}
+    org.write(tree)
+    assert [(str(line.address), line.field) for line in outside(org.plan())] == [(DOCS, "visibility")]
+
+
+def test_an_exposure_that_somebody_reverts_is_forgotten(org: Org) -> None:
+    changed(org, "a site is public")
+    org.call("PATCH", f"/orgs/org_acme/sites/{org.id(DOCS)}", {"visibility": "share-link"})
+    assert org.plan().exposures == ()
+
+
+def test_a_renamed_resource_is_compared_with_what_was_agreed_to_under_its_former_address(org: Org) -> None:
+    changed(org, "members may edit")
+
+    def renamed(tree: Tree) -> None:
+        node(tree, "six").update(space="sixth", previously=["six"], defaultLevel="edit")
+
+    assert [(str(line.address), line.field) for line in outside(accepted(org, renamed))] == [("acme/space/sixth", "defaultLevel")]
+
+
+def test_two_that_exchange_their_values_are_an_exposure_of_the_one_that_opens(org: Org) -> None:
+    tree = closed()
+    node(tree, "five")["defaultLevel"] = "edit"
+    org.write(tree)
+    org.apply()
+    org.call("PATCH", f"/spaces/{org.id('acme/space/six')}", {"defaultLevel": "edit"})
+    org.call("PATCH", f"/spaces/{org.id('acme/space/five')}", {"defaultLevel": "read"})
+    node(tree, "five")["defaultLevel"], node(tree, "six")["defaultLevel"] = "read", "edit"
+    org.write(tree)
+    assert [str(line.address) for line in outside(org.plan())] == ["acme/space/six"]
