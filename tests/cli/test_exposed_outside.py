@@ -121,6 +121,19 @@ def test_a_saved_plan_does_not_allow_an_exposure_that_came_later(exposed: Cli) -
     assert "acme/member/linus@acme.example" in [line["address"] for line in left]
 
 
+def test_an_exposure_of_a_saved_plan_stays_allowed_if_another_part_is_no_longer_valid(exposed: Cli) -> None:
+    exposed(*ACCEPT, *ALLOW)
+    exposed.edit("p/reconciler.yaml", "title: Team 1\n", "title: Team one\n")
+    exposed("plan", "p", "--out", "saved.json")
+    team = ids(exposed)["acme/team/t1"].rpartition("/")[2]
+    edit(exposed, "PATCH", f"/orgs/org_acme/teams/{team}", "title=By hand")
+    assert exposed("apply", "p", "--plan", "saved.json").exit_code != 0
+    assert DOCS in [line["address"] for line in exposed.json("plan", "p")["exposures"]]
+    result = exposed("apply", "p", "--plan", "saved.json", "--partial", "--yes")
+    assert result.exit_code == 5, result.stdout + result.stderr
+    assert exposed.json("plan", "p")["exposures"] == []
+
+
 def test_accepting_what_exposes_nothing_asks_nothing(exposed: Cli) -> None:
     edit(exposed, "PATCH", f"/orgs/org_acme/sites/{ids(exposed)[DOCS].rpartition('/')[2]}", "title=Handbook")
     assert exposed("drift", "p", "--accept", f"{DOCS}.title").exit_code == 0
