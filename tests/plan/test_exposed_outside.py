@@ -189,7 +189,7 @@ def test_later_changes_of_an_ignored_field_are_not_an_exposure(tmp_path: Path) -
     assert outside(org.plan()) == []
 
 
-def test_another_change_of_the_same_object_does_not_agree_to_it(tmp_path: Path) -> None:
+def test_another_change_of_the_same_object_does_not_allow_it(tmp_path: Path) -> None:
     org, tree = Org(tmp_path), closed()
     tree["sites"]["docs"]["published"] = False
     applied(org, tree)
