@@ -106,7 +106,8 @@ class Window:
 @dataclass(frozen=True)
 class FleetProject:
     """One project of the fleet. `every`: seconds from one run to the next. `state`: None for the fleet's own database. `origin`: the
-    generator that it comes from, "" for none. `sops`: variables of the environment of the sops command. `at`: its place in fleet.yaml."""
+    generator that it comes from, "" for none. `sops`: variables of the environment of the sops command. `rules_from`: the ref whose rules
+    judge it, "" for its own. `at`: its place in fleet.yaml."""
 
     name: str
     source: Repository
@@ -125,6 +126,7 @@ class FleetProject:
     sops: Mapping[str, SecretReference] = field(default_factory=dict)
     wave: int = 0
     origin: str = ""
+    rules_from: str = ""
     at: Source = field(default=Source("fleet.yaml", 0, 0), compare=False)
 
 
@@ -187,6 +189,7 @@ def as_data(project: FleetProject) -> dict[str, Any]:
         "sops": {name: str(secret) for name, secret in project.sops.items()},
         "wave": project.wave,
         "origin": project.origin,
+        "rulesFrom": project.rules_from,
     }
 
 
@@ -213,4 +216,5 @@ def of_data(data: Mapping[str, Any]) -> FleetProject:
         sops={name: SecretReference.of(secret) for name, secret in data.get("sops", {}).items()},
         wave=data["wave"],
         origin=data["origin"],
+        rules_from=data.get("rulesFrom", ""),
     )

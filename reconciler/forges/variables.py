@@ -24,15 +24,16 @@ class PipelineFacts:
     """Texts and numbers; "" and 0 if the CI does not set them.
 
     `event`: why the job runs. `commit`: what is checked out. `head`: the last commit of the pull request; `base`: the commit that it is
-    compared with. `ref`: the name of the branch or, without `is_branch`, of the tag. `default`: the default branch. `source` and `target`:
-    the repositories of the pull request's branch and of its base; `fork`: whether they differ, None if unknown. `run`: its number and
-    attempt. `name`: of the job.
+    compared with, `into`: the name of the target branch. `ref`: the name of the branch or, without `is_branch`, of the tag. `default`: the
+    default branch. `source` and `target`: the repositories of the pull request's branch and of its base; `fork`: whether they differ, None
+    if unknown. `run`: its number and attempt. `name`: of the job.
     """
 
     event: str = ""
     commit: str = ""
     head: str = ""
     base: str = ""
+    into: str = ""
     ref: str = ""
     is_branch: bool = True
     default: str = ""
@@ -86,6 +87,7 @@ def _github(environ: Mapping[str, str], started: Mapping[str, Any]) -> PipelineF
         commit=environ.get("GITHUB_SHA", ""),
         head=_text(head, "sha") or _text(began, "head_sha"),
         base=_text(base, "sha"),
+        into=_text(base, "ref"),
         ref=environ.get("GITHUB_REF_NAME", ""),
         is_branch=environ.get("GITHUB_REF_TYPE", "branch") == "branch",
         default=_text(_part(started, "repository"), "default_branch"),
@@ -107,6 +109,7 @@ def _gitlab(environ: Mapping[str, str], _: Mapping[str, Any]) -> PipelineFacts:
         commit=environ.get("CI_COMMIT_SHA", ""),
         head=environ.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", ""),
         base=environ.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""),
+        into=environ.get("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", ""),
         ref=environ.get("CI_COMMIT_BRANCH", ""),
         default=environ.get("CI_DEFAULT_BRANCH", ""),
         repository=environ.get("CI_PROJECT_ID", ""),

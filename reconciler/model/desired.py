@@ -156,7 +156,7 @@ class Desired:
     `prune` and `protect` contain every kind. `lister`: the member (address) who reaches everything. `rule_lines`: the lines of the rules,
     by dotted name (`guards.maxDelete.percent`, `prune.team`), the start of the file as ``. `generated`: what `forEach` generates, and the
     contents of that. `patches`: those of the environment; `excluded`: what they remove. `policies`: what no plan may do. `ignored`: as
-    in `Rules`.
+    in `Rules`. `own_rules`: the same project with the rules of its own files, where it is judged by those of another commit.
     """
 
     project: str
@@ -176,6 +176,12 @@ class Desired:
     access: tuple[AccessTest, ...] = ()
     policies: Policies = field(default_factory=Policies)
     ignored: frozenset[str] = frozenset()
+    own_rules: Desired | None = None
+
+    @property
+    def as_written(self) -> Desired:
+        """The project with the rules of its own files: what a later run compares with, whatever judges this one."""
+        return self.own_rules or self
 
     def list_of(self, address: Address) -> str:
         """The list that controls an address which is no longer declared: other environments may declare what one removes."""

@@ -14,12 +14,31 @@ from enum import StrEnum
 
 from reconciler.address import Address, Glob
 from reconciler.dataclass import dataclass
-from reconciler.model import Actual, Cause, Delta, Desired, Observed, Plan, SiblingSpot, Source, State, Unknown, Unmanaged, Violation
+from reconciler.model import (
+    Actual,
+    Cause,
+    Delta,
+    Desired,
+    Exposure,
+    Observed,
+    Plan,
+    SiblingSpot,
+    Source,
+    State,
+    Unknown,
+    Unmanaged,
+    Violation,
+)
 from reconciler.model.codec import title
 from reconciler.plan import Selection, match
 from reconciler.plan.access.tests import Unmet, unmet
+from reconciler.plan.audience.agreed import RecordedObject, agreed_world, deciding
+from reconciler.plan.audience.disclosure import opened_outside
 from reconciler.plan.matching.earlier_runs import deleted_before, last_moment, window
+from reconciler.plan.matching.matches import Matches
+from reconciler.plan.names import Names
 from reconciler.plan.passes import expectations
+from reconciler.plan.warnings.outside import drifted_exposures
 from reconciler.resource import Kinds
 
 
@@ -120,7 +139,7 @@ class Drift:
     whose objects the state does not track, so that their last-applied values are unknown. `judged`: how many it does track. `managed`:
     declared and tracked. `violations`: assertions of the project (`expect`, `access`) about tracked resources that are not met today,
     regardless of who changed them. `undecided`: tracked resources for which it is unknown whether a test is met. `left_alone`: what
-    the YAML says to leave alone (`ignoreChanges`).
+    the YAML says to leave alone (`ignoreChanges`). `exposures`: what the changes made public, or no longer protected.
     """
 
     project: str
@@ -139,6 +158,7 @@ class Drift:
     violations: tuple[Violation, ...] = ()
     undecided: tuple[Unread, ...] = ()
     left_alone: Mapping[Address, tuple[Delta, ...]] = field(default_factory=dict)
+    exposures: tuple[Exposure, ...] = ()
 
     @property
     def left_alone_count(self) -> int:
@@ -207,7 +227,26 @@ def drift(
         violations=tuple(_violations(kinds, desired, present, readers)),
         left_alone={address: deltas for address, deltas in plan.ignored.items() if chosen.takes(address)},
         undecided=tuple(Unread(address, desired.resources[address].kind, reason) for address, reason in readers.unread.items()),
+        exposures=tuple(_exposures(kinds, desired, actual, matches, resources)),
     )
+
+
+def _exposures(kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, resources: Sequence[Drifted]) -> Iterator[Exposure]:
+    """What the changes of these objects made public or no longer protected."""
+    tracked = []
+    for drifted in resources:
+        kind, binding = kinds[drifted.kind], matches.binding(drifted.address)
+        observed = actual.find(kind.name, drifted.id) if drifted.id is not None and drifted.status is not DriftWord.DELETED else None
+        if observed is not None and binding is not None:
+            changed = deciding(kind) & {delta.name for delta in drifted.fields}
+            tracked.append(RecordedObject(drifted.address, kind, observed, binding, changed))
+    agreed = agreed_world(tracked)
+    disclosed = opened_outside(kinds, desired, actual, matches.ids, agreed)
+    names = Names((id, address) for address, id in matches.ids.items())
+    for exposure in drifted_exposures(kinds, names, disclosed, agreed, actual.objects):
+        declared = desired.resources.get(exposure.address)
+        source = declared.positions.get(exposure.field, declared.source) if declared is not None else None
+        yield replace(exposure, source=source)
 
 
 def _violations(kinds: Kinds, desired: Desired, present: Mapping[Address, Observed], readers: Unmet) -> Iterator[Violation]:
@@ -246,7 +285,9 @@ def without_known(drift: Drift, baseline: Sequence[KnownDrift], today: date) -> 
     ]
     notes += [f"the baseline's entry for {known} expired on {known.until}: {known.reason}" for known in expired]
     notes += [f"the baseline's entry for {known} matches nothing: remove it" for known in valid if id(known) not in used]
-    return replace(drift, resources=tuple(left), ignored=tuple(ignored), notes=(*drift.notes, *notes))
+    covered = {(difference.address, difference.field) for difference in ignored}
+    exposures = tuple(exposure for exposure in drift.exposures if not any((at, exposure.field) in covered for at in exposure.names))
+    return replace(drift, resources=tuple(left), ignored=tuple(ignored), notes=(*drift.notes, *notes), exposures=exposures)
 
 
 def _field_text(difference: IgnoredDifference) -> str:

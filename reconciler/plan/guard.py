@@ -7,7 +7,7 @@ from typing import Final
 
 from reconciler.address import Glob
 from reconciler.errors import Refused
-from reconciler.model import Action, Change, Desired, Plan, Severity, Violation
+from reconciler.model import Action, Change, Desired, Exposure, Plan, Severity, Violation
 
 WAYS: Final = 20  # options that a refusal names
 NAMED: Final = 5  # addresses that a refusal lists
@@ -73,18 +73,24 @@ def _rule_text(rule: str, message: str, alike: Sequence[Violation]) -> str:
 
 
 def consent(plan: Plan, allowed: Sequence[Glob]) -> Plan:
-    """The plan, unchanged. Raises `Refused` where it exposes something without consent.
+    """The plan, unchanged. Raises `Refused` where it exposes something without consent."""
+    consent_to_exposures(plan.exposures, allowed, "the plan makes something public or removes a protection, which")
+    return plan
+
+
+def consent_to_exposures(exposures: Sequence[Exposure], allowed: Sequence[Glob], what: str) -> None:
+    """Raise `Refused` for exposures without consent. `what`: the beginning of the sentence.
 
     `allowed`: patterns for the addresses of what is exposed, or of what exposes it.
     """
     missing = [
-        exposure for exposure in plan.exposures if exposure.asked and not any(glob.matches(at) for glob in allowed for at in exposure.names)
+        exposure for exposure in exposures if exposure.asked and not any(glob.matches(at) for glob in allowed for at in exposure.names)
     ]
     if not missing:
-        return plan
+        return
     lines = [f"{exposure.address}{f' ({exposure.field})' if exposure.field else ''}: {exposure.says}" for exposure in missing]
     addresses = list(dict.fromkeys(exposure.address for exposure in missing))
     more = " and so on (patterns are allowed: --allow-exposure 'acme/site/docs/**')" if len(addresses) > WAYS else ""
     way = " ".join(f"--allow-exposure {address:sh}" for address in addresses[:WAYS]) + more
-    wrong = f"the plan makes something public or removes a protection, which requires consent{_below(lines)}"
+    wrong = f"{what} requires consent{_below(lines)}"
     raise Refused(wrong, id="RC-consent-required", hint=f"if this is intended: {way}")

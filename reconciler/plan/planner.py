@@ -13,6 +13,7 @@ from reconciler.address import Address, Glob
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, Exposure, Plan, Rules, SiblingPlace, State, Step
 from reconciler.plan.access.tests import AccessTestResults, run_access_tests
+from reconciler.plan.audience.agreed import agreed_before
 from reconciler.plan.audience.disclosure import Disclosure, disclosure
 from reconciler.plan.changes import (
     blockages,
@@ -52,6 +53,7 @@ from reconciler.plan.warnings.conditions import condition_notes, schemas_to_read
 from reconciler.plan.warnings.consents import consents, with_consent_needed
 from reconciler.plan.warnings.exposure import audience_lines, exposures, who_reads, windows
 from reconciler.plan.warnings.loosened_rules import changed_rules, loosened_rules, unprotected_kinds
+from reconciler.plan.warnings.outside import accepted_exposures
 from reconciler.plan.warnings.permissions import forbidden_requests
 from reconciler.plan.warnings.transfers import by_transfers, transfer_exposures
 from reconciler.plan.warnings.twins import similar_names, twins
@@ -188,11 +190,13 @@ def _review_changes(world: World, decisions: Decisions, requested: RequestedChan
     drafts, removals, names = requested.drafts, requested.removals, requested.names
     matches = decisions.matches
     about_rules = selection.only is None  # else it is a run about other runs, not about the project
-    rules = changed_rules(desired, matches.former.before) if about_rules else None
+    written = desired.as_written
+    rules = changed_rules(written, matches.former.before) if about_rules else None
     pruned = {removal.kind.name for removal in removals.values() if removal.pruned and removal.active}
     deleted = {address for address, removal in removals.items() if removal.active and removal.deletes}
-    looser = loosened_rules(desired, state, pruned, deleted) if about_rules else ()
-    disclosed = disclosure(kinds, desired, before, matches.ids, requested.steps, requested.derived)
+    looser = loosened_rules(written, state, pruned, deleted) if about_rules else ()
+    agreed = agreed_before(state, drafts.values(), removals.values())
+    disclosed = disclosure(kinds, desired, before, matches.ids, requested.steps, requested.derived, agreed)
     partial = selection != Selection() or bool(_deferred(*drafts.values(), *removals.values()))
     waiting = bool(blockages(drafts, removals))
     access = run_access_tests(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=waiting)
@@ -201,8 +205,9 @@ def _review_changes(world: World, decisions: Decisions, requested: RequestedChan
         *looser,
         *audience_lines(kinds, openings, drafts, names, disclosed.called, before.objects),
         *windows(disclosed.windows, kinds, disclosed.called, before.objects),
-        *exposures(desired, state, drafts, removals, names, freed=unprotected_kinds(desired, state) if about_rules else ()),
+        *exposures(desired, state, drafts, removals, names, freed=unprotected_kinds(written, state) if about_rules else ()),
         *transfer_exposures(world, drafts, disclosed),
+        *accepted_exposures(world, drafts, removals, names, disclosed, agreed),
     )
     return ReviewedChanges(disclosed, access, with_consent_needed(exposed, state), rules)
 

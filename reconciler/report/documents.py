@@ -204,6 +204,8 @@ def drift_document(drift: Drift) -> drift_types.DriftDocument:
         "notes": list(drift.notes),
         "violations": [violation_data(item) for item in drift.violations],
     }
+    if drift.exposures:
+        document["exposures"] = [_exposure(item) for item in drift.exposures]
     if drift.left_alone:
         document["summary"]["ignored"] = drift.left_alone_count
         document["ignored"] = _ignored(drift.left_alone)

@@ -35,6 +35,7 @@ def write(page: ReportPage, drift: Drift, *, full: bool, zone: tzinfo | None = U
     """Write the report to a page of any kind."""
     for resource, within in gathered(drift.resources):
         _write(page, resource, within, full, zone)
+    warnings.exposures(page, drift.exposures, full=full, consent=warnings.ACCEPTING)
     warnings.violations(page, drift.violations, full=full, remedies=True)
     for unread in (*drift.unread, *drift.undecided):
         page.head(str(unread.address))
@@ -144,6 +145,7 @@ def summary(drift: Drift) -> str:
     counts = ", ".join(f"{number:,} {status}" for status in DriftWord if (number := drift.count(status)))
     unknown = len(drift.unknown) + len(drift.unread)
     rest = [
+        f"{count(len(drift.exposures), 'exposure')}" if drift.exposures else "",
         f"{count(len(drift.violations), 'assertion')} not met" if drift.violations else "",
         f"{count(len(drift.undecided), 'assertion')} not checked" if drift.undecided else "",
         f"{count(len(drift.unjudged), 'resource')} cannot be judged" if drift.unjudged else "",

@@ -131,6 +131,7 @@ def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC) 
     drifts.write(page, drift, full=full, zone=zone)
     page.entries = [entry for entry in page.entries if entry.title != drifts.COVERAGE]
     parts = [PicturePart(status.value, drift.count(status), drifts.STYLES[status]) for status in DriftWord if drift.count(status)]
+    parts += [PicturePart("exposures", len(drift.exposures), Style.DELETE)] if drift.exposures else []
     parts += [PicturePart("assertions not met", len(drift.violations), Style.BLOCKED)] if drift.violations else []
     parts += [PicturePart("unmanaged", len(drift.unmanaged), Style.DIM)] if drift.unmanaged else []
     calm = drift.managed - len(drift.resources)

@@ -20,7 +20,7 @@ from reconciler.report.documents import plan_document
 from reconciler.resource import UNSET, Foreign, Kind, Kinds
 
 if TYPE_CHECKING:
-    from reconciler.report.schemas.plan import ConsentData, OptionsData, OriginData, PlanData, SavedPlanDocument
+    from reconciler.report.schemas.plan import ConsentData, OptionsData, OriginData, PlanData, RulesFromData, SavedPlanDocument
 
 NAMES: Final = {"format", "project", "environment", "createdAt", "address", "kind", "actions", "cause", "verb", "method"}
 SHOWN: Final = frozenset(NAMES | {"flag", "of", "parent", "previous", "sort", "rule", "level"})
@@ -34,7 +34,7 @@ class PlanInputs:
     """The inputs of a plan.
 
     `version`: of this program. `service`: the service of the ids. `configuration`: a digest in memory. `lineage`: "" without a state.
-    `options`: of the command line.
+    `options`: of the command line. `rules`: the commit whose rules judged it, None for those of its own files.
     """
 
     version: str
@@ -44,6 +44,7 @@ class PlanInputs:
     serial: int
     options: OptionsData
     origin: OriginData | None = None
+    rules: RulesFromData | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,8 @@ def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime
     }
     if made.origin is not None:
         document["origin"] = {**made.origin, "actor": digests.mask(made.origin["actor"]), "run": digests.mask(made.origin["run"])}
+    if made.rules is not None:
+        document["rulesFrom"] = made.rules
     return document
 
 

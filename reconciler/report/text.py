@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 from reconciler.address import Address
 from reconciler.model import Action, Blocked, Change, Plan, Source
+from reconciler.plan.warnings.outside import ID as OUTSIDE
 from reconciler.report import change as one
 from reconciler.report import warnings
 from reconciler.report.layout import ReportPage, Span, Style, cells, environment_header
@@ -66,7 +67,9 @@ def summary(plan: Plan) -> str:
         line = f"{nothing} {count(plan.managed, 'object')} managed" + ("." if plan.files_only else f", {len(plan.unmanaged):,} unmanaged.")
         return " ".join([line, *([f"{troubles[0].upper()}{troubles[1:]}."] if troubles else []), *([f"{beyond}."] if beyond else [])])
     numbers = {action: sum(action in change.actions for change in plan.changes) for action in TOLD}
-    nothing = "a looser rule to record" if plan.exposures else "nothing to do"
+    nothing = "nothing to do"
+    if plan.exposures:
+        nothing = "an exposure to record" if any(exposure.id == OUTSIDE for exposure in plan.exposures) else "a looser rule to record"
     todo = ", ".join(f"{number:,} to {action}" for action, number in numbers.items() if number) or nothing
     rest = [troubles, f"{count(len(plan.unmanaged), 'object')} unmanaged" if plan.unmanaged else "", beyond]
     return "; ".join(["Plan: " + todo, *filter(None, [", ".join(filter(None, rest))])]) + f". {count(len(plan.steps), 'request')}."

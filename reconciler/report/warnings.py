@@ -19,6 +19,7 @@ WHOLE: Final = "the whole plan"
 VIOLATES: Final = {Severity.ERROR: (Style.BLOCKED, "violation"), Severity.WARNING: (Style.UPDATE, "warning")}
 HIDDEN_URL: Final = "its secret URL"
 CONSENT: Final = "with --yes, each of these requires --allow-exposure ADDRESS"
+ACCEPTING: Final = "apply restores it; accepting it requires --allow-exposure ADDRESS"
 
 LEAVE: Final = "use the token of a member who may, or raise the role of this member"
 
@@ -27,17 +28,7 @@ T = TypeVar("T")
 
 def write(page: ReportPage, plan: Plan, *, full: bool) -> None:
     """Write all warnings; nothing if there are none."""
-    for group in _alike(
-        plan.exposures, lambda warning: (warning.kind, warning.field, repr(warning.before), repr(warning.after), warning.says), full
-    ):
-        _named(page, [warning.address for warning in group], group[0].source)
-        first = group[0]
-        page.field(Style.DELETE, "!", "exposure", _exposure_text(first))
-        page.cause(first.id)
-        for detail in _details(first) if len(group) == 1 else ():
-            page.field(Style.DIM, " ", "", detail)
-    if any(warning.asked for warning in plan.exposures):
-        page.field(Style.DIM, " ", "", CONSENT)
+    exposures(page, plan.exposures, full=full)
     for similar in _alike(plan.forbidden, lambda warning: (warning.verb, warning.flag, warning.of), full):
         _named(page, [warning.address for warning in similar], None)
         page.field(
@@ -55,6 +46,22 @@ def write(page: ReportPage, plan: Plan, *, full: bool) -> None:
         page.field(Style.DELETE, "!", "breaks", f"{broken.before or HIDDEN_URL}{after}", broken.reason)
         page.cause(broken.id)
     violations(page, plan.violations, full=full)
+
+
+def exposures(page: ReportPage, opened: Iterable[Exposure], *, full: bool, consent: str = CONSENT) -> None:
+    """What becomes public or loses a protection. `consent`: what each of them requires."""
+    opened = tuple(opened)
+    for group in _alike(
+        opened, lambda warning: (warning.kind, warning.field, repr(warning.before), repr(warning.after), warning.says), full
+    ):
+        _named(page, [warning.address for warning in group], group[0].source)
+        first = group[0]
+        page.field(Style.DELETE, "!", "exposure", _exposure_text(first))
+        page.cause(first.id)
+        for detail in _details(first) if len(group) == 1 else ():
+            page.field(Style.DIM, " ", "", detail)
+    if any(warning.asked for warning in opened):
+        page.field(Style.DIM, " ", "", consent)
 
 
 def violations(page: ReportPage, violated: Iterable[Violation], *, full: bool, remedies: bool = False) -> None:

@@ -103,11 +103,12 @@ def test_accept_writes_the_yaml_and_leaves_nothing_to_do(applied: Cli) -> None:
     assert applied("apply", PROJECT, "--yes").exit_code == 0
     before = path.read_bytes()
     edit(applied, "PATCH", "/orgs/org_acme", "defaultRole=edit")
-    result = applied("drift", PROJECT, "--accept", "acme.defaultRole")
+    result = applied("drift", PROJECT, "--accept", "acme.defaultRole", "--allow-exposure", "acme")
     assert (result.exit_code, result.stdout) == (0, "acme.defaultRole was updated in reconciler.yaml.\n")
     assert path.read_bytes() == before.replace(b"defaultRole: read  # for now", b"defaultRole: edit  # for now")
-    assert applied("plan", PROJECT, "--detailed-exitcode").exit_code == 0
     assert applied("drift", PROJECT).stdout == "No drift. 12 objects managed.\n"
+    assert applied("apply", PROJECT, "--yes", "--allow-exposure", "acme").exit_code == 0
+    assert applied("plan", PROJECT, "--detailed-exitcode").exit_code == 0
 
 
 def test_accept_moves_lines_and_leaves_nothing_to_do(applied: Cli) -> None:

@@ -107,6 +107,7 @@ projects:
   every: 2h
   mode: apply
   revertDrift: true
+  rulesFrom: main
   windows: [{from: "22:00", until: "06:00", days: [saturday, sunday], zone: Europe/Berlin}]
   approvals: {create: auto}
   tenant: blue
@@ -128,6 +129,7 @@ def test_what_is_read_is_what_the_editor_allows_what_is_stored_and_what_was_gene
     made = projects(FULL, {2: [{"name": "q", "path": "orgs/q"}]})
     assert list(made) == ["a", "b", "list-x", "list-y", "q"]
     assert [of_data(as_data(project)) for project in made.values()] == list(made.values())
+    assert (made["a"].rules_from, made["b"].rules_from) == ("main", "")
     assert (made["a"].mode, made["a"].every, made["a"].token) == (Mode.APPLY, 7_200, SecretReference("env", "TOKEN"))
     assert (made["q"].source.git, made["q"].source.path) == ("https://git.example.com/docs.git", "orgs/q")
     written = projects('projects: [{name: "list-x"}]')["list-x"]

@@ -225,3 +225,26 @@ def test_health_is_shown_beside_the_status_and_announced_to_people(fleet: Runnin
         assert inner
         assert all(span.parent_span_id == outer[span.trace_id].span_id for span in inner)
         assert all("tok_ada" not in body for body in bodies)
+
+
+def test_the_rules_of_another_branch_judge_a_project_that_removed_them(fleet: Running) -> None:
+    fleet.write("a")
+    fleet.applied("a")
+    rule = "policies: [{id: titles, on: [space], assert: \"${{ after.title != 'a Forbidden' }}\", message: a forbidden title}]\n"
+    file = fleet.remote / "a" / "reconciler.yaml"
+    file.write_text(file.read_text() + rule)
+    fleet.git("commit", "-aqm", "a rule")
+    fleet.git("checkout", "-q", "-b", "change")
+    fleet.write("a", title="Forbidden")
+    follows = project("a", mode="apply", every="10s", source={"path": "a", "ref": "change"})
+    fleet.declare(follows | {"rulesFrom": "main"})
+    fleet.worker()
+    fleet.until(lambda: fleet.status()["a"]["reading"])
+    assert "a forbidden title" in str(fleet.rows("SELECT reading FROM reconciler_fleet.projects WHERE reading IS NOT NULL"))
+    assert "a Forbidden" not in fleet.titles("a").values()
+    fleet.declare(follows | {"rulesFrom": "nowhere"})
+    fleet.call("fleet", "sync", "a", "--wait", code=None)
+    assert "a Forbidden" not in fleet.titles("a").values()
+    fleet.declare(follows)
+    fleet.call("fleet", "sync", "a", "--wait", code=None)
+    fleet.until(lambda: "a Forbidden" in fleet.titles("a").values())

@@ -13,7 +13,7 @@ from reconciler.fleet import approvals, schedule
 from reconciler.fleet.approvals import Decision
 from reconciler.fleet.health import HealthWord, ProjectHealth
 from reconciler.fleet.model import APPROVALS_DEFAULT, ChangeClass, Window
-from reconciler.fleet.status import Follower, ProjectFacts, Reading, StatusWord, as_data, of_data, status, wave_before
+from reconciler.fleet.status import Follower, ProjectFacts, Reading, StatusWord, as_data, of_data, of_documents, status, wave_before
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 WELL = ProjectHealth(HealthWord.HEALTHY)
@@ -33,6 +33,22 @@ def test_only_a_fresh_whole_reading_without_differences_is_synced() -> None:
         assert made.word is expected
         assert bool(made.causes) == (expected is not StatusWord.SYNCED)
         assert of_data(as_data(replace(GOOD, **gap, **change))) == replace(GOOD, **gap, **change)
+
+
+def test_an_exposure_that_changes_nothing_else_waits_to_be_applied_and_is_counted_once() -> None:
+    def exposure(address: str, cause: str | None = None) -> dict[str, Any]:
+        return {"address": address, "cause": cause, "window": 0, "asked": True}
+
+    def ahead(changes: list[str], *exposures: dict[str, Any]) -> int:
+        said = [{"address": address, "fields": []} for address in changes]
+        plan = {"changes": said, "blocked": [], "unknown": [], "inDoubt": [], "exposures": list(exposures)}
+        drift = {"resources": [], "unknown": [], "summary": {"managed": 1, "unmanaged": 0}}
+        return of_documents("c0ffee", plan, drift).ahead
+
+    assert ahead([]) == 0
+    assert ahead([], exposure("acme/site/docs"), exposure("acme/site/docs")) == 1
+    assert ahead(["acme/site/docs"], exposure("acme/site/docs"), exposure("acme/space/six", "acme/site/docs")) == 1
+    assert ahead(["acme/team/a"], exposure("acme/site/docs")) == 2
 
 
 def test_a_project_that_was_never_read_is_unknown_and_a_failure_is_named() -> None:

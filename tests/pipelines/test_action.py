@@ -116,3 +116,19 @@ def test_a_fork_sees_the_difference_and_no_secret(world: World) -> None:
     assert (refused.success, refused.outputs["exit-code"]) == (False, "4")
     assert "nobody approved a plan of pull request #8: it comes from a fork" in refused.log
     assert world.service.titles("teams") == ["Readers", "Writers"]
+
+
+def test_the_rules_of_the_target_branch_judge_a_pull_request_that_removes_them(world: World) -> None:
+    """Also that of a fork, which is only compared; after the merge, the rules of the merged files judge."""
+    rule = PROJECT + "policies: [{id: no-authors, on: [team], assert: \"${{ after.title != 'Authors' }}\", message: no authors}]\n"
+    world.repository.commit("rule", {"reconciler.yaml": rule})
+    world.repository.merge("rule")
+    loosened = PROJECT.replace("Writers", "Authors")
+    assert world.push(7, loosened).success
+    (job,) = world.workflow["jobs"].values()
+    job["steps"][-1]["with"] |= {"rules-from": "target"}
+    for number, fork in ((8, False), (9, True)):
+        refused = world.push(number, loosened, fork=fork)
+        assert (refused.success, refused.outputs["exit-code"]) == (False, "4"), refused.log
+        assert "no authors" in refused.log
+        assert "Judged by the rules of origin/main" in refused.summary

@@ -42,7 +42,7 @@ class World:
         about = {
             "CI_PIPELINE_SOURCE": "merge_request_event", "CI_MERGE_REQUEST_IID": str(iid), "CI_MERGE_REQUEST_PROJECT_ID": "12",
             "CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "99" if fork else "12", "CI_MERGE_REQUEST_DIFF_BASE_SHA": self.repository.id("main"),
-            "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME": f"change-{iid}",
+            "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME": f"change-{iid}", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
         }  # fmt: skip
         return self.run(head, configuration=configuration, **about)
 

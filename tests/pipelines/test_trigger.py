@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 
+from reconciler.cli.pipeline.results import Results
 from reconciler.cli.pipeline.trigger import Ci, PipelineEvent, Trigger, triggered
-from reconciler.cli.pipeline.works import artifact
+from reconciler.cli.pipeline.works import Works, artifact
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 from tests.cli.conftest import Cli
 
@@ -101,3 +104,21 @@ def test_options_after_two_dashes_are_for_the_command_with_and_without_a_project
     else:
         assert done.exit_code == 0, done.stderr
         assert "to create" in done.stdout
+
+
+def test_target_is_the_branch_as_it_is_now_and_not_where_the_pull_request_began(tmp_path: Path) -> None:
+    begun = {"pull_request": {"head": {"sha": HEAD}, "base": {"sha": BASE, "ref": "main"}}}
+    gitlab = {"GITLAB_CI": "true", "CI_PIPELINE_SOURCE": "merge_request_event", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
+    for trigger in (on_github(tmp_path, "pull_request", begun), triggered(gitlab)):
+        assert rules(trigger, "target") == "origin/main"
+        assert rules(trigger, "v1") == "v1"
+        assert rules(trigger, "") == ""
+    assert rules(on_github(tmp_path, "push", {}), "target") == ""
+    with pytest.raises(UsageError, match="does not say what the target branch is"):
+        rules(triggered({"GITLAB_CI": "true", "CI_PIPELINE_SOURCE": "merge_request_event"}), "target")
+
+
+def rules(trigger: Trigger, given: str) -> str:
+    """The ref whose rules judge the job's project."""
+    screen = Screen()
+    return Works(screen, click.Group(), trigger, Results(screen, Path(), trigger.ci), Path(), "", given, (), 0).judging

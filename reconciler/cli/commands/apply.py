@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @shared.project()
 @shared.selection()
 @shared.guards()
+@shared.rules()
 @shared.absences()
 @shared.service()
 @shared.state()
@@ -72,6 +73,7 @@ def command(
       reconciler apply examples/acme --sandbox .reconciler/acme.db --plan acme.plan.json
     """
     from reconciler.cli import exits
+    from reconciler.cli.checks.rules_from import judged
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import apply_saved
     from reconciler.cli.wiring.connect import connect, current_user, load, open_store, recording_end
@@ -96,7 +98,10 @@ def command(
             "--partial requires --plan FILE", id="RC-options-conflict", hint="To apply part of a plan without a file, use --target GLOB."
         )
     kinds = load_kinds()
-    project = load(screen, options, kinds)
+    by = judged(screen, options, kinds, load(screen, options, kinds))
+    project = by.project
+    for note in by.notes:
+        screen.say(note)
     if use is not None:
         use.check_project(project.settings.project)
     elif not yes and not screen.can_ask:

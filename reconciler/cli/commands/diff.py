@@ -33,6 +33,7 @@ COVERS: Final = "Nothing was read from the service, so exposures and broken URLs
     "--from", "before", metavar="REF", default="HEAD", help="Compare with the commit where --to diverged from REF. Default: HEAD."
 )
 @click.option("--to", "after", metavar="REF", help="The commit that is compared. Default: the files as they are.")
+@shared.rules()
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if anything would change.")
 @click.option("--full", is_flag=True, help="Show every change on lines of its own.")
 @reports.option()
@@ -58,6 +59,7 @@ def command(
       reconciler diff docs --from v1.4 --to v1.5 --format markdown
     """
     from reconciler.cli import exits
+    from reconciler.cli.checks.rules_from import judged
     from reconciler.cli.git import WorkingRepository
     from reconciler.cli.wiring.connect import now
     from reconciler.kinds import load as load_kinds
@@ -82,6 +84,8 @@ def command(
         new = opened.enter_context(_side(screen, options, kinds, repository, end if after else None))
         earlier = opened.enter_context(_side(screen, options, kinds, repository, start, inside, optional=True))
         assert new is not None
+        by = judged(screen, options, kinds, new)
+        new = by.project
         old = earlier or replace(new, desired=replace(new.desired, resources={}, moved=(), removed={}))
         state, actual = as_declared(kinds, old.desired, new.desired)
         plan = as_far_as_files_say(kinds, new.desired, actual, make_plan(kinds, new.desired, state, actual), today=now().date())
@@ -90,7 +94,7 @@ def command(
     names = ", ".join(f"vars.{name}" for name in sorted({*old.unset, *new.unset}))
     unset = [f"{names}: no value is known here. unknown.vars.NAME stands for it; what forEach makes of it is not shown."] if names else []
     changes = tuple(map(_without_id, plan.changes))
-    plan = replace(plan, changes=changes, notes=(*plan.notes, note, *unset), unmanaged=(), files_only=True)
+    plan = replace(plan, changes=changes, notes=(*by.notes, *plan.notes, note, *unset), unmanaged=(), files_only=True)
     shown, made_at = screen.masked_data(plan), now()
     document = plan_document(shown, created_at=made_at)
     sheet = partial(plan_sheet, shown, full=full, zone=HERE)

@@ -18,6 +18,7 @@ from reconciler.cli.terminal.screen import Screen
 @click.command("drift", short_help="Show what was changed outside Reconciler.")
 @shared.project()
 @shared.targets()
+@shared.rules()
 @shared.absences()
 @shared.service()
 @shared.state()
@@ -30,6 +31,7 @@ from reconciler.cli.terminal.screen import Screen
     allow_from_autoenv=False,
     help="Accept a change into the YAML. Repeatable.",
 )
+@shared.exposures("With --accept: accept that matching addresses are public or lost a protection. Repeatable.")
 @click.option(
     "--baseline",
     type=click.Path(path_type=Path),
@@ -62,6 +64,7 @@ def command(
       reconciler drift --accept acme/space/guides.title
     """
     from reconciler.cli import exits
+    from reconciler.cli.checks.rules_from import judged
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import accept_drift, baselines, run
     from reconciler.cli.wiring.connect import connect, load, now
@@ -75,7 +78,8 @@ def command(
 
     options = Options.of(screen, words)
     kinds = load_kinds()
-    project = load(screen, options, kinds)
+    by = judged(screen, options, kinds, load(screen, options, kinds))
+    project = by.project
     known = baselines.read(baseline) if baseline is not None else ()
     with connect(screen, options, project, kinds) as service:
         remembered = read_state(screen, options, project, service)
@@ -85,10 +89,9 @@ def command(
     found = drift(
         kinds, desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage
     )  # fmt: skip
-    if new is not None:
-        found = replace(found, notes=(str(new), *found.notes))
-        if options.format != "text" or accept:
-            screen.warn(str(new), id="RC-unseen-state")
+    found = replace(found, notes=(*((str(new),) if new is not None else ()), *by.notes, *found.notes))
+    if new is not None and (options.format != "text" or accept):
+        screen.warn(str(new), id="RC-unseen-state")
     if accept:
         accept_drift.accept(screen, options, kinds, project, planned, found, accept)
         return exits.DONE

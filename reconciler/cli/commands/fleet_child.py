@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,6 +33,7 @@ NEW_STATE: Final = "Apply it once with this --state and --create-state, or copy 
 @shared.targets()
 @shared.service()
 @shared.state()
+@shared.rules()
 @click.option("--folder", type=click.Path(path_type=Path), required=True)
 @click.option("--keep", is_flag=True)
 @click.option("--save", is_flag=True)
@@ -40,6 +42,7 @@ NEW_STATE: Final = "Apply it once with this --state and --create-state, or copy 
 def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **words: Any) -> int:
     """Read the service once, and write what a plan and a drift of that reading say."""
     from reconciler.cli import exits
+    from reconciler.cli.checks.rules_from import judged
     from reconciler.cli.reports import write_report
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import plan_file, run
@@ -60,7 +63,8 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
 
     options = Options.of(screen, words)
     kinds = load_kinds()
-    project = load(screen, options, kinds)
+    by = judged(screen, options, kinds, load(screen, options, kinds))
+    project = by.project
     with connect(screen, options, project, kinds) as service:
         with open_store(screen, options, project, service, create=False) as store:
             state, key = store.read(), store.digest_key()
@@ -69,6 +73,7 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
             undone = [_undone(store, id) for id in store.undos()]
         kinds = kinds.with_digest_key(key, project.sensitive)
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True)
+    planned = replace(planned, plan=replace(planned.plan, notes=(*by.notes, *planned.plan.notes)))
     refused = ""
     try:
         guard(planned.plan, project.desired, allow_delete=None)
@@ -79,7 +84,7 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
     given = HealthInputs(kinds, project.desired, state, planned.actual, planned.plan, changed, planned.actual.date or made_at)
     checked = health(given, unseen=new)
     plan, outside = screen.masked_data(planned.plan), screen.masked_data(changed)
-    made = plan_file.plan_inputs(options, project, state, service.identity)
+    made = plan_file.plan_inputs(options, project, state, service.identity, rules=by.origin)
     digests = plan_file.digests_of(screen, state.lineage, key)
     about: dict[str, Any] = {
         "project": project.settings.project,
@@ -129,11 +134,16 @@ child = Program(
 def main() -> None:
     """Run one command behind the gate of the worker."""
     from reconciler.client import pacing
-    from reconciler.fleet.runs.gate import VARIABLE, Turnstile
+    from reconciler.fleet.runs.gate import RULES, VARIABLE, Turnstile
 
     _end_with_the_worker()
     turnstile = Turnstile(os.environ[VARIABLE])
     pacing.install(turnstile)
+    if RULES in os.environ:
+        from reconciler.cli.checks import rules_from
+
+        commit, _, folder = os.environ[RULES].partition(":")
+        rules_from.install(commit, Path(folder))
     if sys.argv[1:2] == ["apply"]:
         from reconciler.apply import clearance
 

@@ -18,6 +18,13 @@ WORKS: Final = ("auto", "plan", "apply", "drift", "validate")
 @click.argument("more", nargs=-1, metavar="[-- OPTIONS]")
 @click.option("--env", metavar="NAME", default="", help="The environment: environments/NAME.yaml.")
 @click.option(
+    "--rules-from",
+    metavar="REF",
+    default="",
+    help="Take guards, prune, protect, access and policies from this branch, tag or commit; target: from the target branch of a pull "
+    "request, and from the files otherwise.",
+)
+@click.option(
     "--reports",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
@@ -34,7 +41,9 @@ WORKS: Final = ("auto", "plan", "apply", "drift", "validate")
     help="How long apply waits while another run holds the state.",
 )
 @click.pass_context
-def command(context: click.Context, /, work: str, project: Path, more: tuple[str, ...], env: str, reports: Path, wait: float) -> int:
+def command(
+    context: click.Context, /, work: str, project: Path, more: tuple[str, ...], env: str, rules_from: str, reports: Path, wait: float
+) -> int:
     """Run plan, apply, drift or validate as a CI job does. GitHub Actions and GitLab CI are recognized by their variables.
 
     Every report is written to a directory. In GitHub Actions, annotations, the step summary and the outputs of the step are written too.
@@ -66,7 +75,7 @@ def command(context: click.Context, /, work: str, project: Path, more: tuple[str
     assert isinstance(program, click.Group)
     trigger = triggered()
     results = Results.cleared(screen, reports, trigger.ci)
-    works = Works(screen, program, trigger, results, project, env, more, wait)
+    works = Works(screen, program, trigger, results, project, env, rules_from, more, wait)
     wanted = trigger.command if work == "auto" else work
     failure = ""
     code = 1

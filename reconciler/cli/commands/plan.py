@@ -23,6 +23,7 @@ from reconciler.errors import UsageError
 @shared.project()
 @shared.selection()
 @shared.guards()
+@shared.rules()
 @shared.absences()
 @shared.service()
 @shared.state()
@@ -62,6 +63,7 @@ def command(
         screen.spans(says)
         return exits.DONE
 
+    from reconciler.cli.checks.rules_from import judged
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import run
     from reconciler.cli.wiring.connect import connect, current_user, load, now
@@ -69,7 +71,8 @@ def command(
     from reconciler.kinds import load as load_kinds
 
     kinds = load_kinds()
-    project, narration = load(screen, options, kinds), Narration(screen)
+    by = judged(screen, options, kinds, load(screen, options, kinds))
+    project, narration = by.project, Narration(screen)
     with connect(screen, options, project, kinds) as service:
         service = replace(service, answers=unchanged.answers if unchanged is not None else None)
         with narration.lasting("Reading the state"):
@@ -85,8 +88,8 @@ def command(
     from reconciler.report.warnings import forecast_text
     from reconciler.text.times import HERE
 
-    if new is not None:
-        planned = replace(planned, plan=replace(planned.plan, notes=(str(new), *planned.plan.notes)))
+    first = (*((str(new),) if new is not None else ()), *by.notes)
+    planned = replace(planned, plan=replace(planned.plan, notes=(*first, *planned.plan.notes)))
     if new is not None and options.format != "text":
         screen.warn(str(new), id="RC-unseen-state")
     plan, shown, made_at = planned.plan, screen.masked_data(planned.plan), now()
@@ -108,7 +111,9 @@ def command(
     if out is not None:
         from reconciler.cli.wiring import plan_file
 
-        made = plan_file.plan_inputs(options, project, known.state, service.identity, origin(project, current_user(), commit=commit))
+        made = plan_file.plan_inputs(
+            options, project, known.state, service.identity, origin(project, current_user(), commit=commit), by.origin
+        )
         digests = plan_file.digests_of(screen, known.state.lineage, known.key)
         plan_file.write(screen, out, planned, kinds, made=made, digests=digests, created_at=made_at)
     return exits.of_plan(plan, detailed=detailed_exitcode)

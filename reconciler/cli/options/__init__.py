@@ -15,10 +15,10 @@ from reconciler.cli.options.project import (
     reading,
     run_argument,
 )
-from reconciler.cli.options.run import absences, creating, guards, output, selection, service, state, targets, yes
+from reconciler.cli.options.run import absences, creating, exposures, guards, output, rules, selection, service, state, targets, yes
 
 __all__ = [
-    "Decorator", "Options", "absences", "address", "compared", "creating", "guards", "nearest_project", "output",
-    "project", "project_argument", "project_option", "project_path", "project_words", "reading", "run_argument", "selection", "service",
-    "state", "targets", "yes",
+    "Decorator", "Options", "absences", "address", "compared", "creating", "exposures", "guards", "nearest_project", "output",
+    "project", "project_argument", "project_option", "project_path", "project_words", "reading", "rules", "run_argument", "selection",
+    "service", "state", "targets", "yes",
 ]  # fmt: skip

@@ -41,6 +41,7 @@ class Options:
     allow_delete: int | None = None
     accept_gone: int | None = None
     create_state: bool = False
+    rules_from: str | None = None
     format: str = "text"
     directories: tuple[str, ...] = ()
 
@@ -96,6 +97,7 @@ class Options:
             words += [part for value in values for part in (f"--{name}", str(value))]
         words += ["--allow-delete", str(self.allow_delete)] if self.allow_delete is not None else []
         words += ["--accept-gone", str(self.accept_gone)] if self.accept_gone is not None else []
+        words += ["--rules-from", self.rules_from] if self.rules_from is not None else []
         words += ["--sandbox", str(path_from_here(self.sandbox))] if self.sandbox is not None else []
         words += ["--base-url", self.base_url] if self.base_url else []
         words += ["--state", self.state] if self.state and "@" not in self.state else []

@@ -96,9 +96,21 @@ def guards() -> Decorator:
             allow_from_autoenv=False,
             help="Allow up to N deletions, instead of guards.maxDelete.",
         ),
-        _addresses(
-            "--allow-exposure", "ADDRESS", "Allow matching addresses to become public or lose a protection. Repeatable.", consent=True
-        ),
+        exposures("Allow matching addresses to become public or lose a protection. Repeatable."),
+    )
+
+
+def exposures(text: str) -> Decorator:
+    """The addresses that this run may expose."""
+    return _addresses("--allow-exposure", "ADDRESS", text, consent=True)
+
+
+def rules() -> Decorator:
+    """Whose rules judge the project."""
+    return click.option(
+        "--rules-from",
+        metavar="REF",
+        help="Take guards, prune, protect, access and policies from this branch, tag or commit, instead of from the files.",
     )
 
 

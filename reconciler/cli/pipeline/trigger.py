@@ -44,8 +44,8 @@ class Trigger:
     """The event that started a CI job.
 
     `commit`: what is checked out. `head`: the last commit of the pull request, else `commit`. `base`: the commit of the target branch, ""
-    outside a pull request. `branch`: the branch that was pushed. `default`: whether that is the default branch. `fork`: whether the pull
-    request comes from a fork.
+    outside a pull request, and `into` its name. `branch`: the branch that was pushed. `default`: whether that is the default branch.
+    `fork`: whether the pull request comes from a fork.
     """
 
     ci: Ci
@@ -53,6 +53,7 @@ class Trigger:
     commit: str = ""
     head: str = ""
     base: str = ""
+    into: str = ""
     branch: str = ""
     default: bool = False
     fork: bool = False
@@ -77,9 +78,9 @@ def triggered(environ: Mapping[str, str] = os.environ) -> Trigger:
 def _triggered(ci: Ci, known: PipelineFacts) -> Trigger:
     why = EVENTS.get(known.event, PipelineEvent.MANUAL)
     if why is PipelineEvent.PULL_REQUEST:
-        return Trigger(ci, why, known.commit, known.head or known.commit, known.base, fork=known.source != known.target)
+        return Trigger(ci, why, known.commit, known.head or known.commit, known.base, known.into, fork=known.source != known.target)
     default = known.is_branch and known.ref != "" and known.ref == known.default
-    return Trigger(ci, why, known.commit, known.commit, "", known.ref, default)
+    return Trigger(ci, why, known.commit, known.commit, branch=known.ref, default=default)
 
 
 def _known(forge: str, environ: Mapping[str, str]) -> PipelineFacts:

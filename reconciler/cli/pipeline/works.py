@@ -21,15 +21,19 @@ from reconciler.cli.pipeline.trigger import PipelineEvent, Trigger
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import TOKEN
 from reconciler.dataclass import dataclass
-from reconciler.errors import Locked
+from reconciler.errors import Locked, UsageError
 from reconciler.writing import write_whole
 
+JUDGED: Final = frozenset({"plan", "apply", "drift", "diff"})
+"""The commands that judge the project by its rules."""
+TARGET: Final = "target"
 PAUSE: Final = 5.0  # seconds between two attempts to take the lease
 
 
 @dataclass(frozen=True)
 class Works:
-    """The commands on one project and environment. `more`: options for the command. `wait`: seconds for another run to end."""
+    """The commands on one project and environment. `rules`: the ref whose rules judge it, `target` for the target branch of a pull
+    request, "" for its own. `more`: options for the command. `wait`: seconds for another run to end."""
 
     screen: Screen
     program: click.Group
@@ -37,6 +41,7 @@ class Works:
     results: Results
     project: Path
     environment: str
+    rules: str
     more: Sequence[str]
     wait: float
 
@@ -53,6 +58,7 @@ class Works:
     def _call(self, command: str, *words: str, prefix: str = "") -> int:
         line = [command, str(self.project)]
         line += ["--env", self.environment] if self.environment else []
+        line += ["--rules-from", self.judging] if self.judging and command in JUDGED else []
         line += [*self.results.options(command, prefix), *words]
         try:
             code = self.program.main(line, prog_name="reconciler", standalone_mode=False, obj=self.screen)
@@ -71,6 +77,25 @@ class Works:
             code = self._compare() if files_only else self._call("plan", "--out", str(self.file), *self.more)
         self.results.merge()
         return code
+
+    @property
+    def judging(self) -> str:
+        """The ref whose rules judge the project; "" for those of its own files.
+
+        It is the branch as it is now, and not the commit where the pull request began: whoever proposes a change chooses that one.
+        Raises `UsageError` if the target branch of a pull request is not known.
+        """
+        if self.rules != TARGET:
+            return self.rules
+        if self.trigger.event is not PipelineEvent.PULL_REQUEST:
+            return ""
+        if not self.trigger.into:
+            raise UsageError(
+                "--rules-from target: the CI job does not say what the target branch is",
+                id="RC-no-rules-there",
+                hint="Name the branch, for example --rules-from origin/main.",
+            )
+        return f"origin/{self.trigger.into}"
 
     @property
     def file(self) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reconciler.cli.files import rewrite
@@ -46,13 +47,18 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
 
 
 def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, picked: Sequence[AcceptedField]) -> None:
-    """Raise `ReconcilerError` if the files are no longer a valid project, still change one of these values, or change more than before."""
+    """Raise `ReconcilerError` if the files are no longer a valid project, still change one of these values, or change more than before.
+
+    Raises `Refused` if they now accept an exposure without consent.
+    """
+    from reconciler.cli.checks.rules_from import judged
     from reconciler.cli.wiring.connect import load
     from reconciler.model import Action
     from reconciler.plan import plan
+    from reconciler.plan.guard import consent_to_exposures
 
     try:
-        desired = load(screen, options, kinds).desired
+        desired = judged(screen, options, kinds, load(screen, options, kinds)).project.desired
     except ConfigError as error:
         raise ReconcilerError(f"the files would become invalid and were not changed: {error.message}", id="RC-accepted-invalid") from None
     again = plan(kinds, desired, planned.state, planned.actual)
@@ -61,8 +67,12 @@ def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
         fields = {f"{address}.{delta.name}" for address, deltas in made.differing.items() for delta in deltas}
         return fields | {f"{change.address}" for change in made.changes if Action.MOVE in change.actions}
 
-    every, before = pending(again), pending(plan(kinds, project.desired, planned.state, planned.actual))
+    former = plan(kinds, project.desired, planned.state, planned.actual)
+    every, before = pending(again), pending(former)
     left = sorted(every & {str(accepted) for accepted in picked} | every - before)
     if left:
         wrong = f"the change could not be written to the YAML, which was not changed: {', '.join(left)}"
         raise ReconcilerError(wrong, id="RC-edit-by-hand", hint="Change it by hand.")
+    known = [replace(exposure, source=None) for exposure in former.exposures]
+    accepted_exposures = [exposure for exposure in again.exposures if replace(exposure, source=None) not in known]
+    consent_to_exposures(accepted_exposures, options.allow_exposure, "accepting this makes something public or removes a protection, which")

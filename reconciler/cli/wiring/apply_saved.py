@@ -223,7 +223,7 @@ class Use:
         refused = self.approval.refused
         first = ", ".join(f"{at} ({why})" for at, why in sorted(refused.items())[:3])
         more = f" and {len(refused) - 3:,} more" if len(refused) > 3 else ""
-        if not (planned.plan.changes or planned.plan.steps):
+        if not planned.plan.pending:
             raise StalePlan(f"nothing in {self.saved.path} is still valid: {first}{more}", id="RC-saved-plan-stale", hint=AGAIN)
         number = len(planned.plan.steps)
         rest = f"the {number:,} request{'s' if number != 1 else ''} that {'is' if number == 1 else 'are'} still valid"
@@ -258,6 +258,8 @@ def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: 
         _check_commit(path, origin, commit)
     if origin is not None:
         screen.say(sentence(origin))
+    if (rules := saved.document.get("rulesFrom")) is not None:
+        screen.say(f"It was judged by the rules of {rules['ref'][:100]} ({rules['commit'][:9]}).")
     said = saved.document["options"]
     about = replace(
         options,

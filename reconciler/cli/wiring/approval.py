@@ -157,7 +157,8 @@ def _waiting(plan: Plan, bad: Collection[str], asked: Mapping[str, ApprovedChang
 
 
 def _addresses(plan: Plan) -> set[Address]:
-    return {*(change.address for change in plan.changes), *(step.address for step in plan.steps)}
+    exposed = (exposure.address for exposure in plan.exposures)
+    return {*(change.address for change in plan.changes), *(step.address for step in plan.steps), *exposed}
 
 
 def _text(value: Any, *, without: tuple[str, ...] = ()) -> str:

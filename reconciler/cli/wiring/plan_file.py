@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reconciler.config import Project
     from reconciler.model import State
     from reconciler.report.saved import Digests, PlanInputs
-    from reconciler.report.schemas.plan import OptionsData, OriginData, SavedPlanDocument
+    from reconciler.report.schemas.plan import OptionsData, OriginData, RulesFromData, SavedPlanDocument
     from reconciler.resource import Kinds
 
 SIZE_MAX: Final = 20 * 1024 * 1024  # bytes; a plan of 10,000 objects has about 13 million
@@ -58,8 +58,13 @@ def write(screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, made: P
     screen.say(f"Saved the {'signed ' if key is not None else ''}plan to {path}.")
 
 
-def plan_inputs(options: Options, project: Project, state: State, service: str, origin: OriginData | None = None) -> PlanInputs:
-    """The inputs of a plan that is created now. `service`: its identity. `origin`: who creates it from which commit, if it is saved."""
+def plan_inputs(
+    options: Options, project: Project, state: State, service: str, origin: OriginData | None = None, rules: RulesFromData | None = None
+) -> PlanInputs:
+    """The inputs of a plan that is created now. `service`: its identity. `origin`: who creates it from which commit, if it is saved.
+
+    `rules`: the commit whose rules judged it, None for those of its own files.
+    """
     from reconciler import __version__
     from reconciler.report.saved import PlanInputs
 
@@ -70,7 +75,7 @@ def plan_inputs(options: Options, project: Project, state: State, service: str, 
         "allowDelete": options.allow_delete,
         "allowExposure": [str(glob) for glob in options.allow_exposure],
     }
-    return PlanInputs(__version__, service, project.digest, state.lineage, state.serial, said, origin)
+    return PlanInputs(__version__, service, project.digest, state.lineage, state.serial, said, origin, rules)
 
 
 def digests_of(screen: Screen, lineage: str, key: bytes) -> Digests:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FILE: Final = "unchanged.json"
 SAYS_NOTHING: Final = frozenset({"project", "environment", "managed", "unmanaged", "places", "objects"})  # of a plan without changes
 TOKEN, BASE_URL = "RECONCILER_TOKEN", "RECONCILER_BASE_URL"
-DEFAULTS: Final = ("sandbox", "target", "exclude", "allow_replace", "allow_exposure", "allow_delete", "accept_gone")
+DEFAULTS: Final = ("sandbox", "target", "exclude", "allow_replace", "allow_exposure", "allow_delete", "accept_gone", "rules_from")
 
 
 class Unchanged:

@@ -7,7 +7,7 @@ patterns match. A name of no resource is an error at its position.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Final
 
@@ -30,7 +30,7 @@ from reconciler.config.source.nodes import (
 )
 from reconciler.config.words import AccessSection
 from reconciler.dataclass import dataclass
-from reconciler.model import AccessTest, Declared, Pattern, Source
+from reconciler.model import AccessTest, Declared, Desired, Pattern, Source
 from reconciler.resource import Kinds
 from reconciler.text.suggest import did_you_mean
 
@@ -56,6 +56,28 @@ def _items(entry: MapEntry, problems: Problems) -> list[Node]:
     wrong = empty(AccessSection.SECTION) if nothing else f"{AccessSection.SECTION} must be a list, not {described(entry.node)}; {FORM}"
     problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
     return []
+
+
+def rematched(kinds: Kinds, desired: Desired, tests: Iterable[AccessTest]) -> tuple[AccessTest, ...]:
+    """Tests of another version of a project, with what their patterns match in this one.
+
+    A resource also has its former addresses: renaming it takes it out of no test.
+    """
+    names: dict[Address, set[Address]] = {}
+    moves = {moved.new: moved.old for moved in desired.moved}
+    for address, declared in desired.resources.items():
+        if not declared.implied and kinds[declared.kind].audience is not None:
+            around = [at for at in {address, *address.containers} if at in desired.resources]
+            former = {address.renamed(at, old) for at in around for old in desired.resources[at].previously}
+            names[address] = {address, *former, *(address.renamed(at, moves[at]) for at in around if at in moves)}
+
+    def again(patterns: tuple[Pattern, ...]) -> tuple[Pattern, ...]:
+        return tuple(
+            replace(pattern, addresses=tuple(at for at, known in names.items() if any(map(pattern.glob.matches, known))))
+            for pattern in patterns
+        )
+
+    return tuple(replace(test, sees=again(test.sees), must_not_see=again(test.must_not_see)) for test in tests)
 
 
 @dataclass(eq=False)

@@ -35,6 +35,7 @@ PROJECT: Final = {
     "every": "The time from one run to the next, such as 10m. A wish: the service's rate limit may make it longer.",
     "mode": "watch: show the status. plan: also keep the plan. apply: also apply what needs no approval.",
     "revertDrift": "With mode apply, whether changes made outside Reconciler are reverted. By default, they are only shown.",
+    "rulesFrom": "A branch, tag or commit of the same repository, whose rules judge the project. By default, its own files.",
     "windows": "When changes may be applied. By default, at any time.",
     "approvals": "Who must approve a class of change.",
     "tenant": "Whose project it is. Tenants get equal turns.",

@@ -59,6 +59,7 @@ def project(node: Map, problems: Problems) -> FleetProject | None:
     every = values.duration(words, "every", EVERY_DEFAULT, least=EVERY_MIN, most=EVERY_MAX)
     mode = words.choice("mode", MODES)
     revert = values.flag(words, "revertDrift", False)
+    rules_from = values.ref(words, "rulesFrom") if "rulesFrom" in node.entries else ""
     windows, approvals = values.windows(words, "windows"), _approvals(words)
     variables, wave = _vars(words), words.whole("wave", 0)
     secret_vars, sops = _references(words, "secretVars", values.VARIABLE), _references(words, "sops", values.SOPS)
@@ -74,7 +75,7 @@ def project(node: Map, problems: Problems) -> FleetProject | None:
         return None
     return FleetProject(
         name, source, base_url, token, state, environment, every, mode or Mode.WATCH, revert, windows, approvals,
-        tenant or TENANT_DEFAULT, variables, secret_vars, sops, wave, at=node.at,
+        tenant or TENANT_DEFAULT, variables, secret_vars, sops, wave, rules_from=rules_from, at=node.at,
     )  # fmt: skip
 
 

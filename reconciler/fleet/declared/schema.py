@@ -67,6 +67,7 @@ def _project() -> dict[str, Schema]:
         "every": DURATION,
         "mode": {"enum": [mode.value for mode in keys.MODES]},
         "revertDrift": {"type": "boolean"},
+        "rulesFrom": TEXT,
         "windows": {"type": "array", "items": window},
         "approvals": {"type": "object", "properties": {change.value: approval for change in keys.CHANGES}, "additionalProperties": False},
         "tenant": NAME,

@@ -22,6 +22,8 @@ from reconciler.client.hints import Hints
 from reconciler.fleet.budget import BudgetReport
 
 VARIABLE: Final = "_RECONCILER_FLEET_GATE"
+RULES: Final = "_RECONCILER_FLEET_RULES"
+"""The variable that names the commit and the directory of the files whose rules judge the project."""
 LOST: Final = 70  # the exit code of a run whose worker has died
 AGAIN: Final = 0.5  # seconds until the next attempt to reach the database
 WAIT_MAX: Final = 5.0  # seconds until the row is read again, whatever its contents

@@ -22,7 +22,7 @@ from reconciler.fleet.model import Approval, FleetProject, Mode
 from reconciler.fleet.runs import end, folders, holds
 from reconciler.fleet.runs.end import RunResult
 from reconciler.fleet.runs.folders import PrivateFolder
-from reconciler.fleet.runs.gate import VARIABLE, RunGate
+from reconciler.fleet.runs.gate import RULES, VARIABLE, RunGate
 from reconciler.fleet.runs.process import EndedProcess, database_access, execute
 from reconciler.fleet.secrets import digest, resolved
 from reconciler.fleet.sources import git, tree
@@ -91,8 +91,10 @@ class _Run:
         files = self.folder / "files"
         files.mkdir(mode=0o700)
         root = await asyncio.to_thread(tree.write, commit, project.source, files)
+        rules = await asyncio.to_thread(self._rules) if project.rules_from else {}
         secrets = {
             **trace,
+            **rules,
             **database_access(own=project.state is None),
             "RECONCILER_TOKEN": token,
             "RECONCILER_STATE": state,
@@ -119,10 +121,18 @@ class _Run:
             finally:
                 self.result.requests = gate.taken
 
+    def _rules(self) -> dict[str, str]:
+        """Write the files whose rules judge the project, and return the variable that names them. Raises `SourceError`."""
+        source = replace(self.project.source, ref=self.project.rules_from)
+        commit, folder = git.fetched(self.place.cache, source), self.folder / "rules"
+        folder.mkdir(mode=0o700)
+        return {RULES: f"{commit.id}:{tree.write(commit, source, folder)}"}
+
     def _words(self, command: str, root: Path) -> list[str]:
         project = self.project
         words = [command, str(root), "--base-url", project.base_url, "--quiet"]
         words += ["--env", project.environment] if project.environment is not None else []
+        words += ["--rules-from", project.rules_from] if project.rules_from else []
         return words + [word for key, value in project.vars.items() for word in ("--var", f"{key}={value}")]
 
     def _words_of(self, ended: EndedProcess) -> str:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field as item
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from reconciler.address import Address, bare
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, Observed, Step
+from reconciler.plan.audience.agreed import AS_AGREED, AgreedWorld
 from reconciler.plan.audience.barriers import Effects, Pair, Worlds, arranged, depending, effects, pairs, way
 from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Access, Audiences, Objects, included, order, whole_of
@@ -54,6 +56,8 @@ class Disclosure:
     `called`: the address of an object, managed or not. `questions`: objects for which a reading must find out who can read them. `lists`:
     lists that must be read to learn what the opened objects are copies of. `reach`: who can read what the steps create or open to anybody,
     new or not: (object, reader, what admits them). `worlds`: who can read what before and after; None where no step touches that.
+    `outside`: what more people can read after it than was agreed to, and no opening says; `before`, `after`: the objects as they were
+    agreed to, and after the plan, where there are any.
     """
 
     steps: tuple[Step, ...]
@@ -64,6 +68,9 @@ class Disclosure:
     lists: frozenset[Key] = frozenset()
     reach: tuple[tuple[Key, Access, Key], ...] = ()
     worlds: Worlds | None = None
+    outside: tuple[Opening, ...] = ()
+    before: Objects = item(default_factory=dict)
+    after: Objects = item(default_factory=dict)
 
 
 def caller(kinds: Kinds, addresses: Mapping[Key, Address], after: Objects, before: Objects) -> Callable[[Key], Address]:
@@ -82,13 +89,14 @@ def disclosure(
     ids: Mapping[Address, str],
     steps: Sequence[Step],
     derived: Mapping[Address, Derivation] = {},
+    agreed: AgreedWorld = AS_AGREED,
 ) -> Disclosure:
     """What the steps of a plan change about who can read what; nothing is computed where they change nothing of it.
 
-    `derived`: what the service derives for what they create.
+    `derived`: what the service derives for what they create. `agreed`: what somebody agreed to, where the service differs from it.
     """
     if not any(kinds[step.kind].audience is not None for step in steps):
-        return Disclosure(tuple(steps))
+        return _unchanged(kinds, desired, actual, ids, steps, agreed) if agreed else Disclosure(tuple(steps))
     said, played = said_of(kinds, desired), tuple(steps)
     before = Audiences(kinds, with_said(said, ids, actual.objects), complete=actual.complete, copies=copied(kinds, actual.objects))
     worlds = _worlds(kinds, actual, ids, said, before, played)
@@ -105,7 +113,12 @@ def disclosure(
             ordered, left = arranged(played, *pairs(worlds, touched))
             between = _between(kinds, actual, ids, said, worlds, ordered, left) if left else {}
     opened = tuple(openings(kinds, before, worlds.after, worlds.transferred))
-    addresses = {(kinds.of(address).name, id): address for address, id in (*ids.items(), *worlds.ids.items())}
+    outside: tuple[Opening, ...] = ()
+    accepted = before
+    if agreed:
+        accepted = _agreed(kinds, actual, said, ids, agreed)
+        outside = tuple(without_known(openings(kinds, accepted, worlds.after, worlds.transferred), opened))
+    addresses = {(kinds.of(address).name, id): address for address, id in (*ids.items(), *worlds.ids.items())} | {**agreed.addresses}
     called = caller(kinds, addresses, worlds.after.objects, before.objects)
     requests = max((narrow - wide for narrow, wide in left), default=0)
     windows = tuple(
@@ -114,11 +127,49 @@ def disclosure(
         if key[1] in before.objects.get(key[0], {})
         for access, path in paths.items()
     )
-    asked = _questions(kinds, actual, worlds, touched, opened)
+    asked = _questions(kinds, actual, worlds, touched, (*opened, *outside))
     reach = tuple(_reach(kinds, worlds, touched))
-    lists = frozenset(_makers(kinds, actual, opened))
+    lists = frozenset(_makers(kinds, actual, (*opened, *outside)))
     widens = touched.widens if ordered is played else effects(kinds, ordered, worlds).widens  # renumbered
-    return Disclosure(_gated(kinds, actual, ordered, worlds, widens), opened, windows, called, asked, lists, reach, worlds)
+    gated = _gated(kinds, actual, ordered, worlds, widens)
+    return Disclosure(
+        gated, opened, windows, called, asked, lists, reach, worlds, outside, accepted.objects, worlds.after.objects
+    )  # fmt: skip
+
+
+def _agreed(kinds: Kinds, actual: Actual, said: Said, ids: Mapping[Address, str], agreed: AgreedWorld) -> Audiences:
+    """Who can read what in the world that was agreed to."""
+    objects = with_said(said, ids, agreed.of(actual.objects))
+    return Audiences(kinds, objects, complete=actual.complete, copies=copied(kinds, actual.objects))
+
+
+def _unchanged(
+    kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str], steps: Sequence[Step], agreed: AgreedWorld
+) -> Disclosure:  # fmt: skip
+    """The disclosure of steps that change nothing of who can read what: what is open already and was not agreed to."""
+    said = said_of(kinds, desired)
+    now = Audiences(kinds, with_said(said, ids, actual.objects), complete=actual.complete, copies=copied(kinds, actual.objects))
+    before = _agreed(kinds, actual, said, ids, agreed)
+    outside = tuple(openings(kinds, before, now))
+    addresses = {(kinds.of(address).name, id): address for address, id in ids.items()} | {**agreed.addresses}
+    called, lists = caller(kinds, addresses, now.objects, before.objects), frozenset(_makers(kinds, actual, outside))
+    return Disclosure(tuple(steps), called=called, lists=lists, outside=outside, before=before.objects, after=now.objects)
+
+
+def opened_outside(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str], agreed: AgreedWorld) -> Disclosure:
+    """What more people can read now than was agreed to."""
+    return _unchanged(kinds, desired, actual, ids, (), agreed) if agreed else Disclosure(())
+
+
+def without_known(outside: Iterable[Opening], opened: Collection[Opening]) -> Iterator[Opening]:
+    """The openings without the readers that another opening says already."""
+    known = {entry for opening in opened for entry in opening.opened}
+    for opening in outside:
+        left = {entry: end for entry, end in opening.opened.items() if entry not in known}
+        if left:
+            own = {access for key, access in left if key == opening.at}
+            others = {access for key, access in left if key != opening.at} if not own else set()
+            yield replace(opening, own=own, others=others, opened=left)
 
 
 def _reach(kinds: Kinds, worlds: Worlds, touched: Effects) -> Iterator[tuple[Key, Access, Key]]:

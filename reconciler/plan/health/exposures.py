@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from reconciler.model import Actual, Concern, Observed, Sort
+from reconciler.plan.audience.agreed import agreed_value
 from reconciler.plan.audience.disclosure import said_of, with_said
 from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Audiences
@@ -59,9 +60,11 @@ def _consented(inputs: HealthInputs, drifted: list[Drifted]) -> Objects | None:
         binding, now = inputs.found.binding(resource.address), inputs.actual.find(resource.kind, str(resource.id))
         if binding is None or now is None:
             continue
-        fields = {delta.name for delta in resource.fields if not delta.sensitive}
-        last = {name: binding.seen.get(name, binding.sent.get(name, UNSET)) for name in fields}
-        known = {name: value for name, value in last.items() if value is not UNSET}
+        known = {
+            delta.name: agreed_value(inputs.kinds[resource.kind].fields[delta.name], now.values.get(delta.name, UNSET), binding)
+            for delta in resource.fields
+            if not delta.sensitive and delta.name in inputs.kinds[resource.kind].fields
+        }
         objects[resource.kind][now.id] = replace(now, values={**now.values, **known})
         changed = changed or bool(known)
     made = service_copies(inputs.kinds, inputs.actual.objects)

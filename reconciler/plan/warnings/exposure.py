@@ -94,7 +94,7 @@ def _granted(draft: Draft, names: Names) -> Iterator[Exposure]:
 
 def _short(draft: Draft, difference: FieldDifference, names: Names) -> str:
     """The new value of a field, as part of a line; "" for one that is secret, that nobody can read, or that only identifies the object."""
-    value = _shown(difference.field, difference.after, names, draft.address)
+    value = shown_value(difference.field, difference.after, names, draft.address)
     if difference.field.key or difference.field.expires or not isinstance(value, str | Address):
         return ""
     text = str(value)
@@ -130,9 +130,9 @@ def _line(
         field = kind.fields[opening.field]
         difference = next((other for other in draft.sendable if other.field is field), None) if draft is not None else None
         if difference is not None:
-            before, after = _shown(field, difference.before, names, address), _shown(field, difference.after, names, address)
+            before, after = shown_value(field, difference.before, names, address), shown_value(field, difference.after, names, address)
         else:
-            after = _shown(field, field.initial, names, address)
+            after = shown_value(field, field.initial, names, address)
         says = field.exposes.says if field.exposes is not None else says
     source = None
     for origin in (draft, cause):
@@ -208,8 +208,8 @@ def _opened(draft: Draft, names: Names) -> list[Exposure]:
         before = draft.old.values.get(difference.field.name, UNSET) if draft.old is not None else difference.before
         if word.opened(before, difference.after):
             was, then = (
-                _shown(difference.field, before, names, draft.address),
-                _shown(difference.field, difference.after, names, draft.address),
+                shown_value(difference.field, before, names, draft.address),
+                shown_value(difference.field, difference.after, names, draft.address),
             )
             source = draft.declared.positions.get(difference.field.name, draft.declared.source)
             consents = (consent_to(draft.address, difference.field.name, consent_value(draft, difference, names)),)
@@ -253,7 +253,8 @@ def _local(draft: Draft, state: State) -> Iterator[Exposure]:
                 )
 
 
-def _shown(field: Field, value: Any, names: Names, where: Address) -> Any:
+def shown_value(field: Field, value: Any, names: Names, where: Address) -> Any:
+    """A value as people read it, with addresses for ids; UNSET for a secret."""
     return UNSET if value is UNSET or field.sensitive else named(field.shown(value), names, where)
 
 

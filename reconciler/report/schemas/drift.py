@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from reconciler.plan.drift import DriftWord
 from reconciler.report.schemas import types as t
-from reconciler.report.schemas.plan import ViolationData
+from reconciler.report.schemas.plan import ExposureData, ViolationData
 
 
 class DriftedFieldData(t.Record):
@@ -69,3 +69,6 @@ class DriftDocument(t.Record):
     ignored: NotRequired[Annotated[t.Items[t.IgnoredData], t.doc("Differences that the YAML says to leave alone (`ignoreChanges`).")]]
     notes: t.Items[t.Text]
     violations: NotRequired[Annotated[t.Items[ViolationData], t.doc("Assertions of the project (`expect`, `access`) that are not met.")]]
+    exposures: NotRequired[
+        Annotated[t.Items[ExposureData], t.doc("What the changes made public, or no longer protected. Absent: nothing.")]
+    ]

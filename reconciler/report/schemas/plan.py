@@ -149,6 +149,7 @@ class PlanDocument(PlanData, total=False):
     consents: Annotated[Any, t.doc("Only in a saved plan: what it allows to open.")]
     requests: Annotated[Any, t.doc("Only in a saved plan: what each step sends.")]
     origin: Annotated[Any, t.doc("Only in a saved plan: who created it, from which commit.")]
+    rulesFrom: Annotated[Any, t.doc("Only in a saved plan: whose rules judged it.")]
     signature: Annotated[Any, t.doc("Only in a saved plan: proves that it comes from whoever has the key.")]
 
 
@@ -195,6 +196,13 @@ class OriginData(t.Record):
     run: Annotated[t.Text | None, t.doc("The URL of the CI job; null outside of one.")]
 
 
+class RulesFromData(t.Record):
+    """Shown, and not compared: apply judges the plan again."""
+
+    ref: Annotated[t.Text, t.doc("As --rules-from names it.")]
+    commit: Annotated[t.CommitId, t.doc("The commit of it then.")]
+
+
 class SavedPlanDocument(PlanData):
     """What `plan --out` writes and `apply --plan` reads."""
 
@@ -206,4 +214,7 @@ class SavedPlanDocument(PlanData):
     consents: Annotated[t.Items[ConsentData], t.doc("What it allows to open.")]
     requests: Annotated[t.Items[RequestDigestData], t.doc("What each step sends.")]
     origin: NotRequired[Annotated[OriginData, t.doc("Absent in files of older versions.")]]
+    rulesFrom: NotRequired[
+        Annotated[RulesFromData, t.doc("The commit whose guards, prune, protect, access and policies judged it. Absent: its own.")]
+    ]
     signature: NotRequired[Annotated[t.Signature, t.doc("An HMAC of all the rest, made with RECONCILER_PLAN_KEY. Absent: not signed.")]]

@@ -1,0 +1,113 @@
+"""`--rules-from REF`: judge the project by the rules of another commit, which the files that are judged cannot change.
+
+In: the project and a git ref. Out: the project with the guards, prune scopes, protected kinds, access tests and policies of that commit.
+What its own files say of them is still compared with the last apply, so that loosening them stays an exposure. Forbidden: judging by no
+rules where those of the ref cannot be read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from reconciler.dataclass import dataclass
+from reconciler.errors import ConfigError, Problem, UsageError
+
+if TYPE_CHECKING:
+    from reconciler.cli.git import NamedCommit
+    from reconciler.cli.options import Options
+    from reconciler.cli.terminal.screen import Screen
+    from reconciler.config import Project
+    from reconciler.report.schemas.plan import RulesFromData
+    from reconciler.resource import Kinds
+
+RULES: Final = "guards, prune, protect, access and policies"
+
+
+@dataclass(frozen=True)
+class JudgedProject:
+    """A project and where the rules that judge it come from; None: from its own files."""
+
+    project: Project
+    commit: NamedCommit | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence for the reader of a plan."""
+        return () if self.commit is None else (f"Judged by the rules of {self.commit}: {RULES}.",)
+
+    @property
+    def origin(self) -> RulesFromData | None:
+        """What a saved plan records of it."""
+        return None if self.commit is None else {"ref": self.commit.name, "commit": self.commit.id}
+
+
+_INSTALLED: Final[list[tuple[str, Path]]] = []
+
+
+def install(commit: str, folder: Path) -> None:
+    """Take the rules of this process from a directory with the files of a commit; for a worker, whose projects are in no repository."""
+    _INSTALLED[:] = [(commit, folder)]
+
+
+def judged(screen: Screen, options: Options, kinds: Kinds, project: Project) -> JudgedProject:
+    """The project with the rules of `--rules-from`. Raises `UsageError` or `ConfigError` where they cannot be read."""
+    if options.rules_from is None:
+        return JudgedProject(project)
+    from reconciler.cli.git import NamedCommit, WorkingRepository
+
+    if _INSTALLED:
+        id, root = _INSTALLED[0]
+        commit = NamedCommit(options.rules_from, id)
+        return JudgedProject(with_rules_of(kinds, project, _loaded(screen, options, kinds, commit, root)), commit)
+    folder = options.project if options.project.is_dir() else options.project.parent
+    repository = WorkingRepository.around(folder)
+    commit = repository.commit(options.rules_from)
+    with repository.files(commit) as root:
+        rules = _loaded(screen, options, kinds, commit, root)
+    return JudgedProject(with_rules_of(kinds, project, rules), commit)
+
+
+def _loaded(screen: Screen, options: Options, kinds: Kinds, commit: NamedCommit, root: Path) -> Project:
+    """The project of the commit. Its secrets are not decrypted, and values that are not known here are placeholders."""
+    from reconciler.cli.wiring.connect import load
+    from reconciler.config.words import ENVIRONMENTS, project_file
+
+    name = project_file(options.project).name
+    missing = name if not (root / name).is_file() else ""
+    if options.env and not missing and not (root / ENVIRONMENTS / f"{options.env}.yaml").is_file():
+        missing = f"{ENVIRONMENTS}/{options.env}.yaml"
+    if missing:
+        raise UsageError(
+            f"--rules-from {commit}: this commit has no {missing}, and so no rules for this project",
+            id="RC-no-rules-there",
+            hint="Name a commit that has the project in the same directory, or judge it by its own files: leave out --rules-from.",
+        )
+    path = root if options.project.is_dir() else root / options.project.name
+    try:
+        return load(screen, replace(options, project=path), kinds, decrypt=False, stand_ins=True, warn=False)
+    except ConfigError as error:
+        problems = [
+            Problem(f"{commit.short}:{problem.file}", problem.line, problem.column, problem.message, id=problem.id)
+            for problem in error.problems
+        ]
+        raise ConfigError(problems, more=error.more) from None
+
+
+def with_rules_of(kinds: Kinds, project: Project, rules: Project) -> Project:
+    """The project, judged by the rules of another version of it."""
+    from reconciler.config.access.tests import rematched
+
+    own, other = project.desired, rules.desired
+    asks = frozenset((at, kind) for at, kind in other.policies.asks if at in own.resources)
+    desired = replace(
+        own,
+        guards=other.guards,
+        prune=other.prune,
+        protect=other.protect,
+        access=rematched(kinds, own, other.access),
+        policies=replace(other.policies, asks=asks),
+        own_rules=own,
+    )
+    return replace(project, desired=desired)

@@ -1,0 +1,145 @@
+"""`drift`, `drift --accept`, `plan` and `apply` after somebody exposed something by hand: nothing becomes permanent without consent."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.cli.test_dangerous_edits import DOCS, base, site, write
+from tests.cli.test_drift import edit, ids
+from tests.documents import valid
+
+OUTSIDE = "RC-exposed-outside"
+ALLOW = ("--allow-exposure", DOCS)
+ACCEPT = ("drift", "p", "--accept", f"{DOCS}.visibility")
+
+
+@pytest.fixture(scope="module")
+def applied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    cli = Cli(tmp_path_factory.mktemp("agreed"))
+    document = base()
+    site(document)["visibility"] = "share-link"
+    write(cli, document)
+    result = cli("apply", "p", "--yes", "--allow-exposure", "**")
+    assert result.exit_code == 0, result.stderr
+    return cli.root
+
+
+@pytest.fixture
+def exposed(applied: Path, tmp_path: Path) -> Cli:
+    """A project whose site somebody made public by hand."""
+    shutil.copytree(applied, tmp_path, dirs_exist_ok=True)
+    cli = Cli(tmp_path)
+    edit(cli, "PATCH", f"/orgs/org_acme/sites/{ids(cli)[DOCS].rpartition('/')[2]}", "visibility=public")
+    return cli
+
+
+def text(cli: Cli) -> str:
+    return (cli.root / "p/reconciler.yaml").read_text()
+
+
+def test_drift_shows_an_exposure_in_every_format(exposed: Cli) -> None:
+    reports = [part for name in ("markdown", "html", "github", "sarif", "junit") for part in ("--report", f"{name}=drift.{name}")]
+    said = exposed("drift", "p", *reports)
+    assert said.exit_code == 2
+    assert "! exposure    visibility share-link -> public: more people can read it" in said.stdout
+    assert "accepting it requires --allow-exposure ADDRESS" in said.stdout
+    assert "; 1 exposure" in said.stdout
+    document = exposed.json("drift", "p")
+    valid(document, "drift")
+    (line,) = document["exposures"]
+    assert (line["address"], line["field"], line["before"], line["after"], line["id"]) == (
+        DOCS, "visibility", "share-link", "public", OUTSIDE,
+    )  # fmt: skip
+    assert "anyone" in line["readers"]
+    for name in ("markdown", "html", "github", "sarif", "junit"):
+        assert "exposure" in (exposed.root / f"drift.{name}").read_text(), name
+    assert OUTSIDE in (exposed.root / "drift.sarif").read_text()
+
+
+def test_accepting_an_exposure_requires_consent_and_changes_no_file_without_it(exposed: Cli) -> None:
+    before = text(exposed)
+    refused = exposed(*ACCEPT)
+    assert refused.exit_code == 4
+    assert f"--allow-exposure {DOCS}" in refused.stderr
+    assert "accepting this makes something public or removes a protection" in refused.stderr
+    assert text(exposed) == before
+    assert exposed(*ACCEPT, "--allow-exposure", "acme/team/*").exit_code == 4
+    assert text(exposed) == before
+    assert exposed(*ACCEPT, *ALLOW).exit_code == 0
+    assert "visibility: public" in text(exposed)
+
+
+def test_what_was_accepted_is_shown_until_an_apply_with_consent_records_it(exposed: Cli) -> None:
+    exposed(*ACCEPT, *ALLOW)
+    said = exposed("plan", "p")
+    assert said.exit_code == 0
+    assert "! exposure    visibility share-link -> public: more people can read it; it was changed outside Reconciler" in said.stdout
+    assert "an exposure to record" in said.stdout
+    assert exposed("plan", "p", "--detailed-exitcode").exit_code == 2
+    assert exposed("apply", "p", "--yes").exit_code == 4
+    assert exposed("plan", "p", "--detailed-exitcode").exit_code == 2
+    assert exposed("apply", "p", "--yes", *ALLOW).exit_code == 0
+    assert exposed("plan", "p", "--detailed-exitcode").exit_code == 0
+    assert exposed("drift", "p").exit_code == 0
+
+
+def test_the_same_edit_made_by_hand_is_shown_too(exposed: Cli) -> None:
+    exposed.edit("p/reconciler.yaml", "visibility: share-link", "visibility: public")
+    (line,) = exposed.json("plan", "p")["exposures"]
+    assert line["id"] == OUTSIDE
+    assert exposed("apply", "p", "--yes").exit_code == 4
+
+
+def test_a_saved_plan_of_an_accepted_exposure_is_consent_to_it_alone(exposed: Cli) -> None:
+    exposed(*ACCEPT, *ALLOW)
+    assert exposed("plan", "p", "--out", "saved.json").exit_code == 0
+    saved = json.loads((exposed.root / "saved.json").read_text())
+    assert saved["exposures"][0]["id"] == OUTSIDE
+    assert any(consent["address"] == DOCS for consent in saved["consents"])
+    forged = {**saved, "exposures": [], "consents": []}
+    (exposed.root / "forged.json").write_text(json.dumps(forged))
+    exposed("apply", "p", "--plan", "forged.json")
+    assert exposed("plan", "p", "--detailed-exitcode").exit_code == 2
+    result = exposed("apply", "p", "--plan", "saved.json")
+    assert result.exit_code == 0, result.stdout + result.stderr
+    assert exposed("plan", "p", "--detailed-exitcode").exit_code == 0
+
+
+def test_a_saved_plan_does_not_allow_an_exposure_that_came_later(exposed: Cli) -> None:
+    exposed(*ACCEPT, *ALLOW)
+    exposed("plan", "p", "--out", "saved.json")
+    member = ids(exposed)["acme/member/linus@acme.example"]
+    edit(exposed, "PATCH", f"/orgs/org_acme/members/{member.rpartition('/')[2]}", "role=admin")
+    exposed.edit("p/reconciler.yaml", "role: edit", "role: admin")
+    exposed("apply", "p", "--plan", "saved.json", "--partial")
+    left = exposed.json("plan", "p")["exposures"]
+    assert "acme/member/linus@acme.example" in [line["address"] for line in left]
+
+
+def test_an_exposure_of_a_saved_plan_stays_allowed_if_another_part_is_no_longer_valid(exposed: Cli) -> None:
+    exposed(*ACCEPT, *ALLOW)
+    exposed.edit("p/reconciler.yaml", "title: Team 1\n", "title: Team one\n")
+    exposed("plan", "p", "--out", "saved.json")
+    team = ids(exposed)["acme/team/t1"].rpartition("/")[2]
+    edit(exposed, "PATCH", f"/orgs/org_acme/teams/{team}", "title=By hand")
+    assert exposed("apply", "p", "--plan", "saved.json").exit_code != 0
+    assert DOCS in [line["address"] for line in exposed.json("plan", "p")["exposures"]]
+    result = exposed("apply", "p", "--plan", "saved.json", "--partial", "--yes")
+    assert result.exit_code == 5, result.stdout + result.stderr
+    assert exposed.json("plan", "p")["exposures"] == []
+
+
+def test_accepting_what_exposes_nothing_asks_nothing(exposed: Cli) -> None:
+    edit(exposed, "PATCH", f"/orgs/org_acme/sites/{ids(exposed)[DOCS].rpartition('/')[2]}", "title=Handbook")
+    assert exposed("drift", "p", "--accept", f"{DOCS}.title").exit_code == 0
+
+
+def test_undo_does_not_record_an_exposure_as_agreed(exposed: Cli) -> None:
+    exposed(*ACCEPT, *ALLOW)
+    exposed("undo", "last", "p", "--yes", "--allow-exposure", "acme/member/*")
+    assert exposed("plan", "p", "--detailed-exitcode").exit_code == 2
