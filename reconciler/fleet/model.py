@@ -105,13 +105,15 @@ class Window:
 
 @dataclass(frozen=True)
 class FleetProject:
-    """One project of the fleet. `every`: seconds from one run to the next. `state`: None for the fleet's own database. `origin`: the
+    """One project of the fleet. `project`: the project names that its files may have, and so the states that it may use: a name, or a
+    prefix and `*`; "" for none. `every`: seconds from one run to the next. `state`: None for the fleet's own database. `origin`: the
     generator that it comes from, "" for none. `sops`: variables of the environment of the sops command. `at`: its place in fleet.yaml."""
 
     name: str
     source: Repository
     base_url: str
     token: SecretReference
+    project: str = ""
     state: SecretReference | None = None
     environment: str | None = None
     every: int = EVERY_DEFAULT
@@ -171,6 +173,7 @@ def as_data(project: FleetProject) -> dict[str, Any]:
         "source": {"git": project.source.git, "ref": project.source.ref, "path": project.source.path},
         "baseUrl": project.base_url,
         "token": str(project.token),
+        "project": project.project,
         "state": str(project.state) if project.state is not None else None,
         "environment": project.environment,
         "every": project.every,
@@ -191,12 +194,13 @@ def as_data(project: FleetProject) -> dict[str, Any]:
 
 
 def of_data(data: Mapping[str, Any]) -> FleetProject:
-    """The project in that JSON."""
+    """The project in that JSON. Without `project`, as older versions stored it, the operator's own names are allowed."""
     return FleetProject(
         name=data["name"],
         source=Repository(**data["source"]),
         base_url=data["baseUrl"],
         token=SecretReference.of(data["token"]),
+        project=data.get("project", data["name"] if data["origin"] == "" or data["origin"].endswith("(list)") else ""),
         state=SecretReference.of(data["state"]) if data["state"] is not None else None,
         environment=data["environment"],
         every=data["every"],

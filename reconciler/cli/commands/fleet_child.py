@@ -32,12 +32,13 @@ NEW_STATE: Final = "Apply it once with this --state and --create-state, or copy 
 @shared.targets()
 @shared.service()
 @shared.state()
+@click.option("--allowed-project", "allowed", required=True)
 @click.option("--folder", type=click.Path(path_type=Path), required=True)
 @click.option("--keep", is_flag=True)
 @click.option("--save", is_flag=True)
 @shared.output()
 @click.pass_obj
-def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **words: Any) -> int:
+def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save: bool, **words: Any) -> int:
     """Read the service once, and write what a plan and a drift of that reading say."""
     from reconciler.cli import exits
     from reconciler.cli.reports import write_report
@@ -48,6 +49,7 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
     from reconciler.cli.wiring.unseen import unseen
     from reconciler.errors import Refused
     from reconciler.fleet import health as healths
+    from reconciler.fleet.declared import claims
     from reconciler.kinds import load as load_kinds
     from reconciler.plan.drift import drift
     from reconciler.plan.guard import guard
@@ -61,6 +63,12 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
     options = Options.of(screen, words)
     kinds = load_kinds()
     project = load(screen, options, kinds)
+    if not claims.is_allowed(allowed, project.settings.project):  # before the state is opened: it may be another tenant's
+        raise Refused(
+            f"the files are of project {project.settings.project}, and the fleet file allows {allowed or 'none'}",
+            id="RC-fleet-project-not-allowed",
+            hint=f"If this project may use that state, write project: {project.settings.project} for it in the fleet file.",
+        )
     with connect(screen, options, project, kinds) as service:
         with open_store(screen, options, project, service, create=False) as store:
             state, key = store.read(), store.digest_key()
@@ -86,6 +94,7 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
         "environment": options.env,
         "service": service.identity,
         "newState": new,
+        "lineage": state.lineage,
         "refused": screen.masked(refused),
         "health": healths.as_data(healths.HealthReading(checked.concerns, checked.unread)),
         "digest": None,

@@ -30,6 +30,7 @@ PROJECT: Final = {
     "source": "Where its files are.",
     "baseUrl": "The URL of the service. The one in the project's own files is not used.",
     "token": "Where the token of the service is: {env: NAME} or {file: PATH}.",
+    "project": "The `project:` that its files must have: a name, or a prefix such as blue-*. By default, its name in the fleet.",
     "state": "Where the URL of the state is: {env: NAME} or {file: PATH}. By default, the fleet's database.",
     "environment": "The environment: environments/NAME.yaml.",
     "every": "The time from one run to the next, such as 10m. A wish: the service's rate limit may make it longer.",

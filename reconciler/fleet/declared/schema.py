@@ -13,6 +13,7 @@ Schema = dict[str, Any]
 
 EACH: Final[Schema] = {"type": "string", "pattern": r"\$\{\{"}
 NAME: Final[Schema] = {"type": ["string", "integer"], "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"}
+CLAIM: Final[Schema] = {"type": ["string", "integer"], "pattern": "^([A-Za-z0-9._-]{1,100}\\*?|\\*)$"}
 DURATION: Final[Schema] = {"type": "string", "pattern": "^[1-9][0-9]*(s|m|h|d)$"}
 TIME: Final[Schema] = {"type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$"}
 TEXT: Final[Schema] = {"type": "string", "minLength": 1}
@@ -61,6 +62,7 @@ def _project() -> dict[str, Schema]:
         "source": _map(keys.SOURCE, {"git": TEXT, "ref": TEXT, "path": TEXT}),
         "baseUrl": TEXT,
         "token": REFERENCE,
+        "project": CLAIM,
         "state": REFERENCE,
         "environment": NAME,
         "every": DURATION,

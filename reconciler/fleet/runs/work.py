@@ -111,7 +111,7 @@ class _Run:
         async with RunGate(self.gate, take, report, self._held_meanwhile) as gate:
             try:
                 await self._read(root, secrets)
-                await asyncio.to_thread(self._own, digest(state, *self.scope), name)
+                await asyncio.to_thread(self._own, self._claim(state), name)
                 await asyncio.to_thread(self._keep)
                 if project.mode is Mode.APPLY:
                     await self._apply(root, secrets, gate)
@@ -131,7 +131,7 @@ class _Run:
 
     async def _read(self, root: Path, secrets: Mapping[str, str], *, exclude: tuple[str, ...] = ()) -> None:
         """Read the service, and store the plan. `exclude`: addresses that are left out of the plan; the reading is unchanged."""
-        words = [*self._words("read", root), "--folder", str(self.folder)]
+        words = [*self._words("read", root), "--folder", str(self.folder), "--allowed-project", self.project.project]
         words += [*(["--keep"] if self._keeps else []), *(["--save"] if self.project.mode is Mode.APPLY else [])]
         words += [word for glob in exclude for word in ("--exclude", glob)]
         ended = await execute(words, folder=self.private, secrets=secrets, seconds=READ_SECONDS)
@@ -148,8 +148,13 @@ class _Run:
             return
         self.drift, self.undone = _document(self.folder / "drift.json"), about["undone"]
         self.scope = (str(about["service"]), str(about["project"]), str(about["environment"]))
+        self.lineage = str(about["lineage"])
         self.result.reading = status.of_documents(commit, document, self.drift, new_state=about["newState"], refused=about["refused"])
         self.result.health = of_document(about["health"])
+
+    def _claim(self, state: str) -> str:
+        """A digest of the state: of its lineage, which is the same whatever its URL; without one, of where it would be created."""
+        return digest("lineage", self.lineage) if self.lineage else digest(state, *self.scope)
 
     def _own(self, scope: str, budget: str) -> None:
         """Claim the state for this project. Raises `Failed` if another project has it."""
