@@ -13,6 +13,7 @@ from reconciler.dataclass import dataclass
 from reconciler.model import Source
 
 EVERY_DEFAULT: Final = 600  # seconds
+VALID_DEFAULT: Final = 7 * 86_400  # seconds
 TENANT_DEFAULT: Final = "default"
 
 
@@ -106,7 +107,8 @@ class Window:
 @dataclass(frozen=True)
 class FleetProject:
     """One project of the fleet. `project`: the project names that its files may have, and so the states that it may use: a name, or a
-    prefix and `*`; "" for none. `every`: seconds from one run to the next. `state`: None for the fleet's own database. `origin`: the
+    prefix and `*`; "" for none. `every`: seconds from one run to the next. `state`: None for the fleet's own database.
+    `valid_for`: seconds for which an approval counts. `origin`: the
     generator that it comes from, "" for none. `sops`: variables of the environment of the sops command. `at`: its place in fleet.yaml."""
 
     name: str
@@ -122,6 +124,7 @@ class FleetProject:
     windows: tuple[Window, ...] = ()
     approvals: Mapping[ChangeClass, Approval] = field(default_factory=lambda: APPROVALS_DEFAULT)
     tenant: str = TENANT_DEFAULT
+    valid_for: int = VALID_DEFAULT
     vars: Mapping[str, str] = field(default_factory=dict)
     secret_vars: Mapping[str, SecretReference] = field(default_factory=dict)
     sops: Mapping[str, SecretReference] = field(default_factory=dict)
@@ -185,6 +188,7 @@ def as_data(project: FleetProject) -> dict[str, Any]:
         ],
         "approvals": {change.value: approval.value for change, approval in project.approvals.items()},
         "tenant": project.tenant,
+        "validFor": project.valid_for,
         "vars": dict(project.vars),
         "secretVars": {name: str(secret) for name, secret in project.secret_vars.items()},
         "sops": {name: str(secret) for name, secret in project.sops.items()},
@@ -212,6 +216,7 @@ def of_data(data: Mapping[str, Any]) -> FleetProject:
         ),
         approvals={ChangeClass(change): Approval(approval) for change, approval in data["approvals"].items()},
         tenant=data["tenant"],
+        valid_for=data.get("validFor", VALID_DEFAULT),
         vars=data["vars"],
         secret_vars={name: SecretReference.of(secret) for name, secret in data.get("secretVars", {}).items()},
         sops={name: SecretReference.of(secret) for name, secret in data.get("sops", {}).items()},

@@ -30,6 +30,13 @@ PLAN = approvals.StoredPlan(
 )
 
 
+def known(database: FleetDatabase, *addresses: str) -> None:
+    """Make a fleet file take effect that says that these addresses are people."""
+    settings = {"people": [{"subject": None, "addresses": [address]} for address in addresses]}
+    with database.transaction() as connection:
+        projects.revise(connection, projects.Revision("fleet.yaml", "", 0, "ada", settings))
+
+
 def keep(database: FleetDatabase, plan: approvals.StoredPlan, *, waits: str | None = "the plan needs approvals: delete (2)") -> int:
     with database.transaction() as connection:
         (row,) = projects.read(connection, ["a"])
@@ -57,6 +64,7 @@ def row(database: FleetDatabase) -> projects.ProjectRow:
 
 def test_a_plan_is_approved_by_two_who_did_not_write_it_and_is_due_then(database: FleetDatabase) -> None:
     declare(database, project("a", mode=Mode.APPLY, tenant="docs"))
+    known(database, "ada@acme.example")
     keep(database, PLAN)
     assert act(database, acts.approve, ADA, "a", digest="d1").changes == {ChangeClass.CREATE}, "an author counts where one is needed"
     assert refused(database, acts.approve, ADA, "a", digest="d1", changes=[ChangeClass.DELETE]) == "RC-fleet-approval"
@@ -126,6 +134,7 @@ def test_resume_lifts_the_pause_and_the_quarantine_and_names_both(database: Flee
 
 def test_on_a_terminal_the_plan_is_shown_and_a_person_is_asked(database: FleetDatabase, tmp_path: Path) -> None:
     declare(database, project("a", mode=Mode.APPLY, tenant="docs"))
+    known(database, "ada@acme.example")
     keep(database, replace(PLAN, text="- space docs:old\n"))
     here: Any = SimpleNamespace(root=tmp_path)
     words = ("fleet", "approve", "a", "--class", "create", "--database", database.address.url)

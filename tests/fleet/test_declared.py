@@ -58,6 +58,12 @@ WRONG = [
     ("projects: []\ndashboard: {roles: [{value: a, role: admin, tenants: [a b]}]}", 'contains "a b", which is not a tenant'),
     ("projects: []\nwebhooks: {github: {secret: c4n4ry}}", "webhooks.github.secret must not be in this file"),
     ("projects: []\nwebhooks: {github: {}}", "webhooks.github.secret is missing"),
+    ("projects: [{name: a, approvals: {validFor: 1s}}]", "it must be from 1m to 366d"),
+    ("projects: []\npeople: {}", "people must be a list: [{addresses: [ada@acme.example]}]"),
+    ("projects: []\npeople: [{subject: a}]", "people[0] has no addresses; write addresses: [ada@acme.example]"),
+    ("projects: []\npeople: [{addresses: [ada]}]", 'people[0].addresses contains "ada", which is not an e-mail address'),
+    ("projects: []\npeople: [{addresses: [a@b.example]}, {addresses: [A+1@b.example]}]",
+     "is an address of people[0] too; each has one person"),
     ("projects: a", 'projects must be a list, not "a"'),
     ("generators: [{list: [a]}]", "generator 1 has no template"),
     ("generators: [{template: {name: a}}]", "a generator must have one of list, directories, organizations, and has none"),
@@ -85,7 +91,7 @@ def test_the_fleets_of_the_docs_are_ones() -> None:
     from tests.docs.test_yaml_blocks import ROOT, blocks
 
     found = [text for name, text in blocks(ROOT / "docs/fleet.md") if name == "fleet.yaml"]
-    assert len(found) == 4
+    assert len(found) == 5
     made = [
         generated(parsed(text.encode(), "fleet.yaml"), {2: [{"name": "a", "path": "orgs/a"}], 3: [{"id": "o", "title": "O"}]})
         for text in found
@@ -103,7 +109,7 @@ projects:
   mode: apply
   revertDrift: true
   windows: [{from: "22:00", until: "06:00", days: [saturday, sunday], zone: Europe/Berlin}]
-  approvals: {create: auto}
+  approvals: {create: auto, validFor: 2d}
   tenant: blue
   vars: {brand: Acme}
   wave: 1

@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from reconciler.fleet.store import FleetDatabase, audit, schema
 from reconciler.fleet.worker import ready
 
-ADDED = ("approvals", "quarantines", "samples", "notices", "sessions", "audit", "generation")
+ADDED = ("approvals", "quarantines", "samples", "notices", "sessions", "audit", "generation", "people")
 COLUMNS = {
     "revisions": ["settings"],
     "projects": ["health", "health_at", "cost", "well_since", "announced"],

@@ -11,11 +11,12 @@ from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import Map, MapEntry, Problems, Scalar, described, shown
 from reconciler.fleet.declared import values
 from reconciler.fleet.declared.claims import shared
-from reconciler.fleet.declared.keys import APPROVALS, CHANGES, EVERY_MAX, EVERY_MIN, MODES, WAVE_MAX
+from reconciler.fleet.declared.keys import APPROVALS, CHANGES, EVERY_MAX, EVERY_MIN, MODES, VALID_FOR, VALID_MAX, VALID_MIN, WAVE_MAX
 from reconciler.fleet.model import (
     APPROVALS_DEFAULT,
     EVERY_DEFAULT,
     TENANT_DEFAULT,
+    VALID_DEFAULT,
     Approval,
     ChangeClass,
     FleetProject,
@@ -62,7 +63,7 @@ def project(node: Map, problems: Problems) -> FleetProject | None:
     every = values.duration(words, "every", EVERY_DEFAULT, least=EVERY_MIN, most=EVERY_MAX)
     mode = words.choice("mode", MODES)
     revert = values.flag(words, "revertDrift", False)
-    windows, approvals = values.windows(words, "windows"), _approvals(words)
+    windows, (approvals, valid_for) = values.windows(words, "windows"), _approvals(words)
     variables, wave = _vars(words), words.whole("wave", 0)
     secret_vars, sops = _references(words, "secretVars", values.VARIABLE), _references(words, "sops", values.SOPS)
     words.rest()
@@ -77,7 +78,7 @@ def project(node: Map, problems: Problems) -> FleetProject | None:
         return None
     return FleetProject(
         name, source, base_url, token, allowed or "", state, environment, every, mode or Mode.WATCH, revert, windows, approvals,
-        tenant or TENANT_DEFAULT, variables, secret_vars, sops, wave, at=node.at,
+        tenant or TENANT_DEFAULT, valid_for, variables, secret_vars, sops, wave, at=node.at,
     )  # fmt: skip
 
 
@@ -98,14 +99,16 @@ def _source(words: KeyReader) -> Repository | None:
     return Repository(git, ref, path) if git is not None else None
 
 
-def _approvals(words: KeyReader) -> Mapping[ChangeClass, Approval]:
+def _approvals(words: KeyReader) -> tuple[Mapping[ChangeClass, Approval], int]:
+    """Who must approve each class of change, and for how many seconds an approval counts."""
     entry = words.entry("approvals")
     if entry is None:
-        return APPROVALS_DEFAULT
+        return APPROVALS_DEFAULT, VALID_DEFAULT
     inner = KeyReader.of(words.path("approvals"), entry, words.problems, example="create: one")
     chosen = {change: inner.choice(change, APPROVALS) for change in CHANGES}
+    valid_for = values.duration(inner, VALID_FOR, VALID_DEFAULT, least=VALID_MIN, most=VALID_MAX)
     inner.rest()
-    return {change: approval or APPROVALS_DEFAULT[change] for change, approval in chosen.items()}
+    return {change: approval or APPROVALS_DEFAULT[change] for change, approval in chosen.items()}, valid_for
 
 
 def _vars(words: KeyReader) -> Mapping[str, str]:

@@ -42,6 +42,10 @@ def schema() -> Schema:
         "expiresSoon": DURATION,
         "notifications": {"type": "array", "items": _notification()},
         "dashboard": _dashboard(),
+        "people": {
+            "type": "array",
+            "items": _map(keys.PERSON, {"subject": TEXT, "addresses": {"type": "array", "minItems": 1, "items": TEXT}}, ("addresses",)),
+        },
         "webhooks": _map(keys.WEBHOOKS, dict.fromkeys(keys.WEBHOOKS, _map(keys.WEBHOOK, {"secret": REFERENCE}, ("secret",)))),
     }
     return {
@@ -69,7 +73,11 @@ def _project() -> dict[str, Schema]:
         "mode": {"enum": [mode.value for mode in keys.MODES]},
         "revertDrift": {"type": "boolean"},
         "windows": {"type": "array", "items": window},
-        "approvals": {"type": "object", "properties": {change.value: approval for change in keys.CHANGES}, "additionalProperties": False},
+        "approvals": {
+            "type": "object",
+            "properties": {**{change.value: approval for change in keys.CHANGES}, keys.VALID_FOR: DURATION},
+            "additionalProperties": False,
+        },
         "tenant": NAME,
         "vars": {"type": "object", "additionalProperties": VALUE},
         "secretVars": {"type": "object", "additionalProperties": REFERENCE},

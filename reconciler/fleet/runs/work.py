@@ -143,7 +143,8 @@ class _Run:
         document, about = _document(self.folder / "plan.json"), _document(self.folder / "reading.json")
         text = _text(self.folder / "plan.txt").decode("utf-8", "replace") if self._keeps else ""
         commit = self.commit.id
-        self.result.plan = StoredPlan(commit, document, about["digest"], approvals.classes(document), (), text)
+        digest = approvals.digest_of(about["digest"], commit) if about["digest"] is not None else None
+        self.result.plan = StoredPlan(commit, document, digest, approvals.classes(document), (), text)
         if exclude:
             return
         self.drift, self.undone = _document(self.folder / "drift.json"), about["undone"]
@@ -230,7 +231,7 @@ class _Run:
     def _begin(self) -> None:
         """Store that applying begins: if this worker is killed, nothing else records it."""
         with self.place.database.transaction() as connection:
-            self.result.approvers = holds.approvers(connection, self.begun.project_id, self.project, self._plan)
+            self.result.approvers = holds.approvers(connection, self.project.name, self._plan)
             audit.write(connection, end.line(self.begun, "begin-apply", self.result))
 
     def _hold_reason(self) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
@@ -33,13 +33,12 @@ _COLUMNS: Final = {
     "projects": ("health jsonb", "health_at timestamptz", "cost integer", "well_since timestamptz", "announced jsonb"),
     "plans": ("digest text", "classes jsonb", "authors jsonb", "text text", "since text"),
 }
+_IDENTITIES: Final = {"approvals": ("issuer text", "subject text", "addresses jsonb"), "sessions": ("sealed text",)}
 
 
 def _add_people(connection: Connection) -> None:
     """Version 2: decisions, sessions and notifications."""
-    for table, columns in _COLUMNS.items():
-        for column in columns:
-            connection.execute(text(f"ALTER TABLE {SCHEMA}.{table} ADD COLUMN IF NOT EXISTS {column}"))
+    _add_columns(connection, _COLUMNS)
     tables = [schema.approvals, schema.quarantines, schema.samples, schema.notices, schema.sessions, schema.audit]
     schema.METADATA.create_all(connection, tables=tables)
 
@@ -49,7 +48,19 @@ def _add_generators(connection: Connection) -> None:
     schema.METADATA.create_all(connection, tables=[schema.generation])
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_add_people, _add_generators)
+def _add_identities(connection: Connection) -> None:
+    """Version 4: people are an issuer and a subject. Sessions of names only end."""
+    _add_columns(connection, _IDENTITIES)
+    schema.METADATA.create_all(connection, tables=[schema.people])
+
+
+def _add_columns(connection: Connection, columns: Mapping[str, Sequence[str]]) -> None:
+    for table, added in columns.items():
+        for column in added:
+            connection.execute(text(f"ALTER TABLE {SCHEMA}.{table} ADD COLUMN IF NOT EXISTS {column}"))
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_add_people, _add_generators, _add_identities)
 """The nth migrates version n to n + 1; migrations are only added, and each keeps what the version before it needs."""
 
 
