@@ -11,7 +11,7 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.schema import CreateSchema
 
 from reconciler.errors import StateError, UsageError
-from reconciler.fleet.store import schema
+from reconciler.fleet.store import chain, schema
 from reconciler.fleet.store.schema import METADATA, SCHEMA, version
 from reconciler.state.errors import calm
 
@@ -54,13 +54,19 @@ def _add_identities(connection: Connection) -> None:
     schema.METADATA.create_all(connection, tables=[schema.people])
 
 
+def _add_chain(connection: Connection) -> None:
+    """Version 5: the audit log and the decisions as a chain."""
+    schema.METADATA.create_all(connection, tables=[schema.chain])
+    chain.install(connection)
+
+
 def _add_columns(connection: Connection, columns: Mapping[str, Sequence[str]]) -> None:
     for table, added in columns.items():
         for column in added:
             connection.execute(text(f"ALTER TABLE {SCHEMA}.{table} ADD COLUMN IF NOT EXISTS {column}"))
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_add_people, _add_generators, _add_identities)
+MIGRATIONS: Final[tuple[Migration, ...]] = (_add_people, _add_generators, _add_identities, _add_chain)
 """The nth migrates version n to n + 1; migrations are only added, and each keeps what the version before it needs."""
 
 
@@ -126,6 +132,7 @@ class FleetDatabase:
             if current is None:
                 connection.execute(CreateSchema(SCHEMA, if_not_exists=True))
                 METADATA.create_all(connection)
+                chain.install(connection)
                 connection.execute(insert(version).values(version=today))
             elif current < today:
                 migrate(connection, MIGRATIONS[current - 1 :])

@@ -248,6 +248,16 @@ audit = Table(  # who saw, approved and ran what; lines are never changed or del
     Column("details", JSONB, nullable=False, server_default=text("'{}'")),
 )
 Index("audit_at", audit.c.at)
+
+chain = Table(  # a link for each line of audit and approvals, in the order of their commits; PostgreSQL writes it
+    "chain",
+    METADATA,
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    Column("source", Text, nullable=False),  # the table of the line
+    Column("line", BigInteger, nullable=False),
+    Column("digest", Text, nullable=False),  # of the line and of the link before
+)
+Index("chain_of_line", chain.c.source, chain.c.line)
 event.listen(
     audit,
     "after_create",
