@@ -29,6 +29,7 @@ from reconciler.fleet.sources import git, tree
 from reconciler.fleet.store import FleetDatabase, audit, budgets, runs
 from reconciler.fleet.store import approvals as kept
 from reconciler.fleet.store import projects as rows
+from reconciler.fleet.store.access.rows import RunLogin, opened
 from reconciler.fleet.store.approvals import StoredPlan
 
 READ_SECONDS: Final = 900.0
@@ -83,7 +84,7 @@ class _Run:
     async def all(self, trace: Mapping[str, str]) -> None:
         project, database = self.project, self.place.database
         token = resolved(project.token, "the token")
-        state = resolved(project.state, "the state") if project.state is not None else database.address.url
+        login = await asyncio.to_thread(self._login)
         name = digest(project.base_url, token)
         commit = self.commit = await asyncio.to_thread(git.fetched, self.place.cache, project.source)
         self.result.commit = commit.id
@@ -92,9 +93,9 @@ class _Run:
         root = await asyncio.to_thread(tree.write, commit, project.source, files)
         secrets = {
             **trace,
-            **database_access(own=project.state is None),
+            **database_access(own=project.state is None, login=not login.is_own),
             "RECONCILER_TOKEN": token,
-            "RECONCILER_STATE": state,
+            "RECONCILER_STATE": login.url,
             VARIABLE: str(self.gate),
         }
         secrets |= {f"{ENV_PREFIX}{key}": resolved(place, f"the variable {key}") for key, place in project.secret_vars.items()}
@@ -111,7 +112,7 @@ class _Run:
         async with RunGate(self.gate, take, report, self._held_meanwhile) as gate:
             try:
                 await self._read(root, secrets)
-                await asyncio.to_thread(self._own, self._claim(state), name)
+                await asyncio.to_thread(self._own, self._claim(str(project.state)), name)
                 await asyncio.to_thread(self._keep)
                 if project.mode is Mode.APPLY:
                     await self._apply(root, secrets, gate)
@@ -152,6 +153,13 @@ class _Run:
         self.lineage = str(about["lineage"])
         self.result.reading = status.of_documents(commit, document, self.drift, new_state=about["newState"], refused=about["refused"])
         self.result.health = of_document(about["health"])
+
+    def _login(self) -> RunLogin:
+        """How the run reaches its state: the operator's URL, or a role of its own in the fleet's database."""
+        if self.project.state is not None:
+            return RunLogin(resolved(self.project.state, "the state"), is_own=False)
+        with self.place.database.transaction() as connection:
+            return opened(connection, self.place.database.address.url, self.begun.project_id, self.project)
 
     def _claim(self, state: str) -> str:
         """A digest of the state: of its lineage, which is the same whatever its URL; without one, of where it would be created."""
