@@ -38,11 +38,13 @@ def _nothing(*words: object, **facts: object) -> None:
 
 @dataclass(frozen=True)
 class WorkerSettings:
-    """`patience`: seconds of silence after which this worker counts as dead. `data`: the folder of its repositories."""
+    """`patience`: seconds of silence after which this worker counts as dead. `data`: the folder of its repositories.
+    `strict`: send tokens only to services that this machine ties them to."""
 
     concurrency: int = 4
     patience: int = PATIENCE
     data: Path = Path()
+    strict: bool = False
 
 
 def ready(database: FleetDatabase) -> None:
@@ -79,7 +81,7 @@ class _Worker:
 
     def __init__(self, database: FleetDatabase, settings: WorkerSettings, say: Callable[[str], None], log: Callable[..., object]) -> None:
         self.database, self.settings, self.say, self.log = database, settings, say, log
-        self.place = Workplace(database, settings.data / "repositories", settings.data)
+        self.place = Workplace(database, settings.data / "repositories", settings.data, settings.strict)
         self.id = 0
         self.tasks: dict[int, asyncio.Task[RunResult]] = {}
 
@@ -210,7 +212,7 @@ class _Worker:
     async def _refresh(self) -> None:
         """Read the generators' lists, whenever that is due and no other worker does it."""
         while True:
-            said = await asyncio.to_thread(refresh, self.database, self.place.cache)
+            said = await asyncio.to_thread(refresh, self.database, self.place.cache, strict=self.settings.strict)
             if said is not None:
                 self.say(said)
             await asyncio.sleep(REFRESH_SECONDS)

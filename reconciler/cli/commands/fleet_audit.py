@@ -68,7 +68,7 @@ def _verify(screen: Screen, database: FleetDatabase, head: str | None) -> None:
 
     with database.transaction() as connection:
         made = chain.verified(connection, head=head)
-    screen.out(f"The audit log is as it was written: {made.links} lines of it and of decisions.\n")
+    screen.out(f"The audit log is unchanged: {made.links} lines of it and of decisions.\n")
     if made.head:
         screen.out(f"To check it from here the next time: reconciler fleet audit --verify --head {made.head}\n")
 

@@ -47,10 +47,17 @@ CONCURRENCY = click.option(
 @click.option(
     "--metrics", type=click.IntRange(1, 65_535), metavar="PORT", help="Serve metrics of this process to programs on this machine."
 )
+@click.option(
+    "--require-base-url",
+    is_flag=True,
+    help="Send a token only to services that this machine names beside it: in the variable TOKEN_BASE_URL for a variable TOKEN, in the file "
+    "PATH.baseUrl for a file PATH.",
+)
 @shared.output()
 @click.pass_obj
 def worker_command(
-    screen: Screen, /, database: str | None, data: Path, concurrency: int, patience: int, metrics: int | None, **words: Any
+    screen: Screen, /, database: str | None, data: Path, concurrency: int, patience: int, metrics: int | None,
+    require_base_url: bool, **words: Any,
 ) -> None:  # fmt: skip
     """Run the projects of a fleet that are due, each as a process of its own, until interrupted. Any number of workers share the work; they
     need git, and the environment variables and files that the fleet file refers to.
@@ -66,7 +73,7 @@ def worker_command(
         if metrics is not None:
             fleet_options.installed(*fleet_options.NEEDED, "prometheus_client")
             _serve_metrics(screen, metrics)
-        _work(screen, opened, WorkerSettings(concurrency, patience, data.absolute()))
+        _work(screen, opened, WorkerSettings(concurrency, patience, data.absolute(), require_base_url))
 
 
 @click.command("up", short_help="Run a whole fleet on this machine.")

@@ -24,7 +24,7 @@ from reconciler.fleet.runs.end import RunResult
 from reconciler.fleet.runs.folders import PrivateFolder
 from reconciler.fleet.runs.gate import VARIABLE, RunGate
 from reconciler.fleet.runs.process import EndedProcess, database_access, execute
-from reconciler.fleet.secrets import digest, resolved
+from reconciler.fleet.secrets import digest, resolved, token_for
 from reconciler.fleet.sources import git, tree
 from reconciler.fleet.store import FleetDatabase, audit, budgets, runs
 from reconciler.fleet.store import approvals as kept
@@ -43,11 +43,13 @@ class Failed(ReconcilerError):
 
 @dataclass(frozen=True)
 class Workplace:
-    """The environment of runs: the fleet's database, a cache of repositories, a folder for private folders."""
+    """The environment of runs: the fleet's database, a cache of repositories, a folder for private folders. `strict`: tokens are sent only
+    to services that this machine ties them to."""
 
     database: FleetDatabase
     cache: Path
     folder: Path
+    strict: bool = False
 
 
 async def work(place: Workplace, begun: runs.BegunRun, worker: int, trace: Mapping[str, str] = MappingProxyType({})) -> RunResult:
@@ -83,7 +85,7 @@ class _Run:
 
     async def all(self, trace: Mapping[str, str]) -> None:
         project, database = self.project, self.place.database
-        token = resolved(project.token, "the token")
+        token = token_for(project.token, project.base_url, "the token", required=self.place.strict)
         login = await asyncio.to_thread(self._login)
         name = digest(project.base_url, token)
         commit = self.commit = await asyncio.to_thread(git.fetched, self.place.cache, project.source)

@@ -76,7 +76,7 @@ def install(connection: Connection) -> None:
 
 
 def verified(connection: Connection, *, head: str | None = None) -> VerifiedChain:
-    """The chain, if every line is as it was written. `head`: a digest from before, which must be part of it: without one, a chain that was
+    """The chain, if no line was changed. `head`: a digest from before, which must be part of it: without one, a chain that was
     cut off at its end, or computed again as a whole, cannot be told from a right one. Raises `StateError` with the first wrong line."""
     last, position, seen = "", 0, head in (None, "")
     with connection.execute(_LINKS, execution_options={"yield_per": BATCH}) as links:
