@@ -50,8 +50,8 @@ CONCURRENCY = click.option(
 @click.option(
     "--require-base-url",
     is_flag=True,
-    help="Send a token only to services that this machine names beside it: in the variable TOKEN_BASE_URL for a variable TOKEN, in the file "
-    "PATH.baseUrl for a file PATH.",
+    help="Send a token only to services that this machine names beside it: in the variable TOKEN_BASE_URL for a variable TOKEN, in the "
+    "file PATH.baseUrl for a file PATH.",
 )
 @shared.output()
 @click.pass_obj
