@@ -209,4 +209,5 @@ def _reason(text: str) -> str:
 
 
 def _log(connection: Connection, person: Person, action: str, rows: Iterable[ProjectRow], details: Mapping[str, Any] | None = None) -> None:
-    audit.write(connection, *(audit.AuditRecord(person.name, action, row.project.name, row.project.tenant, details or {}) for row in rows))
+    about = {**(details or {}), **person.about}
+    audit.write(connection, *(audit.AuditRecord(person.name, action, row.project.name, row.project.tenant, about) for row in rows))

@@ -21,6 +21,7 @@ from reconciler.fleet.runs.end import RunResult
 from reconciler.fleet.runs.messages import announce_quiet, deliver
 from reconciler.fleet.runs.work import Workplace, work
 from reconciler.fleet.store import FleetDatabase, admission, budgets, runs
+from reconciler.fleet.store.access import rows
 
 ADMIT_SECONDS: Final = 0.5
 END_SECONDS: Final = 15.0
@@ -90,6 +91,8 @@ class _Worker:
         about = runs.Worker(socket.gethostname(), os.getpid(), settings.concurrency, settings.patience, __version__)
         self.id = await self._write(lambda connection: runs.register(connection, about))
         self.say(f"Worker {self.id} is ready.")
+        if not await asyncio.to_thread(self._has_roles):
+            self.say("Runs use this worker's own access to the database. For roles of their own: reconciler fleet roles FOLDER.")
         try:
             async with opened(self.database.address.url, patience=settings.patience) as engine:
                 parts = [
@@ -124,6 +127,11 @@ class _Worker:
 
         result = await asyncio.to_thread(transaction)
         return result if isinstance(result, int) else 0
+
+    def _has_roles(self) -> bool:
+        """Whether a run sees the rows of its own state only."""
+        with self.database.transaction() as connection:
+            return rows.is_installed(connection)
 
     async def _run(self, run: int) -> None:
         """One job of the queue."""

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from psycopg.errors import InsufficientPrivilege
 from sqlalchemy import text
+from sqlalchemy.engine import make_url
 
 from reconciler.fleet import acts
 from reconciler.fleet import approvals as rules
@@ -119,6 +120,18 @@ def test_tables_that_a_newer_version_adds_are_closed_until_they_are_protected(da
     with pytest.raises(InsufficientPrivilege):
         asked(url, "SELECT value FROM reconciler.added")
     assert asked(run_url(urls["worker"], "a"), "SELECT value FROM reconciler.added") == [("mine",)]
+
+
+def test_a_role_that_reads_states_reads_them_as_before(database: FleetDatabase, urls: dict[str, str]) -> None:
+    with database.transaction() as connection:
+        name = f"{rows.prefix(connection)}reader"
+        roles.set_password(connection, name, "reader-of-states")
+        for statement in ("USAGE ON SCHEMA reconciler", "SELECT ON ALL TABLES IN SCHEMA reconciler"):
+            connection.execute(text(f'GRANT {statement} TO "{name}"'))
+        url = make_url(database.address.url).set(username=name, password="reader-of-states")
+    plain = url.render_as_string(hide_password=False)
+    assert asked(plain, "SELECT count(*) FROM reconciler.states") == [(4,)]
+    assert asked(plain, "SELECT count(*) FROM reconciler.bindings") == [(4,)]
 
 
 def test_a_worker_works_and_approves_nothing(database: FleetDatabase, urls: dict[str, str]) -> None:

@@ -39,6 +39,11 @@ class Person:
         """Who this is, whatever the name."""
         return self.login if self.login is not None else operator(self.name)
 
+    @property
+    def about(self) -> Mapping[str, str]:
+        """Who this is, for the audit log, where a name alone could be anybody's."""
+        return {"issuer": self.login.issuer, "subject": self.login.subject} if self.login is not None else {}
+
     def may(self, role: Role, tenant: str) -> bool:
         """Whether this person has a role, or one above it, in a tenant."""
         return any(_ORDER.index(self.roles[scope]) >= _ORDER.index(role) for scope in (tenant, ALL) if scope in self.roles)

@@ -128,4 +128,4 @@ Acting = Annotated[Caller, Depends(_acting)]
 def record_view(site: Dashboard, connection: Connection, caller: Caller, project: str, tenant: str) -> None:
     """Record who saw a project: once for each session and project, as far as this process remembers, so rather twice than never."""
     if site.is_first(caller.session or caller.person.name, project):
-        audit.write(connection, audit.AuditRecord(caller.person.name, "view", project, tenant))
+        audit.write(connection, audit.AuditRecord(caller.person.name, "view", project, tenant, caller.person.about))

@@ -251,6 +251,8 @@ def test_groups_are_read_again_at_each_approval(site: Served, provider: Provider
         assert approved(browser, "blue-0").json()["id"] == "RC-fleet-groups", "somebody else"
         stored = [plain(rows_of(database, table)) for table in tables.METADATA.sorted_tables]
         assert [text for text in stored if "canary-refresh" in text or "another-again" in text or '"opaque"' in text] == []
+    who = [row["details"] for row in rows_of(database, tables.audit) if row["person"] == "42" or "ada@" in row["person"]]
+    assert {(details["issuer"], details["subject"]) for details in who} == {(provider.issuer, "42")}
     (line,) = rows_of(database, tables.approvals)
     assert (line["issuer"], line["subject"], line["addresses"]) == (provider.issuer, "42", [])
 

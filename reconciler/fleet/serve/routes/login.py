@@ -74,7 +74,8 @@ def _begin(site: Dashboard, person: dict[str, Any], back: str, grant: ClaimsGran
         cookie = sessions.begin(connection, person, partial(seal, grant=grant) if grant is not None else None)
         if person["way"] != SINGLE:
             people.see(connection, identity_of(person), person["name"], person["values"])
-        audit.write(connection, audit.AuditRecord(str(person["name"]), "login"))
+        about = {"issuer": person["way"], "subject": person["subject"]} if person["way"] != SINGLE else {}
+        audit.write(connection, audit.AuditRecord(str(person["name"]), "login", details=about))
     response = RedirectResponse(back, 303)
     lasts = int(sessions.LASTS.total_seconds())
     # a link in a message must find the session of a site that others link to; nobody links to a loopback address
@@ -134,7 +135,7 @@ def logout(request: Request, caller: Acting) -> Response:
     site = site_of(request)
     with site.database.transaction() as connection:
         sessions.end(connection, caller.session)
-        audit.write(connection, audit.AuditRecord(caller.person.name, "logout"))
+        audit.write(connection, audit.AuditRecord(caller.person.name, "logout", details=caller.person.about))
     response = RedirectResponse(links.LOGIN, 303)
     response.delete_cookie(site.cookie, path="/", secure=site.is_secure, httponly=True)
     return response
