@@ -28,7 +28,8 @@ KNOWN: Final = frozenset({
     "DATABASE", "DB", "DECRYPT", "DETAILED_EXITCODE", "DIFF", "ENV", "ENV_FILE", "EXCLUDE", "EXPORT", "FAILED", "FOLLOW", "FORGE",
     "FORMAT", "FROM", "FULL", "HOST", "JQ", "KIND", "LINT", "LOG_FILE", "LOG_FORMAT", "MAX_CONCURRENCY", "MAX_RPS", "MEMBER", "METRICS",
     "NAME", "NOW", "ON_ERROR", "ORG", "OUT", "PAGINATE", "PATIENCE", "PORT", "PROJECT", "PULL", "QUIET", "REPORT", "REPORTS",
-    "REPORT_URL", "REPOSITORY", "REQUIRE_COMMIT", "RUN_URL", "SANDBOX", "SEED", "SEPARATE", "SERVE", "SINCE", "STATE", "STEPS",
+    "REPORT_URL", "REPOSITORY", "REQUIRE_BASE_URL",
+    "REQUIRE_COMMIT", "RUN_URL", "SANDBOX", "SEED", "SEPARATE", "SERVE", "SINCE", "STATE", "STEPS",
     "STRICT", "TARGET", "TO", "TOKEN", "VARS_FILE", "VERBOSE", "VERIFY", "WAIT",
 })  # fmt: skip
 """Every variable of an option, without its prefix. A test compares it with the options of all commands."""
@@ -38,8 +39,8 @@ OPTIONLESS: Final = frozenset({"PLAN_KEY", "PLAN_KEY_OLD"})
 
 TYPED: Final = frozenset({
     "ACCEPT", "ACCEPT_GONE", "ALLOW_DELETE", "ALLOW_EXPOSURE", "ALLOW_FILE", "ALLOW_REPLACE", "ALLOW_VANISH", "CLASS", "CREATE_STATE",
-    "DIGEST", "DRY_RUN", "FIELD", "FIX", "FORCE", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PLAN", "PUBLIC_VAR", "REASON", "RULE",
-    "UNTIL", "WRITE", "YES",
+    "DIGEST", "DRY_RUN", "END", "END_ALL", "FIELD", "FIX", "FORCE", "HEAD", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PERSON",
+    "PLAN", "PUBLIC_VAR", "REASON", "RULE", "UNTIL", "WRITE", "YES",
 })  # fmt: skip
 """The variables that options which must be typed would have. The same test compares them."""
 

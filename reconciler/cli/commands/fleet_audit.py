@@ -28,8 +28,18 @@ def _since(ctx: click.Context, param: click.Parameter, value: str | None) -> dat
 @click.command("audit", short_help="Show who saw, decided and ran what.")
 @click.option("--since", metavar="TIME", callback=_since, help="Only lines after a time, or of the last 2h. By default, all.")
 @click.option("--follow", is_flag=True, help="Then print what is added, until interrupted.")
-@click.option("--verify", is_flag=True, help="Check that no line of it, and no decision, was changed, deleted or slipped in.")
-@click.option("--head", metavar="DIGEST", help="With --verify: a digest that --verify printed before, and that must still be part of it.")
+@click.option(
+    "--verify",
+    is_flag=True,
+    allow_from_autoenv=False,
+    help="Check that no line of it, and no decision, was changed, deleted or slipped in.",
+)
+@click.option(
+    "--head",
+    metavar="DIGEST",
+    allow_from_autoenv=False,
+    help="With --verify: a digest that --verify printed before, and that must still be part of it.",
+)
 @fleet_options.database()
 @shared.output(formats=("text", "json"))
 @click.pass_obj

@@ -62,9 +62,11 @@ def _quarantined(name: str, quarantine: quarantines.Quarantine, both: Sequence[s
     )
 
 
-def is_running(connection: Connection, run: int) -> bool:
-    """Whether the run was not ended by others because its worker was silent for too long."""
-    return connection.execute(select(runs.c.id).where(runs.c.id == run, runs.c.ended_at.is_(None))).first() is not None
+def is_running(connection: Connection, run: int, *, lock: bool = False) -> bool:
+    """Whether the run was not ended by others because its worker was silent for too long. `lock`: nobody ends it before the end of this
+    transaction."""
+    query = select(runs.c.id).where(runs.c.id == run, runs.c.ended_at.is_(None))
+    return connection.execute(query.with_for_update() if lock else query).first() is not None
 
 
 def wave_held(connection: Connection, project: FleetProject, commit: str) -> str | None:

@@ -222,8 +222,8 @@ class _Run:
             result.waits = await asyncio.to_thread(self._hold_reason)
         if result.waits is not None:
             return
-        result.began = True
         await asyncio.to_thread(self._begin)
+        result.began = True
         words = [*self._words("apply", root), "--plan", str(self.folder / "saved.json")]
         ended = await execute(words, folder=self.private, secrets=secrets, seconds=APPLY_SECONDS)
         result.code, result.late = ended.code, ended.late
@@ -241,6 +241,8 @@ class _Run:
     def _begin(self) -> None:
         """Store that applying begins: if this worker is killed, nothing else records it."""
         with self.place.database.transaction() as connection:
+            if not holds.is_running(connection, self.begun.id, lock=True):  # else the line would have no end
+                raise Failed("another worker took over", id="RC-fleet-run-failed")
             self.result.approvers = holds.approvers(connection, self.project.name, self._plan)
             audit.write(connection, end.line(self.begun, "begin-apply", self.result))
 
