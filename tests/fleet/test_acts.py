@@ -168,3 +168,19 @@ def test_an_apply_that_failed_in_the_middle_is_a_line_of_the_audit_log_too(
     assert (line.action, line.person, line.project) == ("apply", "the fleet", "acme")
     about = {"commit": "c0ffee", "digest": "ab", "classes": ["delete"], "run": run}
     assert line.details == about | {"ended": ended, "exitCode": how.get("code", 0)}
+
+
+@pytest.mark.parametrize("began", [True, False])
+def test_a_run_that_does_not_know_whether_its_begin_was_stored_ends_as_the_log_says(database: FleetDatabase, began: bool) -> None:
+    declare(database, project("acme", mode=Mode.APPLY))
+    worker = register(database)
+    (run,) = admit(database)
+    begun = begin(database, run, worker)
+    assert begun is not None
+    result = RunResult(commit="c0ffee", plan=approvals.StoredPlan("c0ffee", {}, "ab"), error="the connection was lost", code=1)
+    if began:
+        with database.transaction() as connection:
+            audit.write(connection, end.line(begun, "begin-apply", result))
+    end.write(database, begun, worker, result)
+    with database.transaction() as connection:
+        assert [line.action for line in audit.read(connection)] == (["begin-apply", "apply"] if began else [])

@@ -7,7 +7,7 @@ from dataclasses import field
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, insert, select, text
+from sqlalchemy import Connection, func, insert, select, text
 
 from reconciler.dataclass import dataclass
 from reconciler.fleet.store.schema import audit
@@ -38,6 +38,13 @@ def write(connection: Connection, *lines: AuditRecord) -> None:
             for line in lines
         ]
         connection.execute(insert(audit), values)
+
+
+def has_begun(connection: Connection, run: int) -> bool:
+    """Whether the log says that a run, which has not ended, began to apply."""
+    recent = audit.c.at > func.now() - text("interval '1 day'")
+    query = select(audit.c.id).where(recent, audit.c.action == "begin-apply", audit.c.details["run"].astext == str(run))
+    return connection.execute(query.limit(1)).first() is not None
 
 
 def read(
