@@ -28,9 +28,8 @@ KNOWN: Final = frozenset({
     "DATABASE", "DB", "DECRYPT", "DETAILED_EXITCODE", "DIFF", "ENV", "ENV_FILE", "EXCLUDE", "EXPORT", "FAILED", "FOLLOW", "FORGE",
     "FORMAT", "FROM", "FULL", "HOST", "JQ", "KIND", "LINT", "LOG_FILE", "LOG_FORMAT", "MAX_CONCURRENCY", "MAX_RPS", "MEMBER", "METRICS",
     "NAME", "NOW", "ON_ERROR", "ORG", "OUT", "PAGINATE", "PATIENCE", "PORT", "PROJECT", "PULL", "QUIET", "REPORT", "REPORTS",
-    "REPORT_URL", "REPOSITORY", "REQUIRE_BASE_URL",
-    "REQUIRE_COMMIT", "RUN_URL", "SANDBOX", "SEED", "SEPARATE", "SERVE", "SINCE", "STATE", "STEPS",
-    "STRICT", "TARGET", "TO", "TOKEN", "VARS_FILE", "VERBOSE", "VERIFY", "WAIT",
+    "REPORT_URL", "REPOSITORY", "REQUIRE_BASE_URL", "REQUIRE_COMMIT", "RUN_URL", "SANDBOX", "SEED", "SEPARATE", "SERVE", "SINCE",
+    "STATE", "STEPS", "STRICT", "TARGET", "TO", "TOKEN", "VARS_FILE", "VERBOSE", "VERIFY", "WAIT",
 })  # fmt: skip
 """Every variable of an option, without its prefix. A test compares it with the options of all commands."""
 
