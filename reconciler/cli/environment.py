@@ -28,8 +28,8 @@ KNOWN: Final = frozenset({
     "DATABASE", "DB", "DECRYPT", "DETAILED_EXITCODE", "DIFF", "ENV", "ENV_FILE", "EXCLUDE", "EXPORT", "FAILED", "FOLLOW", "FORGE",
     "FORMAT", "FROM", "FULL", "HOST", "JQ", "KIND", "LINT", "LOG_FILE", "LOG_FORMAT", "MAX_CONCURRENCY", "MAX_RPS", "MEMBER", "METRICS",
     "NAME", "NOW", "ON_ERROR", "ORG", "OUT", "PAGINATE", "PATIENCE", "PORT", "PROJECT", "PULL", "QUIET", "REPORT", "REPORTS",
-    "REPORT_URL", "REPOSITORY", "REQUIRE_COMMIT", "RULES_FROM", "RUN_URL", "SANDBOX", "SEED", "SEPARATE", "SERVE", "SINCE", "STATE",
-    "STEPS", "STRICT", "TARGET", "TO", "TOKEN", "VARS_FILE", "VERBOSE", "VERIFY", "WAIT",
+    "REPORT_URL", "REPOSITORY", "REQUIRE_BASE_URL", "REQUIRE_COMMIT", "RULES_FROM", "RUN_URL", "SANDBOX", "SEED", "SEPARATE", "SERVE",
+    "SINCE", "STATE", "STEPS", "STRICT", "TARGET", "TO", "TOKEN", "VARS_FILE", "VERBOSE", "VERIFY", "WAIT",
 })  # fmt: skip
 """Every variable of an option, without its prefix. A test compares it with the options of all commands."""
 
@@ -38,8 +38,8 @@ OPTIONLESS: Final = frozenset({"PLAN_KEY", "PLAN_KEY_OLD"})
 
 TYPED: Final = frozenset({
     "ACCEPT", "ACCEPT_GONE", "ALLOW_DELETE", "ALLOW_EXPOSURE", "ALLOW_FILE", "ALLOW_REPLACE", "ALLOW_VANISH", "API_TOKEN_FILE", "CLASS",
-    "CREATE_STATE", "DIGEST", "DRY_RUN", "FIELD", "FIX", "FORCE", "FROM_ENV", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PLAN",
-    "PUBLIC_VAR", "REASON", "RULE", "TOKEN_FILE", "UNTIL", "WRITE", "YES",
+    "CREATE_STATE", "DIGEST", "DRY_RUN", "END", "END_ALL", "FIELD", "FIX", "FORCE", "FROM_ENV", "HEAD", "INPUT", "INTO", "IN_DOUBT",
+    "LOG", "PARTIAL", "PERSON", "PLAN", "PUBLIC_VAR", "REASON", "RULE", "TOKEN_FILE", "UNTIL", "WRITE", "YES",
 })  # fmt: skip
 """The variables that options which must be typed would have. The same test compares them."""
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, func, or_, select, update
 
 from reconciler.dataclass import dataclass
 from reconciler.errors import Refused, StalePlan, UsageError
-from reconciler.fleet.approvals import LACKING, NEEDED, REJECTED, ApprovalVerdict, Decision, folded
+from reconciler.fleet.approvals import LACKING, NEEDED, REJECTED, ApprovalVerdict, Decision
 from reconciler.fleet.facts import Judged, judged_plan
 from reconciler.fleet.model import Approval, ChangeClass, Mode
 from reconciler.fleet.people import Person, Role
@@ -98,7 +98,7 @@ def approve(
     (row,) = _rows(connection, person, [name], Role.APPROVER)
     current = _current(connection, row, digest)
     counted = frozenset(_counted(current, person, row, changes))
-    approvals.decide(connection, row.id, Decision(person.name, digest, counted))
+    approvals.decide(connection, row.id, Decision(person.name, digest, counted, identity=person.login))
     return _decided(connection, person, row, "approve", counted)
 
 
@@ -106,7 +106,7 @@ def reject(connection: Connection, person: Person, name: str, *, digest: str, re
     """Reject the plan with a digest: it is not applied until this person approves it, even if others do."""
     (row,) = _rows(connection, person, [name], Role.APPROVER)
     _current(connection, row, digest)
-    approvals.decide(connection, row.id, Decision(person.name, digest, approves=False, reason=_reason(reason)))
+    approvals.decide(connection, row.id, Decision(person.name, digest, approves=False, reason=_reason(reason), identity=person.login))
     return _decided(connection, person, row, "reject", frozenset(), reason)
 
 
@@ -176,7 +176,7 @@ def _counted(current: Judged, person: Person, row: ProjectRow, asked: Collection
     wanted = needing & set(asked) if asked is not None else needing
     if not wanted:
         raise Refused(f"the plan of {name} needs no approval of that", id="RC-fleet-approval", hint="The next run applies it without one.")
-    writes = folded(person.name) in {folded(author) for author in current.plan.authors}
+    writes = current.is_author(person.identity)
     counted = {change for change in wanted if not (writes and rules.get(change, Approval.TWO) is Approval.TWO)}
     if not counted:
         raise Refused(
@@ -209,4 +209,5 @@ def _reason(text: str) -> str:
 
 
 def _log(connection: Connection, person: Person, action: str, rows: Iterable[ProjectRow], details: Mapping[str, Any] | None = None) -> None:
-    audit.write(connection, *(audit.AuditRecord(person.name, action, row.project.name, row.project.tenant, details or {}) for row in rows))
+    about = {**(details or {}), **person.about}
+    audit.write(connection, *(audit.AuditRecord(person.name, action, row.project.name, row.project.tenant, about) for row in rows))

@@ -1,15 +1,19 @@
 """The classes of change in a plan, and the approvals that they lack. Pure.
 
-An approval belongs to one person and one plan: a changed plan has another digest and needs new approvals.
+An approval belongs to one person, one plan and one commit: another plan or commit has another digest and needs new approvals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import field
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.fleet.model import Approval, ChangeClass
+from reconciler.fleet.people.directory import Directory, Token
+from reconciler.fleet.people.identity import Identity, canonical, operator
 
 NEEDED: Final = {Approval.AUTO: 0, Approval.ONE: 1, Approval.TWO: 2}
 _CREATE: Final = {"create", "adopt", "restore"}
@@ -17,28 +21,54 @@ _DELETE: Final = {"delete", "forget"}
 _REPLACE: Final = {"replace", "transfer"}
 LACKING: Final = "the plan needs approvals: "
 REJECTED: Final = "the plan was rejected by "
+NAMED: Final = 3  # addresses
+COMMIT: Final = "-"  # between the parts of a digest, which are hexadecimal
 
 
 @dataclass(frozen=True)
 class Decision:
     """What one person decided on the plan with a digest: they approve some of its classes, or reject all of it. Without a person: the plan
-    was applied, which uses up earlier decisions."""
+    was applied, which uses up earlier decisions. `identity`: None for a user of the commands. `at`: None if it is not stored yet."""
 
     person: str
     digest: str
     changes: frozenset[ChangeClass] = frozenset()
     approves: bool = True
     reason: str = ""
+    identity: Identity | None = None
+    at: datetime | None = field(default=None, compare=False)
+
+    @property
+    def who(self) -> Identity:
+        """Who decided it, whatever the name."""
+        return self.identity if self.identity is not None else operator(self.person)
+
+
+@dataclass(frozen=True)
+class ApprovalTerms:
+    """What decisions are judged by. `rules`: by class of change; `valid_for`: seconds; `now`: the database's time; `directory`: who is who
+    and who is an approver, as of now."""
+
+    rules: Mapping[ChangeClass, Approval]
+    valid_for: int
+    tenant: str
+    now: datetime
+    directory: Directory
+
+    def is_over(self, approval: Decision) -> bool:
+        """Whether an approval has expired."""
+        return approval.at is not None and approval.at + timedelta(seconds=self.valid_for) <= self.now
 
 
 @dataclass(frozen=True)
 class ApprovalVerdict:
     """Whether a plan may be applied. `lacking`: how many people must still approve each class; `people`: whose approvals count; `rejected`:
-    valid rejections."""
+    valid rejections; `strangers`: addresses of authors whom nobody is matched to, if that is why somebody is lacking."""
 
     lacking: Mapping[ChangeClass, int]
     people: Mapping[ChangeClass, tuple[str, ...]]
     rejected: tuple[Decision, ...] = ()
+    strangers: tuple[str, ...] = ()
 
     @property
     def allows(self) -> bool:
@@ -51,7 +81,17 @@ class ApprovalVerdict:
             return "; ".join(f"{REJECTED}{rejection.person}: {rejection.reason}" for rejection in self.rejected)
         if not self.lacking:
             return None
-        return LACKING + ", ".join(self._lacks(change, number) for change, number in self.lacking.items())
+        sentence = LACKING + ", ".join(self._lacks(change, number) for change, number in self.lacking.items())
+        return f"{sentence}; {self._unmatched}" if self.strangers else sentence
+
+    @property
+    def _unmatched(self) -> str:
+        """Why more people than usual are needed, and what to do."""
+        more = f" and {len(self.strangers) - NAMED} more" if len(self.strangers) > NAMED else ""
+        return (
+            f"nobody is matched to the author{'s' if len(self.strangers) > 1 else ''} {', '.join(self.strangers[:NAMED])}{more}, so "
+            f"{len(self.strangers)} more must approve: write these addresses in people of the fleet file"
+        )
 
     def _lacks(self, change: ChangeClass, number: int) -> str:
         people = ", ".join(self.people.get(change, ()))
@@ -86,60 +126,62 @@ def _stays(place: Mapping[str, Any] | None) -> bool:
 
 
 def judged(
-    changes: Collection[ChangeClass],
-    rules: Mapping[ChangeClass, Approval],
-    decisions: Iterable[Decision],
-    *,
-    digest: str,
-    authors: Collection[str],
-) -> ApprovalVerdict:
-    """The verdict of people's decisions, oldest first, on the plan with a digest. Decisions on other plans are ignored.
+    changes: Collection[ChangeClass], terms: ApprovalTerms, decisions: Iterable[Decision], *, digest: str, authors: Collection[str]
+) -> ApprovalVerdict:  # fmt: skip
+    """The verdict of people's decisions, oldest first, on the plan with a digest.
 
-    An approval is valid for one apply. A person counts once. Authors do not count if two people are needed. A rejection outweighs
-    approvals until the person who rejected the plan approves it.
+    An approval is valid for one plan of one commit, for one apply, for a time, and as long as its person is an approver. A person counts
+    once, whatever their names and addresses. Authors do not count if two people are needed, and an author whom nobody is matched to could
+    be anybody, so each of them needs one person more. A rejection outweighs approvals, also of later commits with the same changes, until
+    the person who rejected the plan approves it.
     """
-    names: dict[str, str] = {}
-    approved: dict[str, set[ChangeClass]] = {}
-    rejected: dict[str, Decision] = {}
-    for decision in decisions:
-        if decision.digest != digest:
-            continue
+    mine = [decision for decision in decisions if same_changes(decision.digest, digest)]
+    people = terms.directory.people(decision.who for decision in mine)
+    names: dict[Token, str] = {}
+    approved: dict[Token, set[ChangeClass]] = {}
+    rejected: dict[Token, Decision] = {}
+    for decision in mine:
         if not decision.person:
             approved.clear()
             rejected.clear()
             continue
-        key = folded(decision.person)
+        if not terms.directory.may_approve(decision.who, terms.tenant):
+            continue
+        key = people.of(decision.who)
         names.setdefault(key, decision.person)
-        if decision.approves:
-            rejected.pop(key, None)
-            approved.setdefault(key, set()).update(decision.changes)
-        else:
+        if not decision.approves:
             approved.pop(key, None)
             rejected[key] = decision
-    writers = {folded(author) for author in authors}
-    lacking, people = {}, {}
+            continue
+        rejected.pop(key, None)
+        if decision.digest == digest and not terms.is_over(decision):
+            approved.setdefault(key, set()).update(decision.changes)
+    writers = {people.by_address(author) for author in authors}
+    strangers = tuple(sorted({canonical(author) for author in authors if not terms.directory.is_known(author)}))
+    lacking, counting = {}, {}
     for change in sorted(changes):
-        rule = rules.get(change, Approval.TWO)
-        counted = sorted(key for key, mine in approved.items() if change in mine and not (rule is Approval.TWO and key in writers))
+        rule = terms.rules.get(change, Approval.TWO)
+        two = rule is Approval.TWO
+        counted = sorted(key for key, classes in approved.items() if change in classes and not (two and key in writers))
         if counted:
-            people[change] = tuple(names[key] for key in counted)
-        if len(counted) < NEEDED[rule]:
-            lacking[change] = NEEDED[rule] - len(counted)
-    return ApprovalVerdict(lacking, people, tuple(rejected.values()))
+            counting[change] = tuple(names[key] for key in counted)
+        needed = NEEDED[rule] + (len(strangers) if two else 0)
+        if len(counted) < needed:
+            lacking[change] = needed - len(counted)
+    named = strangers if any(terms.rules.get(change, Approval.TWO) is Approval.TWO for change in lacking) else ()
+    return ApprovalVerdict(lacking, counting, tuple(rejected.values()), named)
 
 
-def missing(
-    changes: Collection[ChangeClass],
-    rules: Mapping[ChangeClass, Approval],
-    decisions: Iterable[Decision],
-    *,
-    digest: str,
-    authors: Collection[str],
-) -> Mapping[ChangeClass, int]:
-    """How many people must still approve each class of a plan."""
-    return judged(changes, rules, decisions, digest=digest, authors=authors).lacking
+def digest_of(sent: str, commit: str) -> str:
+    """The digest that people approve: of what would be sent, and the commit that asks for it."""
+    return f"{sent}{COMMIT}{commit}"
 
 
-def folded(person: str) -> str:
-    """A person's name or e-mail address in the form for comparisons."""
-    return person.strip().casefold()
+def changes_of(digest: str) -> str:
+    """The part of a digest about what would be sent."""
+    return digest.partition(COMMIT)[0]
+
+
+def same_changes(first: str, other: str) -> bool:
+    """Whether two digests are about the same changes, of whichever commits."""
+    return changes_of(first) == changes_of(other)

@@ -8,11 +8,12 @@ from sqlalchemy import Connection
 
 from reconciler.dataclass import dataclass
 from reconciler.fleet import health as healths
-from reconciler.fleet.approvals import ApprovalVerdict, Decision, judged
+from reconciler.fleet.approvals import ApprovalTerms, ApprovalVerdict, Decision, judged
 from reconciler.fleet.health import ProjectHealth
 from reconciler.fleet.model import Approval, ChangeClass, Mode
+from reconciler.fleet.people import Directory, Identity
 from reconciler.fleet.status import Follower, ProjectFacts, of_data, status
-from reconciler.fleet.store import approvals
+from reconciler.fleet.store import approvals, people
 from reconciler.fleet.store.projects import ProjectRow
 
 
@@ -44,18 +45,27 @@ def is_unverified(row: ProjectRow) -> bool:
 
 @dataclass(frozen=True)
 class Judged:
-    """A plan, the rules of its project, and the decisions so far, oldest first."""
+    """A plan, what it is judged by, and the decisions so far, oldest first."""
 
     plan: approvals.StoredPlan
     verdict: ApprovalVerdict
-    rules: Mapping[ChangeClass, Approval]
+    terms: ApprovalTerms
     decisions: tuple[Decision, ...]
+
+    @property
+    def rules(self) -> Mapping[ChangeClass, Approval]:
+        return self.terms.rules
+
+    def is_author(self, person: Identity) -> bool:
+        """Whether somebody wrote a commit of the plan, under any of their addresses."""
+        people = self.terms.directory.people([person, *(decision.who for decision in self.decisions)])
+        return people.of(person) in {people.by_address(author) for author in self.plan.authors}
 
 
 def judged_plan(connection: Connection, row: ProjectRow, plan: approvals.StoredPlan) -> Judged:
     """A plan of a project with its decisions."""
     decisions = approvals.decisions(connection, [(row.id, plan.digest or "")]).get(row.id, [])
-    return _judged(row, plan, decisions)
+    return _judged(row, plan, decisions, people.directory(connection))
 
 
 def judged_plans(connection: Connection, rows: Sequence[ProjectRow]) -> dict[int, Judged]:
@@ -63,11 +73,13 @@ def judged_plans(connection: Connection, rows: Sequence[ProjectRow]) -> dict[int
     applied = {row.id: row for row in rows if row.project.mode is Mode.APPLY and not row.orphaned}
     plans = approvals.heads(connection, list(applied))
     made = approvals.decisions(connection, [(id, plan.digest) for id, plan in plans.items() if plan.digest is not None])
-    judged = {id: _judged(applied[id], plan, made.get(id, [])) for id, plan in plans.items()}
+    directory = people.directory(connection)
+    judged = {id: _judged(applied[id], plan, made.get(id, []), directory) for id, plan in plans.items()}
     return {id: one for id, one in judged.items() if any(decision.person for decision in one.decisions) or not one.verdict.allows}
 
 
-def _judged(row: ProjectRow, plan: approvals.StoredPlan, made: Sequence[Decision]) -> Judged:
-    rules = row.project.approvals
-    verdict = judged(plan.changes, rules, made, digest=plan.digest or "", authors=plan.authors)
-    return Judged(plan, verdict, rules, tuple(made))
+def _judged(row: ProjectRow, plan: approvals.StoredPlan, made: Sequence[Decision], directory: Directory) -> Judged:
+    project = row.project
+    terms = ApprovalTerms(project.approvals, project.valid_for, project.tenant, row.now, directory)
+    verdict = judged(plan.changes, terms, made, digest=plan.digest or "", authors=plan.authors)
+    return Judged(plan, verdict, terms, tuple(made))

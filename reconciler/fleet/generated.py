@@ -8,7 +8,7 @@ from typing import Final
 
 from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Map, Problems
 from reconciler.errors import ConfigError
-from reconciler.fleet.declared.project import duplicates, over, project
+from reconciler.fleet.declared.project import duplicates, meetings, named, over, project
 from reconciler.fleet.declared.template import filled
 from reconciler.fleet.model import Fleet, FleetProject, Generator
 
@@ -24,6 +24,7 @@ def generated(fleet: Fleet, listing: Listing) -> dict[str, FleetProject]:
         for generator in fleet.generators:
             projects += _projects(fleet, generator, listing.get(generator.number, generator.elements), problems)
         duplicates(projects, problems)
+        meetings(projects, problems)
     except Enough:
         pass
     if problems.found:
@@ -38,7 +39,8 @@ def _projects(fleet: Fleet, generator: Generator, elements: Sequence[Mapping[str
         assert isinstance(node, Map)
         one = project(over(_defaults(fleet, generator, element), node), problems)
         if one is not None:
-            made.append(replace(one, origin=generator.name))
+            known = named(one) if generator.sort == "list" else one  # names of a repository or a service are not the operator's
+            made.append(replace(known, origin=generator.name))
     return made
 
 

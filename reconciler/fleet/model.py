@@ -13,6 +13,7 @@ from reconciler.dataclass import dataclass
 from reconciler.model import Source
 
 EVERY_DEFAULT: Final = 600  # seconds
+VALID_DEFAULT: Final = 7 * 86_400  # seconds
 TENANT_DEFAULT: Final = "default"
 
 
@@ -105,14 +106,16 @@ class Window:
 
 @dataclass(frozen=True)
 class FleetProject:
-    """One project of the fleet. `every`: seconds from one run to the next. `state`: None for the fleet's own database. `origin`: the
-    generator that it comes from, "" for none. `sops`: variables of the environment of the sops command. `rules_from`: the ref whose rules
-    judge it, "" for its own. `at`: its place in fleet.yaml."""
+    """One project of the fleet. `project`: the project names that its files may have, and so the states that it may use: a name, or a
+    prefix and `*`; "" for none. `every`: seconds from one run to the next. `state`: None for the fleet's own database.
+    `valid_for`: seconds for which an approval counts. `origin`: the generator that it comes from, "" for none. `sops`: variables of the
+    environment of the sops command. `rules_from`: the ref whose rules judge it, "" for its own. `at`: its place in fleet.yaml."""
 
     name: str
     source: Repository
     base_url: str
     token: SecretReference
+    project: str = ""
     state: SecretReference | None = None
     environment: str | None = None
     every: int = EVERY_DEFAULT
@@ -121,6 +124,7 @@ class FleetProject:
     windows: tuple[Window, ...] = ()
     approvals: Mapping[ChangeClass, Approval] = field(default_factory=lambda: APPROVALS_DEFAULT)
     tenant: str = TENANT_DEFAULT
+    valid_for: int = VALID_DEFAULT
     vars: Mapping[str, str] = field(default_factory=dict)
     secret_vars: Mapping[str, SecretReference] = field(default_factory=dict)
     sops: Mapping[str, SecretReference] = field(default_factory=dict)
@@ -173,6 +177,7 @@ def as_data(project: FleetProject) -> dict[str, Any]:
         "source": {"git": project.source.git, "ref": project.source.ref, "path": project.source.path},
         "baseUrl": project.base_url,
         "token": str(project.token),
+        "project": project.project,
         "state": str(project.state) if project.state is not None else None,
         "environment": project.environment,
         "every": project.every,
@@ -184,6 +189,7 @@ def as_data(project: FleetProject) -> dict[str, Any]:
         ],
         "approvals": {change.value: approval.value for change, approval in project.approvals.items()},
         "tenant": project.tenant,
+        "validFor": project.valid_for,
         "vars": dict(project.vars),
         "secretVars": {name: str(secret) for name, secret in project.secret_vars.items()},
         "sops": {name: str(secret) for name, secret in project.sops.items()},
@@ -194,12 +200,13 @@ def as_data(project: FleetProject) -> dict[str, Any]:
 
 
 def of_data(data: Mapping[str, Any]) -> FleetProject:
-    """The project in that JSON."""
+    """The project in that JSON. Without `project`, as older versions stored it, the operator's own names are allowed."""
     return FleetProject(
         name=data["name"],
         source=Repository(**data["source"]),
         base_url=data["baseUrl"],
         token=SecretReference.of(data["token"]),
+        project=data.get("project", data["name"] if data["origin"] == "" or data["origin"].endswith("(list)") else ""),
         state=SecretReference.of(data["state"]) if data["state"] is not None else None,
         environment=data["environment"],
         every=data["every"],
@@ -211,6 +218,7 @@ def of_data(data: Mapping[str, Any]) -> FleetProject:
         ),
         approvals={ChangeClass(change): Approval(approval) for change, approval in data["approvals"].items()},
         tenant=data["tenant"],
+        valid_for=data.get("validFor", VALID_DEFAULT),
         vars=data["vars"],
         secret_vars={name: SecretReference.of(secret) for name, secret in data.get("secretVars", {}).items()},
         sops={name: SecretReference.of(secret) for name, secret in data.get("sops", {}).items()},

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from reconciler.errors import ReconcilerError, os_reason
+from reconciler.client import normalise
+from reconciler.errors import ReconcilerError, UsageError, os_reason
 from reconciler.fleet.model import SecretReference
 
 SIZE_MAX: Final = 64 * 2**10
@@ -40,6 +42,34 @@ def resolved(reference: SecretReference, what: str, *, where: str = "this worker
     if not value or len(text) > SIZE_MAX:
         raise MissingSecret(f"{what}: {path} does not contain one on {where}", id="RC-fleet-secret")
     return value
+
+
+def token_for(reference: SecretReference, base_url: str, what: str, *, required: bool = False) -> str:
+    """The token behind a reference, for a service: this machine says which ones may get it, because whoever can write the fleet's database
+    could name another one. `required`: refuse a token of which it does not say so. Raises `MissingSecret`."""
+    token = resolved(reference, what)
+    place = _services_of(reference)
+    try:
+        allowed = {normalise(url) for url in resolved(place, what).split()} if _exists(place) else None
+    except UsageError as error:
+        raise MissingSecret(f"{what}: {place.name} names a service: {error.message}", id="RC-fleet-token-service") from None
+    if base_url in (allowed or ()) or (allowed is None and not required):
+        return token
+    says = f"is for {', '.join(sorted(allowed))}" if allowed is not None else "is not tied to a service on this worker"
+    raise MissingSecret(
+        f"{what} ({reference}) {says}, and the fleet file sends it to {base_url}",
+        id="RC-fleet-token-service",
+        hint=f"If it may get it, write {base_url} into the {'variable' if place.kind == 'env' else 'file'} {place.name} on every worker.",
+    )
+
+
+def _services_of(reference: SecretReference) -> SecretReference:
+    """Where the services are that may get a token, beside the token."""
+    return replace(reference, name=f"{reference.name}_BASE_URL" if reference.kind == "env" else f"{reference.name}.baseUrl")
+
+
+def _exists(reference: SecretReference) -> bool:
+    return bool(os.environ.get(reference.name)) if reference.kind == "env" else os.path.lexists(reference.name)
 
 
 def digest(*parts: str) -> str:

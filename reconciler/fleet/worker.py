@@ -21,6 +21,7 @@ from reconciler.fleet.runs.end import RunResult
 from reconciler.fleet.runs.messages import announce_quiet, deliver
 from reconciler.fleet.runs.work import Workplace, work
 from reconciler.fleet.store import FleetDatabase, admission, budgets, runs
+from reconciler.fleet.store.access import rows
 
 ADMIT_SECONDS: Final = 0.5
 END_SECONDS: Final = 15.0
@@ -38,11 +39,13 @@ def _nothing(*words: object, **facts: object) -> None:
 
 @dataclass(frozen=True)
 class WorkerSettings:
-    """`patience`: seconds of silence after which this worker counts as dead. `data`: the folder of its repositories."""
+    """`patience`: seconds of silence after which this worker counts as dead. `data`: the folder of its repositories.
+    `strict`: send tokens only to services that this machine ties them to."""
 
     concurrency: int = 4
     patience: int = PATIENCE
     data: Path = Path()
+    strict: bool = False
 
 
 def ready(database: FleetDatabase) -> None:
@@ -79,7 +82,7 @@ class _Worker:
 
     def __init__(self, database: FleetDatabase, settings: WorkerSettings, say: Callable[[str], None], log: Callable[..., object]) -> None:
         self.database, self.settings, self.say, self.log = database, settings, say, log
-        self.place = Workplace(database, settings.data / "repositories", settings.data)
+        self.place = Workplace(database, settings.data / "repositories", settings.data, settings.strict)
         self.id = 0
         self.tasks: dict[int, asyncio.Task[RunResult]] = {}
 
@@ -88,6 +91,8 @@ class _Worker:
         about = runs.Worker(socket.gethostname(), os.getpid(), settings.concurrency, settings.patience, __version__)
         self.id = await self._write(lambda connection: runs.register(connection, about))
         self.say(f"Worker {self.id} is ready.")
+        if not await asyncio.to_thread(self._has_roles):
+            self.say("Runs use this worker's own access to the database. For roles of their own: reconciler fleet roles FOLDER.")
         try:
             async with opened(self.database.address.url, patience=settings.patience) as engine:
                 parts = [
@@ -122,6 +127,11 @@ class _Worker:
 
         result = await asyncio.to_thread(transaction)
         return result if isinstance(result, int) else 0
+
+    def _has_roles(self) -> bool:
+        """Whether a run sees the rows of its own state only."""
+        with self.database.transaction() as connection:
+            return rows.is_installed(connection)
 
     async def _run(self, run: int) -> None:
         """One job of the queue."""
@@ -210,7 +220,7 @@ class _Worker:
     async def _refresh(self) -> None:
         """Read the generators' lists, whenever that is due and no other worker does it."""
         while True:
-            said = await asyncio.to_thread(refresh, self.database, self.place.cache)
+            said = await asyncio.to_thread(refresh, self.database, self.place.cache, strict=self.settings.strict)
             if said is not None:
                 self.say(said)
             await asyncio.sleep(REFRESH_SECONDS)

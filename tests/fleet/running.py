@@ -118,7 +118,16 @@ class Running:
             "every": "1h",
         } | defaults
         (self.folder / "fleet.yaml").write_text(
-            json.dumps({"version": 1, "defaults": shared, "projects": list(projects), "notifications": list(notifications)} | (more or {}))
+            json.dumps(
+                {
+                    "version": 1,
+                    "defaults": shared,
+                    "projects": list(projects),
+                    "notifications": list(notifications),
+                    "people": [{"addresses": ["ada@acme.example"]}],
+                }
+                | (more or {})
+            )
         )
         self.call("fleet", "apply", "fleet.yaml", "--allow-vanish", "100")
 

@@ -30,6 +30,13 @@ PLAN = approvals.StoredPlan(
 )
 
 
+def known(database: FleetDatabase, *addresses: str) -> None:
+    """Make a fleet file take effect that says that these addresses are people."""
+    settings = {"people": [{"subject": None, "addresses": [address]} for address in addresses]}
+    with database.transaction() as connection:
+        projects.revise(connection, projects.Revision("fleet.yaml", "", 0, "ada", settings))
+
+
 def keep(database: FleetDatabase, plan: approvals.StoredPlan, *, waits: str | None = "the plan needs approvals: delete (2)") -> int:
     with database.transaction() as connection:
         (row,) = projects.read(connection, ["a"])
@@ -57,6 +64,7 @@ def row(database: FleetDatabase) -> projects.ProjectRow:
 
 def test_a_plan_is_approved_by_two_who_did_not_write_it_and_is_due_then(database: FleetDatabase) -> None:
     declare(database, project("a", mode=Mode.APPLY, tenant="docs"))
+    known(database, "ada@acme.example")
     keep(database, PLAN)
     assert act(database, acts.approve, ADA, "a", digest="d1").changes == {ChangeClass.CREATE}, "an author counts where one is needed"
     assert refused(database, acts.approve, ADA, "a", digest="d1", changes=[ChangeClass.DELETE]) == "RC-fleet-approval"
@@ -126,6 +134,7 @@ def test_resume_lifts_the_pause_and_the_quarantine_and_names_both(database: Flee
 
 def test_on_a_terminal_the_plan_is_shown_and_a_person_is_asked(database: FleetDatabase, tmp_path: Path) -> None:
     declare(database, project("a", mode=Mode.APPLY, tenant="docs"))
+    known(database, "ada@acme.example")
     keep(database, replace(PLAN, text="- space docs:old\n"))
     here: Any = SimpleNamespace(root=tmp_path)
     words = ("fleet", "approve", "a", "--class", "create", "--database", database.address.url)
@@ -159,3 +168,19 @@ def test_an_apply_that_failed_in_the_middle_is_a_line_of_the_audit_log_too(
     assert (line.action, line.person, line.project) == ("apply", "the fleet", "acme")
     about = {"commit": "c0ffee", "digest": "ab", "classes": ["delete"], "run": run}
     assert line.details == about | {"ended": ended, "exitCode": how.get("code", 0)}
+
+
+@pytest.mark.parametrize("began", [True, False])
+def test_a_run_that_does_not_know_whether_its_begin_was_stored_ends_as_the_log_says(database: FleetDatabase, began: bool) -> None:
+    declare(database, project("acme", mode=Mode.APPLY))
+    worker = register(database)
+    (run,) = admit(database)
+    begun = begin(database, run, worker)
+    assert begun is not None
+    result = RunResult(commit="c0ffee", plan=approvals.StoredPlan("c0ffee", {}, "ab"), error="the connection was lost", code=1)
+    if began:
+        with database.transaction() as connection:
+            audit.write(connection, end.line(begun, "begin-apply", result))
+    end.write(database, begun, worker, result)
+    with database.transaction() as connection:
+        assert [line.action for line in audit.read(connection)] == (["begin-apply", "apply"] if began else [])

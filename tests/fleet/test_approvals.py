@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.fleet.approvals import Decision, judged, missing
-from reconciler.fleet.model import Approval, ChangeClass
+from reconciler.fleet.approvals import ApprovalTerms, Decision, judged
+from reconciler.fleet.model import VALID_DEFAULT, Approval, ChangeClass
+from reconciler.fleet.people.directory import DeclaredPerson, Directory
 
 PEOPLE = ("ada@acme.example", "ADA@acme.example", "grace@acme.example", "linus@acme.example", "vera@acme.example")
 SOME = st.frozensets(st.sampled_from([ChangeClass.TITLES, ChangeClass.CREATE, ChangeClass.DELETE]))
 DECISIONS = st.lists(
     st.builds(Decision, st.sampled_from(PEOPLE), st.sampled_from(["now", "before"]), SOME, st.booleans(), st.just("why")), max_size=12
 )
+NOW = datetime(2026, 11, 26, tzinfo=UTC)
 RULES = {ChangeClass.TITLES: Approval.AUTO, ChangeClass.CREATE: Approval.ONE}  # what has no rule needs two
+
+
+KNOWN = Directory(declared=tuple(DeclaredPerson(None, frozenset({name})) for name in dict.fromkeys(map(str.lower, PEOPLE))))
+TERMS = ApprovalTerms(RULES, VALID_DEFAULT, "docs", NOW, KNOWN)
 
 
 def last_of_each(decisions: list[Decision]) -> dict[str, list[Decision]]:
@@ -34,7 +42,7 @@ def _rejects(decisions: list[Decision] | None) -> bool:
 def test_a_plan_is_allowed_by_as_many_as_may_count_in_any_order(
     decisions: list[Decision], changes: frozenset[ChangeClass], authors: frozenset[str], random: object
 ) -> None:
-    verdict = judged(changes, RULES, decisions, digest="now", authors=authors)
+    verdict = judged(changes, TERMS, decisions, digest="now", authors=authors)
     mine, writers = last_of_each(decisions), {author.lower() for author in authors}
     assert {decision.person.lower() for decision in verdict.rejected} == {name for name, made in mine.items() if _rejects(made)}
     for change in changes:
@@ -47,10 +55,10 @@ def test_a_plan_is_allowed_by_as_many_as_may_count_in_any_order(
     names = sorted({decision.person.lower() for decision in decisions})
     random.shuffle(names)  # type: ignore[attr-defined]
     other = [decision for name in names for decision in decisions if decision.person.lower() == name]
-    assert missing(changes, RULES, other, digest="now", authors=authors) == verdict.lacking
+    assert judged(changes, TERMS, other, digest="now", authors=authors).lacking == verdict.lacking
     # a plan that moved has nothing, and neither has one that was applied
-    moved = judged(changes, RULES, [decision for decision in decisions if decision.digest != "now"], digest="now", authors=authors)
-    used = judged(changes, RULES, [*decisions, Decision("", "now")], digest="now", authors=authors)
+    moved = judged(changes, TERMS, [decision for decision in decisions if decision.digest != "now"], digest="now", authors=authors)
+    used = judged(changes, TERMS, [*decisions, Decision("", "now")], digest="now", authors=authors)
     assert moved == used
     assert not moved.rejected
     assert not moved.people

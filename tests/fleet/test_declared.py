@@ -63,6 +63,12 @@ WRONG = [
     ("projects: []\nwebhooks: {github: {secret: {env: A}, tenants: []}}", "webhooks.github.tenants must not be empty"),
     ("projects: []\nwebhooks: {github: {secret: {env: A}, tenants: [a b]}}", "tenants contains \"a b\", which is not a tenant"),
     ("projects: []\nwebhooks: {github: {}}", "webhooks.github.secret is missing"),
+    ("projects: [{name: a, approvals: {validFor: 1s}}]", "it must be from 1m to 366d"),
+    ("projects: []\npeople: {}", "people must be a list: [{addresses: [ada@acme.example]}]"),
+    ("projects: []\npeople: [{subject: a}]", "people[0] has no addresses; write addresses: [ada@acme.example]"),
+    ("projects: []\npeople: [{addresses: [ada]}]", 'people[0].addresses contains "ada", which is not an e-mail address'),
+    ("projects: []\npeople: [{addresses: [a@b.example]}, {addresses: [A+1@b.example]}]",
+     "is an address of people[0] too; each has one person"),
     ("projects: a", 'projects must be a list, not "a"'),
     ("generators: [{list: [a]}]", "generator 1 has no template"),
     ("generators: [{template: {name: a}}]", "a generator must have one of list, directories, organizations, and has none"),
@@ -109,7 +115,7 @@ projects:
   revertDrift: true
   rulesFrom: main
   windows: [{from: "22:00", until: "06:00", days: [saturday, sunday], zone: Europe/Berlin}]
-  approvals: {create: auto}
+  approvals: {create: auto, validFor: 2d}
   tenant: blue
   vars: {brand: Acme}
   wave: 1

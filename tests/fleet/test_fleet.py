@@ -161,8 +161,9 @@ def test_what_cannot_be_read_is_unknown_and_no_secret_is_anywhere(fleet: Running
     (fleet.remote / "b" / "reconciler.yaml").symlink_to("/etc/hostname")
     fleet.git("commit", "-qam", "links")
     fleet.declare(
-        project("a"), project("b"), project("same"), project("bad", source={"path": "a"}, token={"env": "BAD_TOKEN"}),
-        project("gone", source={"path": "a"}, token={"env": "NO_TOKEN"}),
+        project("a"), project("b"), project("same", project="a"),
+        project("bad", source={"path": "a"}, project="a", token={"env": "BAD_TOKEN"}),
+        project("gone", source={"path": "a"}, project="a", token={"env": "NO_TOKEN"}),
     )  # fmt: skip
     worker = fleet.worker()
     fleet.until(lambda: all(one["reading"] is not None or one["failures"] for one in fleet.status().values()))

@@ -118,7 +118,7 @@ def test_pauses_quarantines_decisions_and_windows_hold_a_plan_and_each_ends(data
     assert held() is None
     with database.transaction() as connection:
         (made,) = projects.read(connection)
-        assert holds.approvers(connection, made.id, made.project, plan) == {"create": ["grace"]}
+        assert holds.approvers(connection, made.project.name, plan) == {"create": ["grace"]}
     assert held(replace(plan, digest="e")) == "the plan needs approvals: create (1)"
     decide("linus", approves=False)
     assert held() == "the plan was rejected by linus: no"

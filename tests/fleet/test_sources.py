@@ -151,3 +151,27 @@ def test_who_wrote_a_change_is_known_through_merges_co_authors_and_rewritten_his
     assert wrote(base) == ["ada", "grace", "linus", "nonsense", "other"]
     assert wrote(remote("rev-parse", "HEAD")) == wrote(None), "what is applied again, after an undo"
     assert set(wrote("0" * 40)) >= {"ada", "grace", "linus", "other", "old"}, "whoever may have written it, where the history was rewritten"
+
+
+def test_all_authors_since_the_last_applied_commit_count_however_many_and_whatever_was_rewritten(remote: Remote, tmp_path: Path) -> None:
+    remote("config", "uploadpack.allowAnySHA1InWant", "true")
+    cache, source = tmp_path / "cache", remote.source(ref="main")
+
+    def commit(name: str, committer: str = "ada@acme.example") -> str:
+        words = ("-c", f"user.email={committer}", "commit", "-q", "--allow-empty", "-m", "x", "--author", f"{name} <{name}@acme.example>")
+        remote(*words)
+        return remote("rev-parse", "HEAD")
+
+    def wrote(since: str) -> list[str]:
+        return [email.partition("@")[0] for email in git.authors(cache, source, git.fetched(cache, source), since)]
+
+    commit("ancient")
+    base = commit("old")
+    commit("mallory")
+    for _ in range(git.COMMITS_FIRST + 20):
+        commit("bot")
+    assert wrote(base) == ["ada", "bot", "mallory"], "mallory's commit is beyond what is read first"
+    applied = commit("grace")
+    remote("reset", "-q", "--hard", "HEAD~3")
+    commit("linus")
+    assert wrote(applied) == ["ada", "linus"], "a rewritten branch: what the applied commit did not have"

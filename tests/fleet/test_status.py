@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from reconciler.fleet import approvals, schedule
-from reconciler.fleet.approvals import Decision
+from reconciler.fleet.approvals import ApprovalTerms, Decision
 from reconciler.fleet.health import HealthWord, ProjectHealth
-from reconciler.fleet.model import APPROVALS_DEFAULT, ChangeClass, Window
+from reconciler.fleet.model import APPROVALS_DEFAULT, VALID_DEFAULT, ChangeClass, Window
+from reconciler.fleet.people.directory import DeclaredPerson, Directory
 from reconciler.fleet.status import Follower, ProjectFacts, Reading, StatusWord, as_data, of_data, of_documents, status, wave_before
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
+ADA, GRACE, LINUS = (f"{name}@acme.example" for name in ("ada", "grace", "linus"))
 WELL = ProjectHealth(HealthWord.HEALTHY)
 GOOD = Reading("c0ffee", managed=10, coverage=1.0)
 
@@ -127,15 +129,17 @@ def test_a_plan_has_classes_of_change(changes: list[Any], exposed: bool, expecte
 def test_an_approval_is_of_a_person_for_one_plan_and_two_are_not_the_author() -> None:
     every = frozenset(ChangeClass)
 
+    terms = ApprovalTerms(
+        APPROVALS_DEFAULT, VALID_DEFAULT, "default", NOW, Directory(declared=(DeclaredPerson(None, frozenset({ADA})),))
+    )  # fmt: skip
+
     def lacking(*approved: Decision, changes: set[ChangeClass]) -> dict[ChangeClass, int]:
-        return approvals.missing(changes, APPROVALS_DEFAULT, approved, digest="now", authors=["ada"])
+        return approvals.judged(changes, terms, approved, digest="now", authors=["ada@acme.example"]).lacking
 
     assert lacking(changes={ChangeClass.TITLES, ChangeClass.ORDER}) == {}
     assert lacking(changes={ChangeClass.CREATE, ChangeClass.DELETE}) == {ChangeClass.CREATE: 1, ChangeClass.DELETE: 2}
-    assert lacking(Decision("ada", "now", every), changes={ChangeClass.CREATE}) == {}
-    assert lacking(Decision("ada", "now", every), Decision("linus", "now", every), changes={ChangeClass.DELETE}) == {ChangeClass.DELETE: 1}
-    assert lacking(Decision("grace", "now", every), Decision("linus", "now", every), changes={ChangeClass.DELETE}) == {}
-    assert lacking(Decision("grace", "before", every), Decision("linus", "now", every), changes={ChangeClass.DELETE}) == {
-        ChangeClass.DELETE: 1
-    }
-    assert lacking(Decision("grace", "now", frozenset({ChangeClass.CREATE})), changes={ChangeClass.DELETE}) == {ChangeClass.DELETE: 2}
+    assert lacking(Decision(ADA, "now", every), changes={ChangeClass.CREATE}) == {}
+    assert lacking(Decision(ADA, "now", every), Decision(LINUS, "now", every), changes={ChangeClass.DELETE}) == {ChangeClass.DELETE: 1}
+    assert lacking(Decision(GRACE, "now", every), Decision(LINUS, "now", every), changes={ChangeClass.DELETE}) == {}
+    assert lacking(Decision(GRACE, "before", every), Decision(LINUS, "now", every), changes={ChangeClass.DELETE}) == {ChangeClass.DELETE: 1}
+    assert lacking(Decision(GRACE, "now", frozenset({ChangeClass.CREATE})), changes={ChangeClass.DELETE}) == {ChangeClass.DELETE: 2}

@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from reconciler.fleet.store import FleetDatabase, audit, schema
 from reconciler.fleet.worker import ready
 
-ADDED = ("approvals", "quarantines", "samples", "notices", "sessions", "audit", "generation")
+ADDED = ("approvals", "quarantines", "samples", "notices", "sessions", "audit", "generation", "people", "chain")
 COLUMNS = {
     "revisions": ["settings"],
     "projects": ["health", "health_at", "cost", "well_since", "announced"],
@@ -31,7 +31,8 @@ def test_a_database_of_the_first_version_keeps_its_rows_and_gets_the_tables_of_t
     with database.transaction() as connection:
         for table in ADDED:
             connection.execute(text(f"DROP TABLE {schema.SCHEMA}.{table}"))
-        connection.execute(text(f"DROP FUNCTION {schema.SCHEMA}.refuse_change"))
+        for function in ("refuse_change", "add_link"):
+            connection.execute(text(f"DROP FUNCTION {schema.SCHEMA}.{function}"))
         for table, columns in COLUMNS.items():
             for column in columns:
                 connection.execute(text(f"ALTER TABLE {schema.SCHEMA}.{table} DROP COLUMN {column}"))

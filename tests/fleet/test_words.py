@@ -34,11 +34,11 @@ def test_a_run_reaches_the_state_with_the_password_file_of_its_worker(tmp_path: 
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PGUSER", "fleet")
-    assert database_access(own=True) == {"PGUSER": "fleet"}
+    assert database_access(own=True, login=True) == {"PGUSER": "fleet"}
     (tmp_path / ".pgpass").touch()
-    assert database_access(own=False) == {"PGPASSFILE": str(tmp_path / ".pgpass")}
+    assert database_access(own=False, login=True) == {"PGPASSFILE": str(tmp_path / ".pgpass")}
     monkeypatch.setenv("PGPASSFILE", "/etc/reconciler/pgpass")
-    assert database_access(own=False) == {"PGPASSFILE": "/etc/reconciler/pgpass"}
+    assert database_access(own=False, login=True) == {"PGPASSFILE": "/etc/reconciler/pgpass"}
 
 
 def test_the_first_problems_are_named_and_the_others_counted() -> None:

@@ -120,7 +120,7 @@ class Thousand:
             {
                 "organizations": {"baseUrl": self.urls[number], "token": {"env": f"TOKEN_{number}"}},
                 "template": {
-                    "name": "${{ each.id }}", "vars": {"organization": "${{ each.id }}"}, "tenant": f"tenant-{number}",
+                    "name": "${{ each.id }}", "project": "docs-*", "vars": {"organization": "${{ each.id }}"}, "tenant": f"tenant-{number}",
                     "baseUrl": self.urls[number], "token": {"env": f"TOKEN_{number}"},
                 },
             }

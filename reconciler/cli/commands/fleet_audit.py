@@ -13,7 +13,7 @@ from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.dataclass import dataclass
-from reconciler.errors import StateError
+from reconciler.errors import StateError, UsageError
 
 if TYPE_CHECKING:
     from reconciler.fleet.store import FleetDatabase
@@ -28,19 +28,42 @@ def _since(ctx: click.Context, param: click.Parameter, value: str | None) -> dat
 @click.command("audit", short_help="Show who saw, decided and ran what.")
 @click.option("--since", metavar="TIME", callback=_since, help="Only lines after a time, or of the last 2h. By default, all.")
 @click.option("--follow", is_flag=True, help="Then print what is added, until interrupted.")
+@click.option(
+    "--verify",
+    is_flag=True,
+    allow_from_autoenv=False,
+    help="Check that no line of it, and no decision, was changed, deleted or slipped in.",
+)
+@click.option(
+    "--head",
+    metavar="DIGEST",
+    allow_from_autoenv=False,
+    help="With --verify: a digest that --verify printed before, and that must still be part of it.",
+)
 @fleet_options.database()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def audit_command(screen: Screen, /, since: datetime | None, follow: bool, database: str | None, **words: Any) -> None:
+def audit_command(
+    screen: Screen, /, since: datetime | None, follow: bool, verify: bool, head: str | None, database: str | None, **words: Any
+) -> None:
     """Print the audit log of the fleet, oldest line first: who saw, approved, rejected, paused and ran what. The database refuses to change
-    or delete a line. --format json prints one JSON object on each line.
+    or delete a line. --format json prints one JSON object on each line. --verify checks the chain of digests that PostgreSQL writes,
+    and prints the last one: keep it elsewhere, and pass it as --head the next time.
 
     \b
     Examples:
       reconciler fleet audit --since 2h
       reconciler fleet audit --format json > audit.jsonl
+      reconciler fleet audit --verify
     """
     options = Options.of(screen, words)
+    if (head is not None and not verify) or (verify and (follow or since is not None)):
+        wrong = "--verify is about the whole audit log" if verify else "--head requires --verify"
+        raise UsageError(wrong, id="RC-options-conflict", hint="Write: reconciler fleet audit --verify --head DIGEST.")
+    if verify:
+        with fleet_options.opened(screen, database) as opened:
+            _verify(screen, opened, head)
+        return
     with fleet_options.opened(screen, database) as opened:
         printer = _Printer(screen, options, opened, since, settled=follow)
         if not follow:
@@ -48,6 +71,16 @@ def audit_command(screen: Screen, /, since: datetime | None, follow: bool, datab
         while follow and screen.lost is None:
             printer.follow()
             time.sleep(LOOK_SECONDS)
+
+
+def _verify(screen: Screen, database: FleetDatabase, head: str | None) -> None:
+    from reconciler.fleet.store import chain
+
+    with database.transaction() as connection:
+        made = chain.verified(connection, head=head)
+    screen.out(f"The audit log is unchanged: {made.links} lines of it and of decisions.\n")
+    if made.head:
+        screen.out(f"To check it from here the next time: reconciler fleet audit --verify --head {made.head}\n")
 
 
 @dataclass

@@ -34,12 +34,13 @@ NEW_STATE: Final = "Apply it once with this --state and --create-state, or copy 
 @shared.service()
 @shared.state()
 @shared.rules()
+@click.option("--allowed-project", "allowed", required=True)
 @click.option("--folder", type=click.Path(path_type=Path), required=True)
 @click.option("--keep", is_flag=True)
 @click.option("--save", is_flag=True)
 @shared.output()
 @click.pass_obj
-def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **words: Any) -> int:
+def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save: bool, **words: Any) -> int:
     """Read the service once, and write what a plan and a drift of that reading say."""
     from reconciler.cli import exits
     from reconciler.cli.checks.rules_from import judged
@@ -51,6 +52,7 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
     from reconciler.cli.wiring.unseen import unseen
     from reconciler.errors import Refused
     from reconciler.fleet import health as healths
+    from reconciler.fleet.declared import claims
     from reconciler.kinds import load as load_kinds
     from reconciler.plan.drift import drift
     from reconciler.plan.guard import guard
@@ -63,7 +65,14 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
 
     options = Options.of(screen, words)
     kinds = load_kinds()
-    by = judged(screen, options, kinds, load(screen, options, kinds))
+    loaded = load(screen, options, kinds)
+    if not claims.is_allowed(allowed, loaded.settings.project):  # before the state is opened: it may be another tenant's
+        raise Refused(
+            f"the files are of project {loaded.settings.project}, and the fleet file allows {allowed or 'none'}",
+            id="RC-fleet-project-not-allowed",
+            hint=f"If this project may use that state, write project: {loaded.settings.project} for it in the fleet file.",
+        )
+    by = judged(screen, options, kinds, loaded)
     project = by.project
     with connect(screen, options, project, kinds) as service:
         with open_store(screen, options, project, service, create=False) as store:
@@ -91,6 +100,7 @@ def read_command(screen: Screen, /, folder: Path, keep: bool, save: bool, **word
         "environment": options.env,
         "service": service.identity,
         "newState": new,
+        "lineage": state.lineage,
         "refused": screen.masked(refused),
         "health": healths.as_data(healths.HealthReading(checked.concerns, checked.unread)),
         "digest": None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Coroutine
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,10 +47,17 @@ CONCURRENCY = click.option(
 @click.option(
     "--metrics", type=click.IntRange(1, 65_535), metavar="PORT", help="Serve metrics of this process to programs on this machine."
 )
+@click.option(
+    "--require-base-url",
+    is_flag=True,
+    help="Send a token only to services that this machine names beside it: in the variable TOKEN_BASE_URL for a variable TOKEN, in the "
+    "file PATH.baseUrl for a file PATH.",
+)
 @shared.output()
 @click.pass_obj
 def worker_command(
-    screen: Screen, /, database: str | None, data: Path, concurrency: int, patience: int, metrics: int | None, **words: Any
+    screen: Screen, /, database: str | None, data: Path, concurrency: int, patience: int, metrics: int | None,
+    require_base_url: bool, **words: Any,
 ) -> None:  # fmt: skip
     """Run the projects of a fleet that are due, each as a process of its own, until interrupted. Any number of workers share the work; they
     need git, and the environment variables and files that the fleet file refers to.
@@ -65,7 +73,7 @@ def worker_command(
         if metrics is not None:
             fleet_options.installed(*fleet_options.NEEDED, "prometheus_client")
             _serve_metrics(screen, metrics)
-        _work(screen, opened, WorkerSettings(concurrency, patience, data.absolute()))
+        _work(screen, opened, WorkerSettings(concurrency, patience, data.absolute(), require_base_url))
 
 
 @click.command("up", short_help="Run a whole fleet on this machine.")
@@ -104,8 +112,37 @@ def up_command(
         screen.out(plan_text(take_effect(opened, file, data, allow_vanish)))
         if database is None:
             screen.say(f"The database is {address}")
-        dashboard = fleet_serve.dashboard(screen, opened, fleet_serve.listening(screen, "127.0.0.1", port)) if serve else None
-        _work(screen, opened, WorkerSettings(concurrency, PATIENCE, data.absolute()), dashboard)
+        with ExitStack() as stack:
+            worker, served = _parts(screen, stack, opened, data, is_own=database is None)
+            dashboard = fleet_serve.dashboard(screen, served, fleet_serve.listening(screen, "127.0.0.1", port)) if serve else None
+            _work(screen, worker, WorkerSettings(concurrency, PATIENCE, data.absolute()), dashboard)
+
+
+def _parts(screen: Screen, stack: ExitStack, database: FleetDatabase, data: Path, *, is_own: bool) -> tuple[FleetDatabase, FleetDatabase]:
+    """The database for the worker and for the dashboard, each with a role of its own if this user may create them. `data`: where the
+    URLs are kept between two starts. `is_own`: nobody else uses the server, so the roles can get new passwords."""
+    from reconciler.cli.commands.fleet_roles import write
+    from reconciler.fleet.store import connected
+    from reconciler.fleet.store.access import roles
+    from reconciler.text.redact import of_urls
+
+    files = [data / f"{part}.url" for part in (roles.WORKER, roles.DASHBOARD)]
+    with database.transaction() as connection:
+        if not roles.can_create(connection):
+            screen.say("The worker, the dashboard and all runs use the role of --database: it cannot create others.")
+            return database, database
+        known = [file.read_text(encoding="utf-8").strip() for file in files if file.is_file()]
+        if is_own or not roles.exist(connection):
+            known = list(roles.create(connection, database.address.url).values())
+        elif len(known) != len(files):
+            hint = f"reconciler fleet roles {data}"
+            screen.say(f"The worker and the dashboard use the role of --database. To give their roles new passwords: {hint}")
+            return database, database
+    screen.hide(of_urls(known))
+    for file, url in zip(files, known, strict=True):
+        write(file, url)
+    worker, dashboard = (stack.enter_context(connected(url)) for url in known)
+    return worker, dashboard
 
 
 def _log(screen: Screen, text: str, *, event: str, **facts: Any) -> None:

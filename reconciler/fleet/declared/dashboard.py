@@ -1,4 +1,7 @@
-"""The settings of the dashboard in a fleet file: its URL, roles, webhook secrets. Pure; problems are reported."""
+"""The settings about people in a fleet file: the dashboard's URL, roles, webhook secrets, whose addresses are whose.
+
+Pure; problems are reported.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, described, shown
 from reconciler.fleet.declared import values
 from reconciler.fleet.declared.keys import ROLES, WEBHOOKS
-from reconciler.fleet.people import ALL
+from reconciler.fleet.people import ALL, canonical
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 CLAIM_DEFAULT: Final = "groups"
@@ -25,6 +28,37 @@ def settings(words: KeyReader) -> dict[str, Any]:
         made["dashboard"] = _dashboard(KeyReader.of("dashboard", entry, words.problems, example="url: https://HOST"))
     if (entry := words.entry("webhooks")) is not None:
         made["webhooks"] = _webhooks(KeyReader.of("webhooks", entry, words.problems, example="github: {secret: {env: NAME}}"))
+    if (people := _people(words)) is not None:
+        made["people"] = people
+    return made
+
+
+def _people(words: KeyReader) -> list[dict[str, Any]] | None:
+    """Whose addresses are whose; None if the file does not say."""
+    entry = words.entry("people")
+    if entry is None:
+        return None
+    if not isinstance(entry.node, List):
+        words.problems.add(entry.node.at, "people must be a list: [{addresses: [ada@acme.example]}]", id="RC-wrong-form")
+        return None
+    made, owners = [], dict[str, int]()
+    for number, item in enumerate(entry.node.items):
+        inner = KeyReader.of(f"people[{number}]", MapEntry("", item.at, item), words.problems, example="addresses: [ada@acme.example]")
+        subject, addresses = inner.text("subject"), _texts(inner, "addresses")
+        inner.rest()
+        if isinstance(item, Map) and not addresses and not inner.meant("addresses"):
+            words.problems.add(item.at, f"{inner.name} has no addresses; write addresses: [ada@acme.example]", id="RC-missing-key")
+        for address in addresses or ():
+            if "@" not in address.strip("@"):
+                wrong = f"{inner.path('addresses')} contains {shown(address)}, which is not an e-mail address"
+                words.problems.add(item.at, wrong, id="RC-wrong-form")
+            elif owners.setdefault(canonical(address), number) != number:
+                words.problems.add(
+                    item.at,
+                    f"{shown(address)} is an address of people[{owners[canonical(address)]}] too; each has one person",
+                    id="RC-declared-twice",
+                )
+        made.append({"subject": subject[0] if subject is not None else None, "addresses": list(addresses or ())})
     return made
 
 

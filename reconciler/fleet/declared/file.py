@@ -128,4 +128,5 @@ def _items(words: KeyReader, key: str, what: str) -> list[Map]:
 
 
 def _project(item: Map, defaults: Map | None, problems: Problems) -> FleetProject | None:
-    return projects.project(projects.over(defaults, item), problems)
+    made = projects.project(projects.over(defaults, item), problems)
+    return projects.named(made) if made is not None else None

@@ -19,6 +19,11 @@ TOP: Final = {
     "notifications": "Where messages about projects are sent.",
     "dashboard": "Where `fleet serve` is reached, and who may do what there.",
     "webhooks": "The secrets with which pushes are signed.",
+    "people": "Whose addresses in commits are whose. An author whom nobody is matched to needs one approval more.",
+}
+PERSON: Final = {
+    "subject": "The subject (sub) that the provider of dashboard.oidc gives this person. By default, known by the addresses.",
+    "addresses": "E-mail addresses in their commits, noreply addresses of forges too.",
 }
 NOTIFICATION: Final = {
     "url": "Where the URL of Apprise is that messages are sent to: {env: NAME} or {file: PATH}.",
@@ -30,6 +35,7 @@ PROJECT: Final = {
     "source": "Where its files are.",
     "baseUrl": "The URL of the service. The one in the project's own files is not used.",
     "token": "Where the token of the service is: {env: NAME} or {file: PATH}.",
+    "project": "The `project:` that its files must have: a name, or a prefix such as blue-*. By default, its name in the fleet.",
     "state": "Where the URL of the state is: {env: NAME} or {file: PATH}. By default, the fleet's database.",
     "environment": "The environment: environments/NAME.yaml.",
     "every": "The time from one run to the next, such as 10m. A wish: the service's rate limit may make it longer.",
@@ -37,7 +43,7 @@ PROJECT: Final = {
     "revertDrift": "With mode apply, whether changes made outside Reconciler are reverted. By default, they are only shown.",
     "rulesFrom": "A branch, tag or commit of the same repository, whose rules judge the project. By default, its own files.",
     "windows": "When changes may be applied. By default, at any time.",
-    "approvals": "Who must approve a class of change.",
+    "approvals": "Who must approve a class of change, and how long an approval counts (validFor; by default, 7d).",
     "tenant": "Whose project it is. Tenants get equal turns.",
     "vars": "Variables of the project. Not for secrets.",
     "secretVars": "Secrets that the project reads as {env: RECONCILER_VAR_NAME}: {NAME: {env: NAME}} or {NAME: {file: PATH}}.",
@@ -111,3 +117,6 @@ REFRESH_DEFAULT: Final = 600  # seconds
 REFRESH_MIN: Final = 30
 REFRESH_MAX: Final = 86_400
 WAVE_MAX: Final = 1_000
+VALID_FOR: Final = "validFor"  # a key of approvals, beside the classes of change
+VALID_MIN: Final = 60  # seconds
+VALID_MAX: Final = 366 * 86_400

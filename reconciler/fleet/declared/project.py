@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import Map, MapEntry, Problems, Scalar, described, shown
 from reconciler.fleet.declared import values
-from reconciler.fleet.declared.keys import APPROVALS, CHANGES, EVERY_MAX, EVERY_MIN, MODES, WAVE_MAX
+from reconciler.fleet.declared.claims import shared
+from reconciler.fleet.declared.keys import APPROVALS, CHANGES, EVERY_MAX, EVERY_MIN, MODES, VALID_FOR, VALID_MAX, VALID_MIN, WAVE_MAX
 from reconciler.fleet.model import (
     APPROVALS_DEFAULT,
     EVERY_DEFAULT,
     TENANT_DEFAULT,
+    VALID_DEFAULT,
     Approval,
     ChangeClass,
     FleetProject,
@@ -55,12 +58,13 @@ def project(node: Map, problems: Problems) -> FleetProject | None:
     words = KeyReader(about, node.entries, problems)
     name, source, base_url = values.name(words, "name"), _source(words), values.service(words, "baseUrl")
     token, state = values.reference(words, "token"), values.reference(words, "state")
+    allowed = values.claim(words, "project")
     environment, tenant = values.name(words, "environment"), values.name(words, "tenant")
     every = values.duration(words, "every", EVERY_DEFAULT, least=EVERY_MIN, most=EVERY_MAX)
     mode = words.choice("mode", MODES)
     revert = values.flag(words, "revertDrift", False)
     rules_from = values.ref(words, "rulesFrom") if "rulesFrom" in node.entries else ""
-    windows, approvals = values.windows(words, "windows"), _approvals(words)
+    windows, (approvals, valid_for) = values.windows(words, "windows"), _approvals(words)
     variables, wave = _vars(words), words.whole("wave", 0)
     secret_vars, sops = _references(words, "secretVars", values.VARIABLE), _references(words, "sops", values.SOPS)
     words.rest()
@@ -74,9 +78,14 @@ def project(node: Map, problems: Problems) -> FleetProject | None:
     if len(problems.found) > before or name is None or source is None or base_url is None or token is None:
         return None
     return FleetProject(
-        name, source, base_url, token, state, environment, every, mode or Mode.WATCH, revert, windows, approvals,
-        tenant or TENANT_DEFAULT, variables, secret_vars, sops, wave, rules_from=rules_from, at=node.at,
+        name, source, base_url, token, allowed or "", state, environment, every, mode or Mode.WATCH, revert, windows, approvals,
+        tenant or TENANT_DEFAULT, valid_for, variables, secret_vars, sops, wave, rules_from=rules_from, at=node.at,
     )  # fmt: skip
+
+
+def named(made: FleetProject) -> FleetProject:
+    """A project whose name the operator chose: its files have that name unless the fleet file says otherwise."""
+    return made if made.project else replace(made, project=made.name)
 
 
 def _source(words: KeyReader) -> Repository | None:
@@ -91,14 +100,16 @@ def _source(words: KeyReader) -> Repository | None:
     return Repository(git, ref, path) if git is not None else None
 
 
-def _approvals(words: KeyReader) -> Mapping[ChangeClass, Approval]:
+def _approvals(words: KeyReader) -> tuple[Mapping[ChangeClass, Approval], int]:
+    """Who must approve each class of change, and for how many seconds an approval counts."""
     entry = words.entry("approvals")
     if entry is None:
-        return APPROVALS_DEFAULT
+        return APPROVALS_DEFAULT, VALID_DEFAULT
     inner = KeyReader.of(words.path("approvals"), entry, words.problems, example="create: one")
     chosen = {change: inner.choice(change, APPROVALS) for change in CHANGES}
+    valid_for = values.duration(inner, VALID_FOR, VALID_DEFAULT, least=VALID_MIN, most=VALID_MAX)
     inner.rest()
-    return {change: approval or APPROVALS_DEFAULT[change] for change, approval in chosen.items()}
+    return {change: approval or APPROVALS_DEFAULT[change] for change, approval in chosen.items()}, valid_for
 
 
 def _vars(words: KeyReader) -> Mapping[str, str]:
@@ -133,6 +144,19 @@ def _references(words: KeyReader, key: str, names: re.Pattern[str]) -> Mapping[s
         elif (reference := values.reference(inner, name)) is not None:
             made[name] = reference
     return made
+
+
+def meetings(projects: list[FleetProject], problems: Problems) -> None:
+    """Report projects of different tenants that may use the same state."""
+    for first, other in shared(projects):
+        at = first.at
+        problems.add(
+            other.at,
+            f'the project "{other.name}" of tenant {other.tenant} may use the state of {shown(other.project)}, and so may '
+            f'"{first.name}" of tenant {first.tenant} ({shown(first.project)}; {at.file}:{at.line}:{at.column}); '
+            "write another `project:`, or give a tenant a state of its own",
+            id="RC-fleet-tenants-meet",
+        )
 
 
 def duplicates(projects: list[FleetProject], problems: Problems) -> None:

@@ -13,6 +13,7 @@ Schema = dict[str, Any]
 
 EACH: Final[Schema] = {"type": "string", "pattern": r"\$\{\{"}
 NAME: Final[Schema] = {"type": ["string", "integer"], "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"}
+CLAIM: Final[Schema] = {"type": ["string", "integer"], "pattern": "^([A-Za-z0-9._-]{1,100}\\*?|\\*)$"}
 DURATION: Final[Schema] = {"type": "string", "pattern": "^[1-9][0-9]*(s|m|h|d)$"}
 TIME: Final[Schema] = {"type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$"}
 TEXT: Final[Schema] = {"type": "string", "minLength": 1}
@@ -42,6 +43,10 @@ def schema() -> Schema:
         "expiresSoon": DURATION,
         "notifications": {"type": "array", "items": _notification()},
         "dashboard": _dashboard(),
+        "people": {
+            "type": "array",
+            "items": _map(keys.PERSON, {"subject": TEXT, "addresses": {"type": "array", "minItems": 1, "items": TEXT}}, ("addresses",)),
+        },
         "webhooks": _map(keys.WEBHOOKS, dict.fromkeys(keys.WEBHOOKS, _webhook())),
     }
     return {
@@ -62,6 +67,7 @@ def _project() -> dict[str, Schema]:
         "source": _map(keys.SOURCE, {"git": TEXT, "ref": TEXT, "path": TEXT}),
         "baseUrl": TEXT,
         "token": REFERENCE,
+        "project": CLAIM,
         "state": REFERENCE,
         "environment": NAME,
         "every": DURATION,
@@ -69,7 +75,11 @@ def _project() -> dict[str, Schema]:
         "revertDrift": {"type": "boolean"},
         "rulesFrom": TEXT,
         "windows": {"type": "array", "items": window},
-        "approvals": {"type": "object", "properties": {change.value: approval for change in keys.CHANGES}, "additionalProperties": False},
+        "approvals": {
+            "type": "object",
+            "properties": {**{change.value: approval for change in keys.CHANGES}, keys.VALID_FOR: DURATION},
+            "additionalProperties": False,
+        },
         "tenant": NAME,
         "vars": {"type": "object", "additionalProperties": VALUE},
         "secretVars": {"type": "object", "additionalProperties": REFERENCE},

@@ -16,7 +16,9 @@ from reconciler.text.suggest import did_you_mean, one_of
 EACH: Final = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
 _NAME: Final = re.compile(r"\s*each\.([A-Za-z_][A-Za-z0-9_]*)\s*", re.ASCII)
 KEYS: Final = {"directories": ("name", "path"), "organizations": ("id", "title")}
-TRUSTED: Final = ("token", "state", "baseUrl", "tenant", "approvals", "mode", "windows", "revertDrift", "rulesFrom", "secretVars", "sops")
+TRUSTED: Final = (
+    "token", "project", "state", "baseUrl", "tenant", "approvals", "mode", "windows", "revertDrift", "rulesFrom", "secretVars", "sops",
+)  # fmt: skip
 """Keys that decide about trust: names chosen by a repository or a service must not be part of their values."""
 
 

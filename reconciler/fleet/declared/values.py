@@ -17,6 +17,7 @@ from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean, one_of
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
+CLAIM: Final = re.compile(r"[A-Za-z0-9._-]{1,100}\*?|\*", re.ASCII)
 VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
 SOPS: Final = re.compile(r"(SOPS|AWS|GOOGLE|AZURE|VAULT)_[A-Z0-9_]{1,99}", re.ASCII)  # how the sops command finds its keys
 REFERENCE_FORM: Final = "write {env: NAME} or {file: /PATH}"
@@ -37,6 +38,18 @@ def name(words: KeyReader, key: str) -> str | None:
         words.problems.add(
             value[1], f"{words.path(key)} is {shown(value[0])}; it must be 1 to 100 letters, digits or any of . _ -", id="RC-not-a-key"
         )
+        return None
+    return value[0]
+
+
+def claim(words: KeyReader, key: str) -> str | None:
+    """A project name, or a prefix of project names and `*`."""
+    value = words.text(key)
+    if value is None:
+        return None
+    if CLAIM.fullmatch(value[0]) is None:
+        wrong = f"{words.path(key)} is {shown(value[0])}; it must be the name of a project, or a prefix and *, such as blue-*"
+        words.problems.add(value[1], wrong, id="RC-not-a-key")
         return None
     return value[0]
 

@@ -19,15 +19,17 @@ from reconciler.fleet.store import FleetDatabase, audit, projects
 NAMED: Final = 20  # projects in a line of the audit log
 
 
-def refresh(database: FleetDatabase, cache: Path) -> str | None:
-    """Read the generators' lists, if that is due and no other worker does it; a sentence if something changed or is wrong."""
+def refresh(database: FleetDatabase, cache: Path, *, strict: bool = False) -> str | None:
+    """Read the generators' lists, if that is due and no other worker does it; a sentence if something changed or is wrong. `strict`: send a
+    token only to a service that this machine ties it to."""
     with database.transaction() as connection:
         claimed = generation.claim(connection)
     if claimed is None:
         return None
     try:
         fleet = parsed(claimed.text.encode(), claimed.file)
-        declared = generated(fleet, listing(fleet, cache, using=lambda base_url, token: budgeted(database, base_url, token)))
+        listed = listing(fleet, cache, using=lambda base_url, token: budgeted(database, base_url, token), strict=strict)
+        declared = generated(fleet, listed)
     except ReconcilerError as error:
         return _failed(database, claimed, error)
     with database.transaction() as connection:

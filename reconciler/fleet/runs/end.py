@@ -59,6 +59,8 @@ def write(database: FleetDatabase, begun: runs.BegunRun, worker: int, result: Ru
             return
         if result.plan is not None and result.reading is not None and begun.project.mode is not Mode.WATCH:
             kept.keep_plan(connection, begun.project_id, result.plan)
+        if result.error is not None and not result.began:  # the connection may have been lost after it was stored
+            result.began = audit.has_begun(connection, begun.id)
         if result.began and result.plan is not None:
             if result.applied and result.plan.digest is not None:
                 kept.decide(connection, begun.project_id, approvals.Decision("", result.plan.digest))

@@ -14,8 +14,8 @@ from typing import Any, Final
 from sqlalchemy import Connection, select
 
 from reconciler.fleet import schedule, status
-from reconciler.fleet.approvals import NEEDED, ApprovalVerdict, judged
-from reconciler.fleet.facts import follower
+from reconciler.fleet.approvals import NEEDED
+from reconciler.fleet.facts import follower, judged_plan
 from reconciler.fleet.model import Approval, FleetProject, Mode
 from reconciler.fleet.people import FOREIGN
 from reconciler.fleet.store import approvals, audit, projects, quarantines
@@ -41,21 +41,17 @@ def hold_reason(connection: Connection, name: str, plan: StoredPlan) -> str | No
     for quarantine in quarantines.opened(connection, [row.id]).get(row.id, ()):
         if both := sorted(changed.intersection(quarantine.addresses)):
             return _quarantined(name, quarantine, both)
-    sentence = _verdict(connection, row.id, project, plan).sentence
+    sentence = judged_plan(connection, row, plan).verdict.sentence
     if sentence is not None:
         return sentence
     return None if schedule.is_open(project.windows, row.now) else "its windows are closed"
 
 
-def approvers(connection: Connection, id: int, project: FleetProject, plan: StoredPlan) -> dict[str, list[str]]:
+def approvers(connection: Connection, name: str, plan: StoredPlan) -> dict[str, list[str]]:
     """The people whose approvals of a plan count, by class of change, for the audit log."""
-    people = _verdict(connection, id, project, plan).people
-    return {change.value: list(names) for change, names in people.items() if NEEDED[project.approvals.get(change, Approval.TWO)]}
-
-
-def _verdict(connection: Connection, id: int, project: FleetProject, plan: StoredPlan) -> ApprovalVerdict:
-    decisions = approvals.decisions(connection, [(id, plan.digest or "")]).get(id, [])
-    return judged(plan.changes, project.approvals, decisions, digest=plan.digest or "", authors=plan.authors)
+    judged = judged_plan(connection, projects.read(connection, [name])[0], plan)
+    counting = judged.verdict.people.items()
+    return {change.value: list(names) for change, names in counting if NEEDED[judged.rules.get(change, Approval.TWO)]}
 
 
 def _quarantined(name: str, quarantine: quarantines.Quarantine, both: Sequence[str]) -> str:
@@ -66,9 +62,11 @@ def _quarantined(name: str, quarantine: quarantines.Quarantine, both: Sequence[s
     )
 
 
-def is_running(connection: Connection, run: int) -> bool:
-    """Whether the run was not ended by others because its worker was silent for too long."""
-    return connection.execute(select(runs.c.id).where(runs.c.id == run, runs.c.ended_at.is_(None))).first() is not None
+def is_running(connection: Connection, run: int, *, lock: bool = False) -> bool:
+    """Whether the run was not ended by others because its worker was silent for too long. `lock`: nobody ends it before the end of this
+    transaction."""
+    query = select(runs.c.id).where(runs.c.id == run, runs.c.ended_at.is_(None))
+    return connection.execute(query.with_for_update() if lock else query).first() is not None
 
 
 def wave_held(connection: Connection, project: FleetProject, commit: str) -> str | None:

@@ -21,6 +21,7 @@ ENTRY: Final = "reconciler.cli.commands.fleet_child"
 PROBLEM: Final = re.compile(r"\S+:[0-9]+:[0-9]+ ")  # a problem of the project, with its position
 NAMED: Final = 3  # problems
 _PASSED: Final = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "PYTHONPATH", "COVERAGE_PROCESS_START")
+_LOGIN: Final = ("PGUSER", "PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE")
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
@@ -39,12 +40,14 @@ def environ(folder: Path, secrets: Mapping[str, str]) -> dict[str, str]:
     return {**kept, "HOME": str(folder), "TMPDIR": str(folder), "NO_COLOR": "1", "PYTHONUNBUFFERED": "1", **secrets}
 
 
-def database_access(*, own: bool) -> dict[str, str]:
+def database_access(*, own: bool, login: bool) -> dict[str, str]:
     """The variables with which libpq reaches the state's server from another home directory: the password file, and for the fleet's `own`
-    database everything that its URL leaves out, and the certificates."""
+    database everything that its URL leaves out, and the certificates. `login`: also those that log in as the worker does."""
     names = [name for name in os.environ if re.fullmatch("PG[A-Z]+", name)] if own else ["PGPASSFILE"]
+    if not login:
+        names = [name for name in names if name not in _LOGIN]
     home = Path.home()
-    files = {"PGPASSFILE": home / ".pgpass"}
+    files = {"PGPASSFILE": home / ".pgpass"} if login else {}
     if own:
         certificates = {"PGSSLCERT": "postgresql.crt", "PGSSLKEY": "postgresql.key", "PGSSLROOTCERT": "root.crt"}
         files |= {name: home / ".postgresql" / file for name, file in certificates.items()}

@@ -24,12 +24,13 @@ from reconciler.fleet.runs.end import RunResult
 from reconciler.fleet.runs.folders import PrivateFolder
 from reconciler.fleet.runs.gate import RULES, VARIABLE, RunGate
 from reconciler.fleet.runs.process import EndedProcess, database_access, execute
-from reconciler.fleet.secrets import digest, resolved
+from reconciler.fleet.secrets import digest, resolved, token_for
 from reconciler.fleet.sources import git, tree
 from reconciler.fleet.sources.copies import SourceError
 from reconciler.fleet.store import FleetDatabase, audit, budgets, runs
 from reconciler.fleet.store import approvals as kept
 from reconciler.fleet.store import projects as rows
+from reconciler.fleet.store.access.rows import RunLogin, opened
 from reconciler.fleet.store.approvals import StoredPlan
 
 READ_SECONDS: Final = 900.0
@@ -43,11 +44,13 @@ class Failed(ReconcilerError):
 
 @dataclass(frozen=True)
 class Workplace:
-    """The environment of runs: the fleet's database, a cache of repositories, a folder for private folders."""
+    """The environment of runs: the fleet's database, a cache of repositories, a folder for private folders. `strict`: tokens are sent only
+    to services that this machine ties them to."""
 
     database: FleetDatabase
     cache: Path
     folder: Path
+    strict: bool = False
 
 
 async def work(place: Workplace, begun: runs.BegunRun, worker: int, trace: Mapping[str, str] = MappingProxyType({})) -> RunResult:
@@ -83,8 +86,8 @@ class _Run:
 
     async def all(self, trace: Mapping[str, str]) -> None:
         project, database = self.project, self.place.database
-        token = resolved(project.token, "the token")
-        state = resolved(project.state, "the state") if project.state is not None else database.address.url
+        token = token_for(project.token, project.base_url, "the token", required=self.place.strict)
+        login = await asyncio.to_thread(self._login)
         name = digest(project.base_url, token)
         commit = self.commit = await asyncio.to_thread(git.fetched, self.place.cache, project.source)
         self.result.commit = commit.id
@@ -95,9 +98,9 @@ class _Run:
         secrets = {
             **trace,
             **rules,
-            **database_access(own=project.state is None),
+            **database_access(own=project.state is None, login=not login.is_own),
             "RECONCILER_TOKEN": token,
-            "RECONCILER_STATE": state,
+            "RECONCILER_STATE": login.url,
             VARIABLE: str(self.gate),
         }
         secrets |= {f"{ENV_PREFIX}{key}": resolved(place, f"the variable {key}") for key, place in project.secret_vars.items()}
@@ -114,7 +117,7 @@ class _Run:
         async with RunGate(self.gate, take, report, self._held_meanwhile) as gate:
             try:
                 await self._read(root, secrets)
-                await asyncio.to_thread(self._own, digest(state, *self.scope), name)
+                await asyncio.to_thread(self._own, self._claim(str(project.state)), name)
                 await asyncio.to_thread(self._keep)
                 if project.mode is Mode.APPLY:
                     await self._apply(root, secrets, gate)
@@ -142,7 +145,7 @@ class _Run:
 
     async def _read(self, root: Path, secrets: Mapping[str, str], *, exclude: tuple[str, ...] = ()) -> None:
         """Read the service, and store the plan. `exclude`: addresses that are left out of the plan; the reading is unchanged."""
-        words = [*self._words("read", root), "--folder", str(self.folder)]
+        words = [*self._words("read", root), "--folder", str(self.folder), "--allowed-project", self.project.project]
         words += [*(["--keep"] if self._keeps else []), *(["--save"] if self.project.mode is Mode.APPLY else [])]
         words += [word for glob in exclude for word in ("--exclude", glob)]
         ended = await execute(words, folder=self.private, secrets=secrets, seconds=READ_SECONDS)
@@ -154,13 +157,26 @@ class _Run:
         document, about = _document(self.folder / "plan.json"), _document(self.folder / "reading.json")
         text = _text(self.folder / "plan.txt").decode("utf-8", "replace") if self._keeps else ""
         commit = self.commit.id
-        self.result.plan = StoredPlan(commit, document, about["digest"], approvals.classes(document), (), text)
+        digest = approvals.digest_of(about["digest"], commit) if about["digest"] is not None else None
+        self.result.plan = StoredPlan(commit, document, digest, approvals.classes(document), (), text)
         if exclude:
             return
         self.drift, self.undone = _document(self.folder / "drift.json"), about["undone"]
         self.scope = (str(about["service"]), str(about["project"]), str(about["environment"]))
+        self.lineage = str(about["lineage"])
         self.result.reading = status.of_documents(commit, document, self.drift, new_state=about["newState"], refused=about["refused"])
         self.result.health = of_document(about["health"])
+
+    def _login(self) -> RunLogin:
+        """How the run reaches its state: the operator's URL, or a role of its own in the fleet's database."""
+        if self.project.state is not None:
+            return RunLogin(resolved(self.project.state, "the state"), is_own=False)
+        with self.place.database.transaction() as connection:
+            return opened(connection, self.place.database.address.url, self.begun.project_id, self.project)
+
+    def _claim(self, state: str) -> str:
+        """A digest of the state: of its lineage, which is the same whatever its URL; without one, of where it would be created."""
+        return digest("lineage", self.lineage) if self.lineage else digest(state, *self.scope)
 
     def _own(self, scope: str, budget: str) -> None:
         """Claim the state for this project. Raises `Failed` if another project has it."""
@@ -217,8 +233,8 @@ class _Run:
             result.waits = await asyncio.to_thread(self._hold_reason)
         if result.waits is not None:
             return
-        result.began = True
         await asyncio.to_thread(self._begin)
+        result.began = True
         words = [*self._words("apply", root), "--plan", str(self.folder / "saved.json")]
         ended = await execute(words, folder=self.private, secrets=secrets, seconds=APPLY_SECONDS)
         result.code, result.late = ended.code, ended.late
@@ -236,7 +252,9 @@ class _Run:
     def _begin(self) -> None:
         """Store that applying begins: if this worker is killed, nothing else records it."""
         with self.place.database.transaction() as connection:
-            self.result.approvers = holds.approvers(connection, self.begun.project_id, self.project, self._plan)
+            if not holds.is_running(connection, self.begun.id, lock=True):  # else the line would have no end
+                raise Failed("another worker took over", id="RC-fleet-run-failed")
+            self.result.approvers = holds.approvers(connection, self.project.name, self._plan)
             audit.write(connection, end.line(self.begun, "begin-apply", self.result))
 
     def _hold_reason(self) -> str | None:

@@ -13,7 +13,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import HTTPConnection
 
 from reconciler.dataclass import dataclass
-from reconciler.fleet.people import Person, Role, granted
+from reconciler.fleet.people import Identity, Person, Role, canonical, granted
 from reconciler.fleet.serve.single import WAY as SINGLE
 from reconciler.fleet.serve.site import Dashboard, site_of
 from reconciler.fleet.store import audit
@@ -69,18 +69,23 @@ def find(request: HTTPConnection) -> Caller | None:
         return None
     with site.database.transaction() as connection:
         session = sessions.find(connection, sessions.digest(cookie))
-    person = _person(site, session.person) if session is not None else None
+    person = person_of(site, session.person) if session is not None else None
     return Caller(person, session.id, session.csrf) if person is not None and session is not None else None
 
 
-def _person(site: Dashboard, data: Mapping[str, Any]) -> Person | None:
-    """The person of a session, as long as the fleet file still has the login method that they used."""
+def person_of(site: Dashboard, data: Mapping[str, Any]) -> Person | None:
+    """The person of a session, as long as the fleet file still has the login method that they used, and the session says who they are."""
     if data["way"] == SINGLE:
         return site.single.person if site.single is not None else None
     settings = site.settings()
-    if site.single is not None or settings.oidc is None or data["way"] != settings.oidc.issuer:
+    if site.single is not None or settings.oidc is None or data["way"] != settings.oidc.issuer or "subject" not in data:
         return None
-    return Person(data["name"], granted(settings.rules, data["values"]))
+    return Person(data["name"], granted(settings.rules, data["values"]), identity_of(data))
+
+
+def identity_of(data: Mapping[str, Any]) -> Identity:
+    """Who a session says that its person is."""
+    return Identity(data["way"], data["subject"], frozenset(map(canonical, data["addresses"])))
 
 
 def _known(request: Request) -> Caller:
@@ -123,4 +128,4 @@ Acting = Annotated[Caller, Depends(_acting)]
 def record_view(site: Dashboard, connection: Connection, caller: Caller, project: str, tenant: str) -> None:
     """Record who saw a project: once for each session and project, as far as this process remembers, so rather twice than never."""
     if site.is_first(caller.session or caller.person.name, project):
-        audit.write(connection, audit.AuditRecord(caller.person.name, "view", project, tenant))
+        audit.write(connection, audit.AuditRecord(caller.person.name, "view", project, tenant, caller.person.about))

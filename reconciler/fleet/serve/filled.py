@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, cast
 
 from reconciler.fleet import budget as budgets
-from reconciler.fleet.approvals import folded
+from reconciler.fleet.approvals import Decision, changes_of, same_changes
 from reconciler.fleet.facts import Judged, health_of
 from reconciler.fleet.health import shortened
 from reconciler.fleet.model import Approval, ChangeClass, Window
@@ -17,6 +17,7 @@ from reconciler.fleet.people import Person, Role
 from reconciler.fleet.refresh.generation import GeneratorReading
 from reconciler.fleet.reports import status_of
 from reconciler.fleet.status import StatusWord
+from reconciler.fleet.store.approvals import decision_of
 from reconciler.fleet.store.dashboard.listing import Cell
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.fleet.store.quarantines import Quarantine
@@ -104,41 +105,60 @@ def approvals_view(judged: Judged, decisions: Iterable[Mapping[str, Any]], perso
         for change in sorted(plan.changes)
         if judged.rules.get(change, Approval.TWO) is not Approval.AUTO
     )
-    writers = {folded(author) for author in plan.authors}
     applied: set[str] = set()  # digests; the apply uses up earlier decisions
     made: tuple[views.DecisionView, ...] = ()
     for decision in decisions:  # the newest first
         if not decision["person"]:
-            applied.add(decision["digest"])
+            applied.add(changes_of(decision["digest"]))
         else:
-            made += (_decision(decision, judged, writers, used=decision["digest"] in applied),)
-    standing = {folded(rejection.person) for rejection in verdict.rejected}
-    rejected = next((one for one in made if not one.approves and one.counts and folded(one.person) in standing), None)
-    mine = {rule.change for rule in rules if folded(person.name) in {folded(name) for name in rule.by}}
+            made += (_decision(decision, judged, used=changes_of(decision["digest"]) in applied),)
+    standing = {(rejection.person, rejection.at) for rejection in verdict.rejected}
+    rejected = next((one for one in made if not one.approves and (one.person, one.at) in standing), None)
+    own = [decision for decision in judged.decisions if decision.approves and _is_same(judged, decision, person)]
+    mine = {change for decision in own for change in decision.changes} & {rule.change for rule in rules if rule.by}
     lacking = {rule.change for rule in rules if rule.missing}
     cannot = ""
-    if lacking and folded(person.name) in writers and all(judged.rules.get(change, Approval.TWO) is Approval.TWO for change in lacking):
+    if lacking and judged.is_author(person.identity) and all(judged.rules.get(change, Approval.TWO) is Approval.TWO for change in lacking):
         cannot = "You are an author of this commit, so others must approve it."
     elif lacking and lacking <= mine:
         cannot = "You have approved it. Somebody else must approve it too."
     return views.ApprovalsView(rules, made, rejected, cannot)
 
 
-def _decision(decision: Mapping[str, Any], judged: Judged, writers: set[str], *, used: bool) -> views.DecisionView:
-    changes = tuple(ChangeClass(name) for name in decision["classes"])
-    current = decision["digest"] == judged.plan.digest
-    two = all(judged.rules.get(change, Approval.TWO) is Approval.TWO for change in changes)
-    author = decision["approves"] and current and two and folded(decision["person"]) in writers
-    why_not = "its person is an author of the commit" if author else "" if current else "it is about another plan"
-    why_not = "the plan was applied since" if used else why_not
+def _is_same(judged: Judged, decision: Decision, person: Person) -> bool:
+    """Whether a person of today made a decision, and it still counts."""
+    people = judged.terms.directory.people([person.identity, *(other.who for other in judged.decisions)])
+    return people.of(decision.who) == people.of(person.identity) and not _why_not(decision, judged)
+
+
+def _why_not(decision: Decision, judged: Judged) -> str:
+    """Why a decision does not count; "" if it does."""
+    terms, digest = judged.terms, judged.plan.digest or ""
+    if not same_changes(decision.digest, digest):
+        return "it is about another plan"
+    if not terms.directory.may_approve(decision.who, terms.tenant):
+        return "its person may no longer approve"
+    if not decision.approves:
+        return ""
+    if decision.digest != digest:
+        return "it is about another commit"
+    if terms.is_over(decision):
+        return "it has expired"
+    two = all(judged.rules.get(change, Approval.TWO) is Approval.TWO for change in decision.changes)
+    return "its person is an author of the commit" if two and judged.is_author(decision.who) else ""
+
+
+def _decision(row: Mapping[str, Any], judged: Judged, *, used: bool) -> views.DecisionView:
+    decision = decision_of(row)
+    why_not = "the plan was applied since" if used else _why_not(decision, judged)
     return views.DecisionView(
-        person=decision["person"],
-        approves=decision["approves"],
-        changes=changes,
-        digest=decision["digest"],
-        at=decision["at"],
-        reason=decision["reason"],
-        counts=current and not author and not used,
+        person=decision.person,
+        approves=decision.approves,
+        changes=tuple(ChangeClass(name) for name in row["classes"]),
+        digest=decision.digest,
+        at=row["at"],
+        reason=decision.reason,
+        counts=not why_not,
         why_not=why_not,
     )
 

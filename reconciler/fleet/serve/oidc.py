@@ -21,8 +21,9 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
 from reconciler.dataclass import dataclass
-from reconciler.errors import ReconcilerError
+from reconciler.errors import ReconcilerError, Refused
 from reconciler.fleet.secrets import resolved
+from reconciler.fleet.serve.grants import ClaimsGrant, grant_of
 from reconciler.fleet.serve.settings import Oidc
 
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")  # none of shared secrets
@@ -33,6 +34,7 @@ KNOWN_SECONDS: Final = 86_400.0  # for which an older document is used if the pr
 AGAIN_SECONDS: Final = 5.0  # after which an unreachable provider is tried again
 KEYS_SECONDS: Final = 30.0  # after which an unknown key is looked for again
 VALUES_MAX: Final = 1_000
+EXPIRED: Final = (400, 401, 403)  # how providers answer with a token that has expired
 
 
 class LoginFailed(ReconcilerError):
@@ -71,8 +73,8 @@ class Provider:
             url, _ = client.create_authorization_url(endpoint, state=state, code_verifier=verifier, nonce=nonce)
         return BegunLogin(url, state, nonce, verifier)
 
-    def finish(self, oidc: Oidc, redirect: str, begun: BegunLogin, *, code: str) -> dict[str, Any]:
-        """The person of a code, as a session stores them. Raises `LoginFailed`."""
+    def finish(self, oidc: Oidc, redirect: str, begun: BegunLogin, *, code: str) -> tuple[dict[str, Any], ClaimsGrant | None]:
+        """The person of a code, as a session stores them, and what reads their claims again. Raises `LoginFailed`."""
         try:
             with httpx.Client(timeout=TIMEOUT) as http:
                 document = self._document(oidc, http)
@@ -85,7 +87,33 @@ class Provider:
             raise LoginFailed(
                 f"the provider did not confirm who you are ({type(error).__name__})", id="RC-fleet-login", hint="Log in again."
             ) from error
-        return _person(oidc, claims)
+        return _person(oidc, claims), grant_of(given)
+
+    def again(self, oidc: Oidc, grant: ClaimsGrant, subject: str) -> tuple[dict[str, Any], ClaimsGrant]:
+        """The person with a subject as the provider describes them now, and the grant for the next time. Raises `Refused`."""
+        try:
+            with httpx.Client(timeout=TIMEOUT) as http:
+                document = self._document(oidc, http)
+                url = document["userinfo_endpoint"]
+                if not url.startswith(f"{oidc.issuer.partition('://')[0]}://"):
+                    raise ValueError(url)
+                answer = _userinfo(http, url, grant)
+                if answer.status_code in EXPIRED and grant.refresh is not None:
+                    given = OAuth2Client(http, client_id=oidc.client).refresh_token(
+                        document["token_endpoint"], refresh_token=grant.refresh, **_auth(oidc)
+                    )
+                    grant = ClaimsGrant(given["access_token"], given.get("refresh_token") or grant.refresh)
+                    answer = _userinfo(http, url, grant)
+                claims = answer.raise_for_status().json()
+                if claims["sub"] != subject or _value(claims, oidc.claim) is None:
+                    raise KeyError(oidc.claim)
+        except (OAuth2Error, JoseError, httpx.HTTPError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise Refused(
+                f"the provider does not say now what gives you your role ({type(error).__name__})",
+                id="RC-fleet-groups",
+                hint="Log out and in again, and approve within 5 minutes.",
+            ) from error
+        return _person(oidc, claims), grant
 
     def _client(self, oidc: Oidc, http: httpx.Client, redirect: str) -> OAuth2Client:
         scope = " ".join(oidc.scopes)
@@ -166,26 +194,48 @@ def _auth(oidc: Oidc) -> dict[str, Any]:
     return {"auth": (oidc.client, resolved(oidc.secret, "dashboard.oidc.clientSecret", where="this machine"))}
 
 
+def _userinfo(http: httpx.Client, url: str, grant: ClaimsGrant) -> httpx.Response:
+    return http.get(url, headers={"Authorization": f"Bearer {grant.access}", "Accept": "application/json"})
+
+
 def _person(oidc: Oidc, claims: Mapping[str, Any]) -> dict[str, Any]:
-    """The data that a session stores: a unique name, and the values that give roles."""
-    email = claims.get("email")
-    if not isinstance(email, str) or "@" not in email:
-        name = str(claims["sub"])
-    elif claims.get("email_verified", True) in (True, "true"):
-        name = email
-    else:
+    """The data that a session stores: who the person is, a name to read, their address if the provider verified it, and the values that
+    give roles."""
+    email, subject, verified = claims.get("email"), claims["sub"], claims.get("email_verified")
+    if not isinstance(subject, str) or not subject:
+        raise LoginFailed("the provider names nobody", id="RC-fleet-login", hint="Its ID tokens need the claim sub.")
+    has_email = isinstance(email, str) and "@" in email
+    if has_email and verified not in (True, "true", None):
         raise LoginFailed(
             "the provider has not verified your e-mail address", id="RC-fleet-login", hint="Verify it there, and log in again."
         )
-    return {"way": oidc.issuer, "name": name[:320].replace("\0", ""), "values": sorted(_values(claims, oidc.claim))[:VALUES_MAX]}
+    addresses = [_text(str(email))] if has_email and verified is not None else []
+    return {
+        "way": oidc.issuer,
+        "subject": _text(subject),
+        "name": addresses[0] if addresses else _text(subject),
+        "addresses": addresses,
+        "values": sorted(_values(claims, oidc.claim))[:VALUES_MAX],
+    }
+
+
+def _text(value: str) -> str:
+    """A text that PostgreSQL can store."""
+    return value[:320].replace("\0", "")
 
 
 def _values(claims: Mapping[str, Any], claim: str) -> set[str]:
-    """The values of a claim; its name may be a path such as `realm_access.roles`."""
+    """The values of a claim."""
+    value = _value(claims, claim)
+    values = value if isinstance(value, list) else [value]
+    return {item for item in values if isinstance(item, str)}
+
+
+def _value(claims: Mapping[str, Any], claim: str) -> Any:
+    """The value of a claim, None if there is none; its name may be a path such as `realm_access.roles`."""
     value: Any = claims.get(claim)
     if value is None:
         value = claims
         for part in claim.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
-    values = value if isinstance(value, list) else [value]
-    return {item for item in values if isinstance(item, str)}
+    return value

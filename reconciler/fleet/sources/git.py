@@ -113,41 +113,71 @@ def reason(ended: EndedCommand) -> str:
     return "".join(character if character.isprintable() else "?" for character in text)[:200]
 
 
-COMMITS_MAX: Final = 100  # how far back the history is read
+COMMITS_FIRST: Final = 100  # of the history, which is read further back where that is not enough
 EMAIL_MAX: Final = 254  # characters
 _FORMAT: Final = "--format=tformat:%ae%x00%ce%x00%(trailers:key=Co-authored-by,valueonly,separator=%x00)"
 _BRACKETS: Final = re.compile(r"<([^<>]*)>")
+_FORGES: Final = frozenset({"noreply@github.com"})  # the committer of what people merge on the site of a forge, never who wrote it
+_HISTORY: Final = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--filter=tree:0")
 
 
 def authors(cache: Path, source: Repository, commit: Commit, since: str | None) -> tuple[str, ...]:
-    """The authors of the commits after `since` up to a commit. Without `since`, or if that is the commit itself: of the commit and of what
-    it merges. If the history does not reach back to `since`, of all of it. Raises `SourceError`."""
-
-    def fetch(folder: Path) -> None:
-        words = ["fetch", "--quiet", f"--depth={COMMITS_MAX}", "--no-tags", "--no-recurse-submodules", "--filter=tree:0"]
-        ended = git(folder, *words, "--", source.git, source.ref, url=source.git, most=2**16)
-        if ended.code != 0 or ended.late or not _has(folder, commit.id):
-            raise SourceError(f"the history of {source.git} cannot be read: {reason(ended)}", id="RC-fleet-source")
-
+    """The authors of all commits after `since` up to a commit, however many. Without `since`, or if that is the commit itself: of the
+    commit and of what it merges. If `since` no longer exists anywhere: of the whole history. Raises `SourceError`."""
     name = f"history {source.git}"
     folder = copies.present(cache, name)
+
+    def fetched(has: str, *words: str, ref: str = source.ref) -> Path:
+        """A copy of the history after a fetch of a ref."""
+
+        def fetch(copy: Path) -> None:
+            ended = git(copy, *_HISTORY, *words, "--", source.git, ref, url=source.git, most=2**16)
+            if ended.code != 0 or ended.late:
+                raise SourceError(f"the history of {source.git} cannot be read: {reason(ended)}", id="RC-fleet-source")
+            missing = next((id for id in (has, commit.id) if not _has(copy, id)), None)
+            if missing is not None:
+                raise SourceError(f"the history of {source.git} does not contain commit {missing[:12]} any more", id="RC-fleet-source")
+
+        return copies.renewed(cache, name, fetch, lambda copy, _: False)[0]
+
     if folder is None or not _has(folder, commit.id):
-        folder, _ = copies.renewed(cache, name, fetch, lambda folder, _: _has(folder, commit.id))
+        folder = fetched(commit.id, f"--depth={COMMITS_FIRST}")
     if since is None or since == commit.id:
         first = f"{commit.id}^1"
         return _emails(folder, commit.id, *([f"^{first}"] if _has(folder, first) else ["--max-count=1"]))
-    known = _has(folder, since) and git(folder, "merge-base", "--is-ancestor", since, commit.id).code == 0
-    return _emails(folder, commit.id, *([f"^{since}"] if known else []))
+    if not _reaches(folder, commit.id, since) and _is_shallow(folder):
+        folder = fetched(commit.id, "--depth=2147483647")  # git's word for all of it, also where nothing was fetched before
+    if not _has(folder, since):  # the branch was rewritten: a server may still have what it pointed to
+        with suppress(SourceError):
+            folder = fetched(since, ref=since)
+    return _emails(folder, commit.id, *([f"^{since}"] if _has(folder, since) else []))
 
 
 def _has(folder: Path, name: str) -> bool:
     return git(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").code == 0
 
 
+def _reaches(folder: Path, commit: str, since: str) -> bool:
+    return _has(folder, since) and git(folder, "merge-base", "--is-ancestor", since, commit).code == 0
+
+
+def _is_shallow(folder: Path) -> bool:
+    return git(folder, "rev-parse", "--is-shallow-repository").out.strip() == b"true"
+
+
 def _emails(folder: Path, *words: str) -> tuple[str, ...]:
     ended = git(folder, "log", "--no-show-signature", "--no-patch", _FORMAT, *words, "--")
     if ended.code != 0 or ended.late or ended.large:
         raise SourceError(f"the authors of a commit cannot be read: {reason(ended)}", id="RC-git-failed")
-    texts = re.split(r"[\0\n]", ended.out.decode("utf-8", "replace"))
-    emails = {match[1] if (match := _BRACKETS.search(text)) else text for text in texts}
-    return tuple(sorted({"".join(filter(str.isprintable, email)).strip().casefold()[:EMAIL_MAX] for email in emails} - {""}))
+    people: set[str] = set()
+    for line in ended.out.decode("utf-8", "replace").split("\n"):
+        author, *others = line.split("\0")
+        written = {_email(text) for text in (author, *others[1:])}
+        people |= written | ({_email(text) for text in others[:1]} - _FORGES)
+    return tuple(sorted(people - {""}))
+
+
+def _email(text: str) -> str:
+    """The address in the name of a person."""
+    email = match[1] if (match := _BRACKETS.search(text)) else text
+    return "".join(filter(str.isprintable, email)).strip().casefold()[:EMAIL_MAX]

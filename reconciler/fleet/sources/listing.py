@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from reconciler.fleet.generated import Listing
 from reconciler.fleet.model import Fleet, Generator
-from reconciler.fleet.secrets import resolved
+from reconciler.fleet.secrets import token_for
 from reconciler.fleet.sources import git
 
 if TYPE_CHECKING:
@@ -25,23 +25,25 @@ def _unlimited(base_url: str, token: str) -> AbstractContextManager[None]:
     return nullcontext()
 
 
-def listing(fleet: Fleet, cache: Path, *, using: Using = _unlimited) -> Listing:
-    """The elements of each generator that reads something. Raises `ReconcilerError` if one cannot be read: that is not an empty list."""
+def listing(fleet: Fleet, cache: Path, *, using: Using = _unlimited, strict: bool = False) -> Listing:
+    """The elements of each generator that reads something. Raises `ReconcilerError` if one cannot be read: that is not an empty list.
+
+    `strict`: send a token only to a service that this machine ties it to."""
     elements: dict[int, Sequence[dict[str, str]]] = {}
     for generator in fleet.generators:
         if generator.repository is not None:
             elements[generator.number] = git.directories(git.fetched(cache, generator.repository), generator.repository.path)
         elif generator.sort == "organizations":
-            elements[generator.number] = _listed(generator, using)
+            elements[generator.number] = _listed(generator, using, strict=strict)
     return elements
 
 
-def _listed(generator: Generator, using: Using) -> list[dict[str, str]]:
+def _listed(generator: Generator, using: Using, *, strict: bool) -> list[dict[str, str]]:
     from reconciler.client import ClientSettings
 
     assert generator.token is not None
     assert generator.base_url is not None
-    token = resolved(generator.token, f"the token of {generator.name}")
+    token = token_for(generator.token, generator.base_url, f"the token of {generator.name}", required=strict)
     with using(generator.base_url, token):
         return asyncio.run(_organizations(generator, ClientSettings(generator.base_url, token)))
 

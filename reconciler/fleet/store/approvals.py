@@ -12,8 +12,9 @@ from sqlalchemy import Connection, func, insert, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from reconciler.dataclass import dataclass
-from reconciler.fleet.approvals import Decision
+from reconciler.fleet.approvals import COMMIT, Decision, changes_of
 from reconciler.fleet.model import ChangeClass
+from reconciler.fleet.people import Identity
 from reconciler.fleet.store.schema import approvals, plans
 
 
@@ -89,15 +90,26 @@ def decide(connection: Connection, project: int, decision: Decision) -> None:
             person=decision.person,
             approves=decision.approves,
             reason=decision.reason,
+            issuer=decision.identity.issuer if decision.identity is not None else None,
+            subject=decision.identity.subject if decision.identity is not None else None,
+            addresses=sorted(decision.identity.addresses) if decision.identity is not None else None,
         )
     )
 
 
 def decisions(connection: Connection, plans_of: Sequence[tuple[int, str]]) -> dict[int, list[Decision]]:
-    """What people decided on plans, oldest first. `plans_of`: projects with the digests of their plans."""
-    query = select(approvals).where(tuple_(approvals.c.project, approvals.c.digest).in_(plans_of)).order_by(approvals.c.id)
+    """What people decided on plans with the same changes, of whichever commits, oldest first. `plans_of`: projects with the digests of
+    their plans."""
+    changes = func.split_part(approvals.c.digest, COMMIT, 1)
+    same = tuple_(approvals.c.project, changes).in_([(project, changes_of(digest)) for project, digest in plans_of])
+    query = select(approvals).where(same).order_by(approvals.c.id)
     made: dict[int, list[Decision]] = {}
-    for row in connection.execute(query) if plans_of else ():
-        decision = Decision(row.person, row.digest, _changes(row.classes), row.approves, row.reason)
-        made.setdefault(row.project, []).append(decision)
+    for row in connection.execute(query).mappings() if plans_of else ():
+        made.setdefault(row["project"], []).append(decision_of({**row}))
     return made
+
+
+def decision_of(row: Mapping[str, Any]) -> Decision:
+    """The decision in a row."""
+    identity = Identity(row["issuer"], row["subject"], frozenset(row["addresses"] or ())) if row["issuer"] is not None else None
+    return Decision(row["person"], row["digest"], _changes(row["classes"]), row["approves"], row["reason"], identity, row["at"])

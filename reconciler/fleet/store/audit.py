@@ -46,6 +46,13 @@ def has(connection: Connection, action: str, details: Mapping[str, Any], *, with
     return connection.execute(query.limit(1)).first() is not None
 
 
+def has_begun(connection: Connection, run: int) -> bool:
+    """Whether the log says that a run, which has not ended, began to apply."""
+    recent = audit.c.at > func.now() - text("interval '1 day'")
+    query = select(audit.c.id).where(recent, audit.c.action == "begin-apply", audit.c.details["run"].astext == str(run))
+    return connection.execute(query.limit(1)).first() is not None
+
+
 def read(
     connection: Connection, *, after: int = 0, since: datetime | None = None, tenants: Sequence[str] | None = None, settled: bool = False
 ) -> Iterator[AuditRecord]:

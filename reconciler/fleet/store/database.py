@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
@@ -11,7 +11,7 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.schema import CreateSchema
 
 from reconciler.errors import StateError, UsageError
-from reconciler.fleet.store import schema
+from reconciler.fleet.store import chain, schema
 from reconciler.fleet.store.schema import METADATA, SCHEMA, version
 from reconciler.state.errors import calm
 from reconciler.state.postgres import require_verified
@@ -34,13 +34,12 @@ _COLUMNS: Final = {
     "projects": ("health jsonb", "health_at timestamptz", "cost integer", "well_since timestamptz", "announced jsonb"),
     "plans": ("digest text", "classes jsonb", "authors jsonb", "text text", "since text"),
 }
+_IDENTITIES: Final = {"approvals": ("issuer text", "subject text", "addresses jsonb"), "sessions": ("sealed text",)}
 
 
 def _add_people(connection: Connection) -> None:
     """Version 2: decisions, sessions and notifications."""
-    for table, columns in _COLUMNS.items():
-        for column in columns:
-            connection.execute(text(f"ALTER TABLE {SCHEMA}.{table} ADD COLUMN IF NOT EXISTS {column}"))
+    _add_columns(connection, _COLUMNS)
     tables = [schema.approvals, schema.quarantines, schema.samples, schema.notices, schema.sessions, schema.audit]
     schema.METADATA.create_all(connection, tables=tables)
 
@@ -50,7 +49,25 @@ def _add_generators(connection: Connection) -> None:
     schema.METADATA.create_all(connection, tables=[schema.generation])
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_add_people, _add_generators)
+def _add_identities(connection: Connection) -> None:
+    """Version 4: people are an issuer and a subject. Sessions of names only end."""
+    _add_columns(connection, _IDENTITIES)
+    schema.METADATA.create_all(connection, tables=[schema.people])
+
+
+def _add_chain(connection: Connection) -> None:
+    """Version 5: the audit log and the decisions as a chain."""
+    schema.METADATA.create_all(connection, tables=[schema.chain])
+    chain.install(connection)
+
+
+def _add_columns(connection: Connection, columns: Mapping[str, Sequence[str]]) -> None:
+    for table, added in columns.items():
+        for column in added:
+            connection.execute(text(f"ALTER TABLE {SCHEMA}.{table} ADD COLUMN IF NOT EXISTS {column}"))
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_add_people, _add_generators, _add_identities, _add_chain)
 """The nth migrates version n to n + 1; migrations are only added, and each keeps what the version before it needs."""
 
 
@@ -117,6 +134,7 @@ class FleetDatabase:
             if current is None:
                 connection.execute(CreateSchema(SCHEMA, if_not_exists=True))
                 METADATA.create_all(connection)
+                chain.install(connection)
                 connection.execute(insert(version).values(version=today))
             elif current < today:
                 migrate(connection, MIGRATIONS[current - 1 :])

@@ -122,8 +122,9 @@ def end(connection: Connection, run: int, worker: int, *, ended: str, values: Ma
 
 
 def own(connection: Connection, project: int, scope: str, budget: str) -> str | None:
-    """Claim a scope of a state for a project; the name of the project that has it, None if it is free or its own. The name of another
-    tenant's project is not returned."""
+    """Claim a scope of a state for a project; the name of the project that has it, None if it is free or its own. Orphaned projects have
+    none: they never run. The name of another tenant's project is not returned."""
+    connection.execute(update(projects).where(projects.c.scope == scope, projects.c.orphaned_at.is_not(None)).values(scope=None))
     tenant = select(projects.c.tenant).where(projects.c.id == project).scalar_subquery()
     name = case((projects.c.tenant == tenant, projects.c.name), else_=f"of {FOREIGN}")
     other = connection.execute(select(name).where(projects.c.scope == scope, projects.c.id != project)).scalar()

@@ -162,6 +162,9 @@ approvals = Table(  # who approved a plan, or rejected it; a line is never chang
     Column("approves", Boolean, nullable=False),  # false: rejects
     Column("reason", Text, nullable=False, server_default=""),
     _moment("at", nullable=False, server_default=NOW),
+    Column("issuer", Text),  # who the person is, whatever the name; null for a user of the commands
+    Column("subject", Text),
+    Column("addresses", JSONB),  # that the provider had verified then, as a list
 )
 Index("approvals_of_plan", approvals.c.project, approvals.c.digest)
 
@@ -219,6 +222,18 @@ sessions = Table(  # sessions of the dashboard
     Column("csrf", Text, nullable=False),
     _moment("created_at", nullable=False, server_default=NOW),
     _moment("expires_at", nullable=False),
+    Column("sealed", Text),  # what reads the person's groups again, encrypted with the cookie
+)
+
+people = Table(  # everybody who logged in, as the provider described them last
+    "people",
+    METADATA,
+    Column("issuer", Text, primary_key=True),
+    Column("subject", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("addresses", JSONB, nullable=False),  # verified ones, as a list
+    Column("values", JSONB, nullable=False),  # of the claim that gives roles, as a list
+    _moment("seen_at", nullable=False, server_default=NOW),
 )
 
 audit = Table(  # who saw, approved and ran what; lines are never changed or deleted
@@ -233,6 +248,16 @@ audit = Table(  # who saw, approved and ran what; lines are never changed or del
     Column("details", JSONB, nullable=False, server_default=text("'{}'")),
 )
 Index("audit_at", audit.c.at)
+
+chain = Table(  # a link for each line of audit and approvals, in the order of their commits; PostgreSQL writes it
+    "chain",
+    METADATA,
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    Column("source", Text, nullable=False),  # the table of the line
+    Column("line", BigInteger, nullable=False),
+    Column("digest", Text, nullable=False),  # of the line and of the link before
+)
+Index("chain_of_line", chain.c.source, chain.c.line)
 event.listen(
     audit,
     "after_create",

@@ -36,11 +36,16 @@ class Provider:
     landed: Any = None
     """Where the browser is after the last login."""
     is_down: bool = False
+    has_userinfo: bool = True
+    access: str = "opaque"
+    """The token that is valid now; `refresh` gets another one."""
+    refresh: str | None = None
     discovered: int = 0
     """How often its discovery document was asked for."""
 
     def document(self) -> dict[str, Any]:
         ends = {"authorization_endpoint": "/authorize", "token_endpoint": "/token", "jwks_uri": "/keys"}
+        ends |= {"userinfo_endpoint": "/userinfo"} if self.has_userinfo else {}
         return {"issuer": self.issuer, **{name: self.issuer + path for name, path in ends.items()}}
 
     def authorize(self, query: dict[str, str]) -> str:
@@ -53,6 +58,11 @@ class Provider:
 
     def token(self, form: dict[str, str], authorization: str) -> dict[str, Any] | None:
         """The tokens for a code, which works once, for the client that began, with its verifier."""
+        if form.get("grant_type") == "refresh_token":
+            if self.refresh is None or form["refresh_token"] != self.refresh:
+                return None
+            self.access += "-again"
+            return {"access_token": self.access, "token_type": "Bearer"}
         begun = self.codes.pop(form.get("code", ""), None)
         expected = "Basic " + base64.b64encode(f"{CLIENT}:{SECRET}".encode()).decode()
         challenge = base64.urlsafe_b64encode(hashlib.sha256(form.get("code_verifier", "").encode()).digest()).rstrip(b"=").decode()
@@ -66,7 +76,12 @@ class Provider:
         now = int(time.time())
         claims = {"iss": self.issuer, "aud": CLIENT, "sub": "42", "iat": now, "exp": now + 300, "nonce": begun["nonce"]}
         signed = jwt.encode({"alg": "RS256", "kid": "one"}, claims | self.claims | self.wrong, self.key)
-        return {"access_token": "opaque", "token_type": "Bearer", "id_token": signed}
+        more = {"refresh_token": self.refresh} if self.refresh is not None else {}
+        return {"access_token": self.access, "token_type": "Bearer", "id_token": signed, **more}
+
+    def userinfo(self, authorization: str) -> dict[str, Any] | None:
+        """What is known about whoever logged in, for the token that is valid now."""
+        return {"sub": "42", **self.claims} if authorization == f"Bearer {self.access}" else None
 
 
 @contextlib.contextmanager
@@ -94,6 +109,9 @@ def provided() -> Iterator[Provider]:
                 self.send_header("Location", made.authorize({name: values[0] for name, values in parse_qs(parts.query).items()}))
                 self.send_header("Content-Length", "0")
                 self.end_headers()
+            elif parts.path == "/userinfo":
+                known = made.userinfo(self.headers.get("Authorization", ""))
+                self.answer(known or {"error": "invalid_token"}, 200 if known else 401)
             elif parts.path == "/keys":
                 self.answer({"keys": [key.as_dict(private=False) for key in made.published]})
             else:

@@ -13,9 +13,11 @@ from typing import Any
 
 import httpx
 import pytest
+from click.testing import CliRunner, Result
 from joserfc.jwk import RSAKey
 from sqlalchemy import func, select, update
 
+from reconciler.cli import main
 from reconciler.errors import UsageError
 from reconciler.fleet.model import Mode
 from reconciler.fleet.serve import oidc
@@ -213,6 +215,96 @@ def test_a_role_removed_from_the_fleet_file_ends_without_a_new_login(
             connection.execute(update(tables.revisions).values(settings=latest))
         monkeypatch.setattr(site_module, "FRESH_SECONDS", 0.0)
         assert browser.get("/projects/blue-0").status_code == 404
+
+
+def invoke(*words: str) -> Result:
+    """A command in this process."""
+    return CliRunner().invoke(main, list(words))
+
+
+def approved(browser: httpx.Client, name: str) -> httpx.Response:
+    """What the API answers to an approval of the plan of a project."""
+    headers = {"X-CSRF-Token": csrf(browser.get("/").text)}
+    digest = browser.get(f"/api/v1/projects/{name}/approvals").json()["digest"]
+    return browser.post(f"/api/v1/projects/{name}/approve", json={"digest": digest}, headers=headers)
+
+
+def deletes(database: FleetDatabase) -> None:
+    """Let the plans of all projects delete something, and the logins be older than what counts as now."""
+    with database.transaction() as connection:
+        connection.execute(update(tables.plans).values(classes=["delete"]))
+        connection.execute(update(tables.sessions).values(created_at=func.now() - timedelta(hours=1)))
+
+
+def test_groups_are_read_again_at_each_approval(site: Served, provider: Provider, database: FleetDatabase) -> None:
+    provider.refresh = "canary-refresh"
+    with log_in(site, provider, "ada@blue.example", "blue-leads") as browser:
+        deletes(database)
+        provider.claims = {"realm": {"groups": ["blue"]}}  # she is no lead any more, and her session does not know it
+        refused = approved(browser, "blue-0")
+        assert (refused.status_code, refused.json()["id"]) == (403, "RC-fleet-role")
+        provider.claims = {"realm": {}}
+        assert approved(browser, "blue-0").json()["id"] == "RC-fleet-groups"
+        provider.claims, provider.access = {"realm": {"groups": ["blue-leads"]}}, "another"  # the first token has expired
+        assert approved(browser, "blue-0").status_code == 200
+        provider.claims["sub"] = "43"
+        assert approved(browser, "blue-0").json()["id"] == "RC-fleet-groups", "somebody else"
+        stored = [plain(rows_of(database, table)) for table in tables.METADATA.sorted_tables]
+        assert [text for text in stored if "canary-refresh" in text or "another-again" in text or '"opaque"' in text] == []
+    who = [row["details"] for row in rows_of(database, tables.audit) if row["person"] == "42" or "ada@" in row["person"]]
+    assert {(details["issuer"], details["subject"]) for details in who} == {(provider.issuer, "42")}
+    (line,) = rows_of(database, tables.approvals)
+    assert (line["issuer"], line["subject"], line["addresses"]) == (provider.issuer, "42", [])
+
+
+def test_without_an_answer_of_the_provider_only_a_new_login_approves(
+    site: Served, provider: Provider, database: FleetDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(login, "provider", oidc.Provider())
+    provider.has_userinfo = False
+    with log_in(site, provider, "ada@blue.example", "blue-leads") as browser:
+        deletes(database)
+        refused = approved(browser, "blue-0").json()
+        assert (refused["id"], refused["remedy"]) == ("RC-fleet-groups", "Log out and in again, and approve within 5 minutes.")
+    with log_in(site, provider, "ada@blue.example", "blue-leads") as browser:
+        assert approved(browser, "blue-0").status_code == 200
+
+
+def test_an_address_that_the_provider_did_not_verify_is_nobodys(site: Served, provider: Provider, database: FleetDatabase) -> None:
+    provider.wrong = {"email_verified": None}
+    with log_in(site, provider, "grace@acme.example", "blue-leads") as browser:
+        assert "grace@acme.example" not in browser.get("/").text
+    provider.wrong = {"email_verified": "yes"}
+    with log_in(site, provider, "grace@acme.example", "blue-leads"):
+        assert provider.landed.status_code == 401
+    (person,) = rows_of(database, tables.people)
+    assert (person["subject"], person["name"], person["addresses"], person["values"]) == ("42", "42", [], ["blue-leads"])
+
+
+def test_one_person_approves_once_under_two_addresses_and_sessions_can_be_listed_and_ended(
+    site: Served, provider: Provider, database: FleetDatabase
+) -> None:
+    answers = []
+    with log_in(site, provider, "ada@blue.example", "blue-leads") as browser, database.transaction() as connection:
+        connection.execute(update(tables.plans).values(classes=["delete"]))
+    for email in ("ada@blue.example", "ada.lovelace@blue.example"):
+        with log_in(site, provider, email, "blue-leads") as browser:
+            answers.append(approved(browser, "blue-0").json()["missing"])
+    assert answers == [{"delete": 1}, {"delete": 1}]
+    where = ("--database", database.address.url)
+    listed = invoke("fleet", "sessions", *where).output
+    assert (listed.count("ada@blue.example"), listed.count("ada.lovelace@blue.example")) == (2, 1)
+    with log_in(site, provider, "grace@blue.example", "blue-leads") as browser:
+        assert invoke("fleet", "sessions", "--end", "zzz", *where).exit_code == 3
+        assert invoke("fleet", "sessions", "--person", "ada@blue.example", "--end-all", *where).exit_code == 0
+        assert browser.get("/projects/blue-0").url.path == "/projects/blue-0"
+        listed = invoke("fleet", "sessions", *where).output
+        assert (listed.count("ada@blue"), listed.count("ada.lovelace"), listed.count("grace@")) == (0, 1, 1)
+        id = next(line for line in listed.splitlines() if "grace@" in line).split()[0]
+        assert invoke("fleet", "sessions", "--end", id, *where).exit_code == 0
+        assert browser.get("/projects/blue-0").url.path == "/login"
+    ended = [row for row in rows_of(database, tables.audit) if row["action"] == "end-session"]
+    assert sorted(row["details"]["of"] for row in ended) == ["ada@blue.example", "ada@blue.example", "grace@blue.example"]
 
 
 def test_without_a_provider_only_this_machine_is_listened_on(database: FleetDatabase) -> None:

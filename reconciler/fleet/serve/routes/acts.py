@@ -18,6 +18,7 @@ from reconciler.fleet import acts
 from reconciler.fleet.model import ChangeClass
 from reconciler.fleet.pages import links
 from reconciler.fleet.serve.callers import Acting, Caller, Fields
+from reconciler.fleet.serve.routes.login import confirmed
 from reconciler.fleet.serve.routes.pages import MOVED
 from reconciler.fleet.serve.site import site_of
 from reconciler.fleet.store.projects import clock
@@ -70,8 +71,8 @@ def approve(request: Request, name: str, caller: Acting, fields: Fields) -> Resp
     chosen = [change for change in ChangeClass if change.value in fields.getlist("change")]
     if not chosen:
         raise UsageError("nothing is chosen", id="RC-option-value", hint="Choose what you approve in the plan.")
-    digest = fields.get("digest", "")
-    return _done(request, name, "approve", lambda connection: acts.approve(connection, caller.person, name, digest=digest, changes=chosen))
+    digest, person = fields.get("digest", ""), confirmed(request, caller)
+    return _done(request, name, "approve", lambda connection: acts.approve(connection, person, name, digest=digest, changes=chosen))
 
 
 @router.post("/projects/{name}/reject")

@@ -16,6 +16,7 @@ from reconciler.fleet.reports import status_document
 from reconciler.fleet.serve import documents
 from reconciler.fleet.serve.callers import Acting, Caller, Known, record_view
 from reconciler.fleet.serve.documents import Selected
+from reconciler.fleet.serve.routes.login import confirmed
 from reconciler.fleet.serve.routes.pages import found
 from reconciler.fleet.serve.site import site_of
 from reconciler.fleet.store import audit, runs
@@ -139,9 +140,10 @@ def resume(request: Request, name: Name, caller: Acting) -> documents.Accepted:
 @router.post("/projects/{name}/approve", tags=["acts"], operation_id="approve", responses={**ACTED, 409: WRONG[409]})
 def approve(request: Request, name: Name, caller: Acting, body: documents.Approval) -> documents.Approvals:
     """Approve the plan with a digest. A plan that moved has another digest: read it again."""
+    person = confirmed(request, caller)
     with site_of(request).database.transaction() as connection:
-        acts.approve(connection, caller.person, name, digest=body.digest, changes=body.classes)
-        return documents.approvals(acts.plan(connection, caller.person, name))
+        acts.approve(connection, person, name, digest=body.digest, changes=body.classes)
+        return documents.approvals(acts.plan(connection, person, name))
 
 
 @router.post("/projects/{name}/reject", tags=["acts"], operation_id="reject", responses={**ACTED, 409: WRONG[409]})

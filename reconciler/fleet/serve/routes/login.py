@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hmac
 import json
-from datetime import UTC, datetime
-from typing import Final, Literal
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request
@@ -15,16 +17,20 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from reconciler import __version__
 from reconciler.fleet.pages import links, render
 from reconciler.fleet.pages.views import Frame, LoginView
-from reconciler.fleet.serve.callers import Acting, Fields, find
+from reconciler.fleet.people import Person
+from reconciler.fleet.serve.callers import Acting, Caller, Fields, find, identity_of, person_of
 from reconciler.fleet.serve.errors import PageError, sentence, shown
+from reconciler.fleet.serve.grants import ClaimsGrant, seal, unseal
 from reconciler.fleet.serve.oidc import BegunLogin, LoginFailed, Provider
 from reconciler.fleet.serve.single import WAY as SINGLE
 from reconciler.fleet.serve.site import Dashboard, site_of
-from reconciler.fleet.store import audit
+from reconciler.fleet.store import audit, people
 from reconciler.fleet.store.dashboard import sessions
+from reconciler.fleet.store.projects import clock
 
 CALLBACK: Final = "/login/callback"
 BEGUN_SECONDS: Final = 600
+FRESH: Final = timedelta(minutes=5)  # in which the groups of a login are those of now
 NO_PROVIDER: Final = "Write dashboard.oidc in it, or serve the dashboard on its own machine: fleet serve without --host."
 router = APIRouter(include_in_schema=False)
 provider = Provider()
@@ -62,11 +68,14 @@ def _exchanged(request: Request, site: Dashboard, token: str, back: str) -> Resp
     return _begin(site, {"way": SINGLE, "name": site.single.name}, _inside(back))
 
 
-def _begin(site: Dashboard, person: dict[str, object], back: str) -> Response:
-    """Begin a session."""
+def _begin(site: Dashboard, person: dict[str, Any], back: str, grant: ClaimsGrant | None = None) -> Response:
+    """Begin a session. `grant`: what reads the person's claims again."""
     with site.database.transaction() as connection:
-        cookie = sessions.begin(connection, person)
-        audit.write(connection, audit.AuditRecord(str(person["name"]), "login"))
+        cookie = sessions.begin(connection, person, partial(seal, grant=grant) if grant is not None else None)
+        if person["way"] != SINGLE:
+            people.see(connection, identity_of(person), person["name"], person["values"])
+        about = {"issuer": person["way"], "subject": person["subject"]} if person["way"] != SINGLE else {}
+        audit.write(connection, audit.AuditRecord(str(person["name"]), "login", details=about))
     response = RedirectResponse(back, 303)
     lasts = int(sessions.LASTS.total_seconds())
     # a link in a message must find the session of a site that others link to; nobody links to a loopback address
@@ -111,11 +120,11 @@ def callback(request: Request, state: str = "", code: str = "") -> Response:
         return _failed(request, LoginFailed("this login was not begun here, or took too long", id="RC-fleet-login", hint="Log in again."))
     begun = BegunLogin("", kept["state"], kept["nonce"], kept["verifier"])
     try:
-        person = provider.finish(oidc, site.url + CALLBACK, begun, code=code)
+        person, grant = provider.finish(oidc, site.url + CALLBACK, begun, code=code)
     except LoginFailed as error:
         site.say(f"A login failed: {error.message}")
         return _failed(request, error)
-    response = _begin(site, person, _inside(kept["back"]))
+    response = _begin(site, person, _inside(kept["back"]), grant)
     response.delete_cookie(f"{site.cookie}-login", path="/", secure=site.is_secure, httponly=True, samesite="lax")
     return response
 
@@ -126,10 +135,32 @@ def logout(request: Request, caller: Acting) -> Response:
     site = site_of(request)
     with site.database.transaction() as connection:
         sessions.end(connection, caller.session)
-        audit.write(connection, audit.AuditRecord(caller.person.name, "logout"))
+        audit.write(connection, audit.AuditRecord(caller.person.name, "logout", details=caller.person.about))
     response = RedirectResponse(links.LOGIN, 303)
     response.delete_cookie(site.cookie, path="/", secure=site.is_secure, httponly=True)
     return response
+
+
+def confirmed(request: Request, caller: Caller) -> Person:
+    """The caller with the roles that the provider and the fleet file give them at this moment. Raises `Refused`.
+
+    Groups that a session read hours ago may be those of somebody who has left.
+    """
+    site = site_of(request)
+    oidc, cookie = site.settings().oidc, request.cookies.get(site.cookie, "")
+    if oidc is None or site.single is not None or caller.person.login is None:
+        return caller.person
+    with site.database.transaction() as connection:
+        session = sessions.find(connection, caller.session)
+        if session is not None and clock(connection) - session.created_at < FRESH:
+            return caller.person
+    grant = unseal(cookie, session.sealed) if session is not None and session.sealed is not None else None
+    data, grant = provider.again(oidc, grant or ClaimsGrant(""), caller.person.login.subject)
+    with site.database.transaction() as connection:
+        sessions.renew(connection, caller.session, data, seal(cookie, grant))
+        people.see(connection, identity_of(data), data["name"], data["values"])
+    person = person_of(site, data)
+    return person if person is not None else replace(caller.person, roles={})
 
 
 def _failed(request: Request, error: LoginFailed) -> Response:

@@ -1,13 +1,14 @@
-"""The people of a fleet and their permissions, by tenant. Pure."""
+"""People and their permissions, by tenant. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from reconciler.dataclass import dataclass
+from reconciler.fleet.people.identity import Identity, operator
 
 ALL: Final = "*"  # every tenant
 FOREIGN: Final = "another tenant"  # replaces a name that only its own tenant may read
@@ -26,10 +27,22 @@ _ORDER: Final = tuple(Role)
 
 @dataclass(frozen=True)
 class Person:
-    """`name`: for people and for the audit log, such as an e-mail address. `roles`: by tenant; `*` is every tenant."""
+    """`name`: for people to read. `roles`: by tenant; `*` is every tenant. `login`: who a provider says that this is; None for a user of
+    the commands."""
 
     name: str
     roles: Mapping[str, Role] = field(default_factory=dict)
+    login: Identity | None = None
+
+    @property
+    def identity(self) -> Identity:
+        """Who this is, whatever the name."""
+        return self.login if self.login is not None else operator(self.name)
+
+    @property
+    def about(self) -> Mapping[str, str]:
+        """Who this is, for the audit log, where a name alone could be anybody's."""
+        return {"issuer": self.login.issuer, "subject": self.login.subject} if self.login is not None else {}
 
     def may(self, role: Role, tenant: str) -> bool:
         """Whether this person has a role, or one above it, in a tenant."""
@@ -58,11 +71,3 @@ def granted(rules: Iterable[RoleRule], values: Collection[str]) -> dict[str, Rol
             for tenant in rule.tenants:
                 roles[tenant] = max(roles.get(tenant, Role.VIEWER), rule.role, key=_ORDER.index)
     return roles
-
-
-def as_data(person: Person) -> dict[str, Any]:
-    return {"name": person.name, "roles": {tenant: role.value for tenant, role in person.roles.items()}}
-
-
-def of_data(data: Mapping[str, Any]) -> Person:
-    return Person(data["name"], {tenant: Role(role) for tenant, role in data["roles"].items()})

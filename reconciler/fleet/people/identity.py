@@ -1,0 +1,52 @@
+"""Who somebody is: an issuer and a subject, which no other person ever has; and e-mail addresses in the form in which they are compared.
+
+A name is for people to read. It decides nothing: two people can have the same one, and one person can have two.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import field
+from typing import Final
+
+from reconciler.dataclass import dataclass
+
+OPERATOR: Final = "operator"  # the issuer of whoever can write to the database: a user of the commands
+_ACCOUNT_NUMBER: Final = re.compile(r"[0-9]+[+-]")  # in the addresses that forges give to people who hide theirs
+_NOREPLY: Final = "users.noreply."
+_DOTLESS: Final = {"gmail.com", "googlemail.com"}  # dots in the local part mean nothing there
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A person as an issuer names them. `addresses`: e-mail addresses that are theirs, as `canonical` returns them."""
+
+    issuer: str
+    subject: str
+    addresses: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.issuer, self.subject
+
+
+def operator(name: str) -> Identity:
+    """A user of the commands, who says their own name. An e-mail address in it counts as theirs, so that it never makes one person two."""
+    return Identity(OPERATOR, folded(name), frozenset({canonical(name)}) if "@" in name else frozenset())
+
+
+def folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).strip().casefold()
+
+
+def canonical(address: str) -> str:
+    """An e-mail address without what does not change whose it is: case, what follows a plus, the account's number in a noreply address."""
+    local, at, host = folded(address).rpartition("@")
+    if not at:
+        return folded(address)
+    host = host.strip().rstrip(".")
+    if host.startswith(_NOREPLY):
+        return f"{_ACCOUNT_NUMBER.sub('', local, count=1)}@{host}"
+    local = local.partition("+")[0] or local
+    return f"{local.replace('.', '')}@gmail.com" if host in _DOTLESS else f"{local}@{host}"
