@@ -44,7 +44,7 @@ def test_reviewers_are_taken_over_by_their_address_in_the_same_organization(two:
     two.write("body.json", LINUS_REVIEWS)
     assert two("api", "PATCH", "/orgs/org_beta", "--input", "body.json").exit_code == 0
     assert "beta/member/linus@acme.example" in two("drift").stdout
-    assert two("drift", "--accept", "beta").exit_code == 0
+    assert two("drift", "--accept", "beta", "--allow-exposure", "beta").exit_code == 0
     assert two.root.joinpath("reconciler.yaml").read_text() == PROJECT.replace("[ada@acme.example]", "[linus@acme.example]")
 
 

@@ -96,7 +96,7 @@ def test_the_fleets_of_the_docs_are_ones() -> None:
     from tests.docs.test_yaml_blocks import ROOT, blocks
 
     found = [text for name, text in blocks(ROOT / "docs/fleet.md") if name == "fleet.yaml"]
-    assert len(found) == 5
+    assert len(found) == 6
     made = [
         generated(parsed(text.encode(), "fleet.yaml"), {2: [{"name": "a", "path": "orgs/a"}], 3: [{"id": "o", "title": "O"}]})
         for text in found

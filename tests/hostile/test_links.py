@@ -466,7 +466,8 @@ WRITERS = {
     "state/bucket/folder.py": "a bucket that is a folder: objects that are replaced under conditions",
     "sandbox/file.py": "the file of the sandbox, which imports nothing of the program",
     "sandbox/server.py": "takes a new file of the sandbox away that could not be seeded",
-    "fleet/sources/git.py": "a lock file in the folder of the worker",
+    "fleet/up/server.py": "the access rules of a server, whose user keeps the file; not through a link",
+    "fleet/sources/copies.py": "copies of repositories and their lock files in the folder of the worker",
 }
 WRITING = {
     "write_text",

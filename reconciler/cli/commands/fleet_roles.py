@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
+from reconciler.writing import create_folder, write_whole
 
 
 @click.command("roles", short_help="Create roles of PostgreSQL for workers and dashboards.")
@@ -45,10 +45,8 @@ def roles_command(screen: Screen, /, folder: Path, database: str | None, **words
 def write(path: Path, url: str) -> None:
     """Write a URL with a password where only this user reads it. Raises `UsageError`."""
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(f"{url}\n")
+        create_folder(path.parent, mode=0o700)
+        write_whole(path, f"{url}\n")
     except OSError as error:
         wrong = f"{path} cannot be written: {os_reason(error)}"
         raise UsageError(wrong, id="RC-option-value", hint="Pass a folder that this user may write.") from error

@@ -59,7 +59,9 @@ def start(data: Path) -> tuple[PostgresServer, str]:
     if info is None or not info.is_running():
         known = _kept(data, server.pgdata, known)
         _create(server)
-        (server.pgdata / "pg_hba.conf").write_text(ACCESS, encoding="ascii")
+        access = os.open(server.pgdata / "pg_hba.conf", os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)  # it stays a file of the server's user
+        with os.fdopen(access, "w", encoding="ascii") as file:
+            file.write(ACCESS)
         _run(server, "postgres", "--single", "-D", str(server.pgdata), USER, given=f"ALTER ROLE {USER} PASSWORD '{known.password}'\n")
         if known.socket:
             server.runtime_path = Path(known.socket)
