@@ -175,3 +175,16 @@ def test_all_authors_since_the_last_applied_commit_count_however_many_and_whatev
     remote("reset", "-q", "--hard", "HEAD~3")
     commit("linus")
     assert wrote(applied) == ["ada", "linus"], "a rewritten branch: what the applied commit did not have"
+
+
+def test_a_project_of_too_many_files_or_bytes_is_an_error(remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (tree.FILES_MAX, tree.TREE_MAX, tree.BLOB_MAX, git.PACK_MAX) == (20_000, 256 * 2**20, 16 * 2**20, 512 * 2**20)
+    for number in range(3):
+        (remote.folder / f"{number}.yaml").write_text("a: 1\n")
+    remote.commit()
+    monkeypatch.setattr(tree, "TREE_MAX", 14)
+    with pytest.raises(SourceError, match="the files of the project are larger than"):
+        checkout(tmp_path, remote.source())
+    monkeypatch.setattr(tree, "FILES_MAX", 2)
+    with pytest.raises(SourceError, match="contains more than 2 files"):
+        checkout(tmp_path, remote.source())
