@@ -166,8 +166,8 @@ def test_what_vanishes_is_orphaned_and_much_at_once_is_a_mistake() -> None:
     "used",
     [
         "token: {env: 'EACH'}", "token: {file: '/run/EACH'}", "project: 'EACH'", "state: {env: 'EACH'}", "baseUrl: 'https://EACH.example'",
-        "tenant: 'EACH'", "approvals: {create: 'EACH'}", "mode: 'EACH'", "windows: [{from: 'EACH'}]", "revertDrift: 'EACH'", "rulesFrom: 'EACH'",
-        "secretVars: {key: {env: 'EACH'}}", "sops: {SOPS_AGE_KEY: {env: 'EACH'}}", "source: {git: 'https://git.example.com/EACH.git'}",
+        "tenant: 'EACH'", "approvals: {create: 'EACH'}", "mode: 'EACH'", "windows: [{from: 'EACH'}]", "revertDrift: 'EACH'",
+        "rulesFrom: 'EACH'", "secretVars: {key: {env: 'EACH'}}", "sops: {SOPS_AGE_KEY: {env: 'EACH'}}", "source: {git: 'https://git.example.com/EACH.git'}",
     ],
 )  # fmt: skip
 def test_a_name_that_others_choose_decides_nothing_about_trust(generator: str, used: str) -> None:

@@ -125,7 +125,9 @@ def test_directories_are_listed_by_their_whole_path(remote: Remote, tmp_path: Pa
 
 
 @pytest.mark.parametrize("filters", ["true", "false"])
-def test_who_wrote_a_change_is_known_through_merges_co_authors_and_rewritten_history(remote: Remote, tmp_path: Path, filters: str) -> None:
+def test_who_wrote_a_change_is_known_through_merges_co_authors_and_rewritten_history(
+    remote: Remote, tmp_path: Path, filters: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     remote("config", "uploadpack.allowFilter", filters)
     cache, source = tmp_path / "cache", remote.source(ref="main")
 
@@ -140,6 +142,10 @@ def test_who_wrote_a_change_is_known_through_merges_co_authors_and_rewritten_his
 
     base = commit("old")
     assert wrote(None) == ["ada", "old"], "the committer counts as well"
+    with monkeypatch.context() as patch:
+        patch.setenv("GIT_COMMITTER_EMAIL", "noreply@github.com")
+        base = commit("old")
+    assert wrote(None) == ["old"], "GitHub commits what people merge on its site"
     remote("checkout", "-q", "-b", "branch")
     (remote.folder / "file").write_text("x")
     remote("add", "-A")

@@ -195,4 +195,4 @@ def test_the_shortest_beginning_and_end_of_a_secret_that_are_masked(length: int,
     secret = "k9Zq4xWtpL7vRb2YcN8mJd5HsF3gTw6AeUiQ0oPz"[:length]
     mask = Mask([secret])
     for cut in (lambda size: f"{secret[:size]}…", lambda size: f"…{secret[-size:]}"):
-        assert [size for size in range(1, length + 1) if MASK in mask.text(cut(size))][0] == shortest
+        assert next(size for size in range(1, length + 1) if MASK in mask.text(cut(size))) == shortest
