@@ -194,5 +194,6 @@ def test_a_secret_that_is_as_short_as_a_word_is_masked_less() -> None:
 def test_the_shortest_beginning_and_end_of_a_secret_that_are_masked(length: int, shortest: int) -> None:
     secret = "k9Zq4xWtpL7vRb2YcN8mJd5HsF3gTw6AeUiQ0oPz"[:length]
     mask = Mask([secret])
-    for cut in (lambda size: f"{secret[:size]}…", lambda size: f"…{secret[-size:]}"):
-        assert next(size for size in range(1, length + 1) if MASK in mask.text(cut(size))) == shortest
+    sizes = range(1, length + 1)
+    for texts in ([f"{secret[:size]}…" for size in sizes], [f"…{secret[-size:]}" for size in sizes]):
+        assert next(size for size, text in zip(sizes, texts, strict=True) if MASK in mask.text(text)) == shortest
