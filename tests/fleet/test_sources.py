@@ -184,7 +184,7 @@ def test_all_authors_since_the_last_applied_commit_count_however_many_and_whatev
 
 
 def test_a_project_of_too_many_files_or_bytes_is_an_error(remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (tree.FILES_MAX, tree.TREE_MAX, tree.BLOB_MAX, git.PACK_MAX) == (20_000, 256 * 2**20, 16 * 2**20, 512 * 2**20)
+    assert (tree.FILES_MAX, tree.TREE_MAX, git.BLOB_MAX, git.PACK_MAX) == (20_000, 256 * 2**20, 16 * 2**20, 512 * 2**20)
     for number in range(3):
         (remote.folder / f"{number}.yaml").write_text("a: 1\n")
     remote.commit()
