@@ -120,6 +120,26 @@ def test_an_env_file_gives_values_to_variables_as_secret_as_those_of_the_environ
     assert "it has no value" in cli("validate", "p", *public).stderr, "the values end with the command"
 
 
+def test_a_file_named_env_is_not_read_unless_it_is_passed(cli: Cli) -> None:
+    initialised(cli)
+    cli.edit("p/reconciler.yaml", "version: 1\n", "version: 1\nvars: {team: {env: RECONCILER_VAR_TEAM}}\n")
+    cli.edit("p/reconciler.yaml", "title: Writers", "title: '${{ vars.team }}'")
+    for name in (".env", "p/.env"):
+        cli.write(name, "RECONCILER_VAR_TEAM=Authors\nRECONCILER_STATE=sqlite:///other.db\n")
+    assert "it has no value" in cli("validate", "p", "--public-var", "team").stderr
+    cli.write("team.env", "RECONCILER_VAR_TEAM=Authors\n")
+    assert cli("validate", "p", "--public-var", "team", "--env-file", "team.env").exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["HOME", "RECONCILER_TOKEN", "AWS_SECRET_ACCESS_KEY", "reconciler_var_x"])
+def test_the_yaml_reads_no_other_variable_of_the_environment(cli: Cli, name: str) -> None:
+    initialised(cli)
+    cli.edit("p/reconciler.yaml", "version: 1\n", f"version: 1\nvars: {{team: {{env: {name}}}}}\n")
+    cli.edit("p/reconciler.yaml", "title: Writers", "title: '${{ vars.team }}'")
+    refused = cli("validate", "p", "--public-var", "team", env={name: "s3cr3t-of-the-runner"})
+    assert (refused.exit_code, "RECONCILER_VAR_" in refused.stderr, "s3cr3t" in refused.stdout + refused.stderr) == (3, True, False)
+
+
 def test_an_env_file_sets_nothing_but_variables_of_the_project(cli: Cli) -> None:
     initialised(cli)
     cli.write(

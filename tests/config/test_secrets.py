@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from reconciler.address import Address
 from reconciler.config import Project, load
 from reconciler.config.project import FileAccess
-from reconciler.config.secrets import sops
+from reconciler.config.secrets import command, sops
 from reconciler.errors import ConfigError
 from tests.hostile.canaries.world import secretive
 from tests.sops import as_encrypted, printing, stand_in
@@ -345,3 +346,9 @@ def test_the_token_of_vault_goes_only_to_a_server_that_the_user_names(vault: Pat
         assert "only a server that VAULT_ADDR names gets your token" in found
     assert not (bin / "words").exists()
     assert loaded(vault, {**environ, "VAULT_ADDR": "https://vault.evil.example:8200/"}).sensitive
+
+
+def test_a_program_can_ask_nobody() -> None:
+    asks = "import os, sys; print(os.getsid(0) == os.getpid(), repr(sys.stdin.read()))"  # in a session of its own it has no terminal
+    ended = command.run([sys.executable, "-c", asks], environ={}, folder=Path(), seconds=30, most=100)
+    assert (ended.code, ended.out) == (0, b"True ''\n")

@@ -159,3 +159,20 @@ def test_what_vanishes_is_orphaned_and_much_at_once_is_a_mistake() -> None:
     assert nothing.shrinking == ("generator 1 (directories) yields none of the 10 projects that it had",)
     again = changes(listed("a"), {"a": Stored(stored["a"].project, orphaned=True), "own": stored["own"]})
     assert (again.returning, again.appearing, again.vanishing) == (("a",), (), ())
+
+
+@pytest.mark.parametrize("generator", ["directories: {path: '*'}", "organizations: {token: {env: A}, baseUrl: https://api.example.com}"])
+@pytest.mark.parametrize(
+    "used",
+    [
+        "token: {env: 'EACH'}", "token: {file: '/run/EACH'}", "project: 'EACH'", "state: {env: 'EACH'}", "baseUrl: 'https://EACH.example'",
+        "tenant: 'EACH'", "approvals: {create: 'EACH'}", "mode: 'EACH'", "windows: [{from: 'EACH'}]", "revertDrift: 'EACH'",
+        "rulesFrom: 'EACH'", "secretVars: {key: {env: 'EACH'}}", "sops: {SOPS_AGE_KEY: {env: 'EACH'}}", "source: {git: 'https://git.example.com/EACH.git'}",
+    ],
+)  # fmt: skip
+def test_a_name_that_others_choose_decides_nothing_about_trust(generator: str, used: str) -> None:
+    each = "each.id" if generator.startswith("organizations") else "each.name"
+    with pytest.raises(ConfigError) as raised:
+        projects(f"generators: [{{{generator}, template: {{name: 'x-EACH', {used}}}}}]".replace("EACH", f"${{{{ {each} }}}}"))
+    key = "source" if "git" in used else used.partition(":")[0]
+    assert any(f"{key} must not use ${{{{ {each} }}}}" in str(problem) for problem in raised.value.problems), raised.value.problems

@@ -149,3 +149,12 @@ def test_the_audit_log_is_printed_as_json_lines_from_a_time(database: FleetDatab
     assert "ada  approve  acme  (digest: ab)" in shown.output
     later = CliRunner().invoke(main, ["fleet", "audit", "--database", fleet_url, "--since", "2099-01-01"])
     assert (later.output, later.exit_code) == ("", 0)
+
+
+def test_a_worker_serves_its_metrics_to_this_machine_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    from reconciler.fleet.metrics import process
+
+    asked: list[tuple[int, str]] = []
+    monkeypatch.setattr(process, "start_http_server", lambda port, host: asked.append((port, host)))
+    process.serve(9_100)
+    assert asked == [(9_100, "127.0.0.1")]

@@ -125,7 +125,9 @@ def test_directories_are_listed_by_their_whole_path(remote: Remote, tmp_path: Pa
 
 
 @pytest.mark.parametrize("filters", ["true", "false"])
-def test_who_wrote_a_change_is_known_through_merges_co_authors_and_rewritten_history(remote: Remote, tmp_path: Path, filters: str) -> None:
+def test_who_wrote_a_change_is_known_through_merges_co_authors_and_rewritten_history(
+    remote: Remote, tmp_path: Path, filters: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     remote("config", "uploadpack.allowFilter", filters)
     cache, source = tmp_path / "cache", remote.source(ref="main")
 
@@ -140,6 +142,10 @@ def test_who_wrote_a_change_is_known_through_merges_co_authors_and_rewritten_his
 
     base = commit("old")
     assert wrote(None) == ["ada", "old"], "the committer counts as well"
+    with monkeypatch.context() as patch:
+        patch.setenv("GIT_COMMITTER_EMAIL", "noreply@github.com")
+        base = commit("old")
+    assert wrote(None) == ["old"], "GitHub commits what people merge on its site"
     remote("checkout", "-q", "-b", "branch")
     (remote.folder / "file").write_text("x")
     remote("add", "-A")
@@ -175,3 +181,16 @@ def test_all_authors_since_the_last_applied_commit_count_however_many_and_whatev
     remote("reset", "-q", "--hard", "HEAD~3")
     commit("linus")
     assert wrote(applied) == ["ada", "linus"], "a rewritten branch: what the applied commit did not have"
+
+
+def test_a_project_of_too_many_files_or_bytes_is_an_error(remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (tree.FILES_MAX, tree.TREE_MAX, git.BLOB_MAX, git.PACK_MAX) == (20_000, 256 * 2**20, 16 * 2**20, 512 * 2**20)
+    for number in range(3):
+        (remote.folder / f"{number}.yaml").write_text("a: 1\n")
+    remote.commit()
+    monkeypatch.setattr(tree, "TREE_MAX", 14)
+    with pytest.raises(SourceError, match="the files of the project are larger than"):
+        checkout(tmp_path, remote.source())
+    monkeypatch.setattr(tree, "FILES_MAX", 2)
+    with pytest.raises(SourceError, match="contains more than 2 files"):
+        checkout(tmp_path, remote.source())

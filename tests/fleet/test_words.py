@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 
 from reconciler.fleet.changes import Changes, ProjectDifference
 from reconciler.fleet.reports import plan_text
-from reconciler.fleet.runs.process import database_access, last_words
+from reconciler.fleet.runs import folders, process, work
+from reconciler.fleet.runs.process import database_access, environ, last_words
 
 PROBLEM = 'docs/reconciler.yaml:9:{}  acme/space/docs: unknown field "titel"; did you mean "title"? [RC-unknown-field]'
 ERROR = "1 problem in the project; nothing was sent"
@@ -52,3 +54,23 @@ def test_a_value_that_changes_is_one_line() -> None:
     text = plan_text(Changes(changing={"acme": (ProjectDifference("source", before, after),)}))
     assert '    source: {"git": "https://git.example.com/x.git", "path": "a"} -> {' in text
     assert "\\n" not in text
+
+
+def test_a_run_gets_of_its_worker_only_the_variables_that_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ:
+        monkeypatch.delenv(name)
+    passed = {"PATH": "/usr/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC", "SSL_CERT_FILE": "/ca.pem", "HTTPS_PROXY": "http://proxy.example"}
+    others = {"ACME_TOKEN": "tok", "AWS_SECRET_ACCESS_KEY": "s", "RECONCILER_DATABASE": "postgresql:///fleet", "SSH_AUTH_SOCK": "/agent"}
+    for name, value in {**passed, **others, "HOME": "/root"}.items():
+        monkeypatch.setenv(name, value)
+    own = {"HOME": str(tmp_path), "TMPDIR": str(tmp_path), "NO_COLOR": "1", "PYTHONUNBUFFERED": "1"}
+    assert environ(tmp_path, {"RECONCILER_TOKEN": "its own"}) == {**passed, **own, "RECONCILER_TOKEN": "its own"}
+
+
+def test_a_run_is_ended_at_its_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (work.READ_SECONDS, work.APPLY_SECONDS) == (15 * 60, 60 * 60)
+    monkeypatch.setattr(process, "ENTRY", "http.server")
+    private = folders.create("reconciler-test-")
+    ended = asyncio.run(process.execute(["0", "--bind", "127.0.0.1"], folder=private, secrets={}, seconds=0.5))
+    private.remove()
+    assert (ended.late, ended.code < 0) == (True, True)

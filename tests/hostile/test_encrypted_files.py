@@ -41,6 +41,7 @@ ACCEPTED: Final = {
     "kms": document(kms=[{"arn": ARN, "role": "", "context": {"team": "docs"}, "created_at": "x", "enc": "x", "aws_profile": "default"}]),
     "gcp": document(gcp_kms=[{"resource_id": "projects/p/locations/global/keyRings/r/cryptoKeys/k", "created_at": "x", "enc": "x"}]),
     "azure": document(azure_kv=[{"vault_url": "https://docs.vault.azure.net", "name": "k", "version": "1", "created_at": "x", "enc": "x"}]),
+    "huawei": document(hckms=[{"key_id": "cn-north-4:5c8a", "created_at": "x", "enc": "x"}]),
     "vault": vault("https://vault.example:8200"),
     "groups": document(shamir_threshold=1, key_groups=[{"hc_vault": [{**KEY, "vault_address": "https://vault.example:8200/"}], "age": None}]),
     "words": document(lastmodified="x", unencrypted_suffix="_unencrypted", mac_only_encrypted=True, kms=None, pgp=[]),

@@ -330,6 +330,25 @@ def test_a_fetch_starts_no_program_that_a_url_names(clone: Path, tmp_path: Path,
     assert not marker.exists()
 
 
+def test_the_operator_may_rewrite_a_url_to_another_transport(clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "settings").write_text(f'[url "file://{clone}"]\n insteadOf = https://git.invalid/docs.git\n')
+    source = Repository("https://git.invalid/docs.git", "main", "docs")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "settings"))
+    assert sources.fetched(tmp_path / "cache", source).id == git(clone, "rev-parse", "main").strip()
+
+
+def test_a_fetch_takes_the_host_keys_of_ssh_that_are_known_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = tmp_path / "said"
+    (tmp_path / "ssh").write_text(f'#!/bin/sh\necho "$@" >> {said}\nexit 1\n')
+    (tmp_path / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("GIT_SSH_COMMAND", "ssh -o StrictHostKeyChecking=no")
+    with pytest.raises(sources.SourceError):
+        sources.fetched(tmp_path / "cache", Repository("ssh://git@git.example.com/x.git", "main", "docs"))
+    calls = said.read_text().splitlines()
+    assert all("StrictHostKeyChecking=yes" in call and "StrictHostKeyChecking=no" not in call for call in calls)
+
+
 def test_a_fetch_of_a_hostile_commit_writes_its_files_and_starts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     for number, setting in enumerate(SETTINGS):

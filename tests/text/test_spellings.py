@@ -183,3 +183,17 @@ def test_the_time_to_mask_grows_with_the_text() -> None:
     texts = [f"The title of page {number} of the handbook" for number in range(20_000)]
     hostile = [part * 20_000 for part in ("%25", "&amp;", "\\\\", "=\n", "\\u0041", next(iter(secrets))[:12])]
     within(20.0, lambda: [mask.text(text) for text in (*texts, *hostile)])
+
+
+def test_a_secret_that_is_as_short_as_a_word_is_masked_less() -> None:
+    for secret, text in (("ab", "ab a b"), ("hunter2", "68756e74657232 2retnuh")):
+        assert Mask([secret]).text(text) == text
+
+
+@pytest.mark.parametrize(("length", "shortest"), [(8, 8), (15, 15), (16, 8), (23, 11), (24, 12), (40, 12)])
+def test_the_shortest_beginning_and_end_of_a_secret_that_are_masked(length: int, shortest: int) -> None:
+    secret = "k9Zq4xWtpL7vRb2YcN8mJd5HsF3gTw6AeUiQ0oPz"[:length]
+    mask = Mask([secret])
+    sizes = range(1, length + 1)
+    for texts in ([f"{secret[:size]}…" for size in sizes], [f"…{secret[-size:]}" for size in sizes]):
+        assert next(size for size, text in zip(sizes, texts, strict=True) if MASK in mask.text(text)) == shortest

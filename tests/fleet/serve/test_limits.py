@@ -277,3 +277,10 @@ def test_the_requests_of_one_session_leave_room_for_those_of_others(database: Fl
             connection.sendall(b"x" * 100)
             assert answer(connection).startswith(b"HTTP/1.1 403 ")
         assert first.get("/").status_code == 200
+
+
+def test_the_limits_are_those_of_the_documentation() -> None:
+    assert (connections.WAITING_MAX, connections.WAIT_SECONDS, connections.CONNECTIONS_MAX, connections.STALL_SECONDS) == (100, 20, 800, 30)
+    assert (guard.BODY_MAX, guard.PUSH_MAX, guard.BODIES_MAX) == (64 * 2**10, 4 * 2**20, 32 * 2**20)
+    assert (guard.BODY_SECONDS, guard.REQUESTS_MAX) == (30, 40)
+    assert (feed.SESSION_MAX, feed.PERSON_MAX, feed.CLIENTS_MAX) == (10, 30, 500)

@@ -312,3 +312,21 @@ def test_without_a_provider_only_this_machine_is_listened_on(database: FleetData
     with pytest.raises(UsageError, match=r"0\.0\.0\.0 cannot be listened on") as refused, served(database, host="0.0.0.0"):
         pass
     assert "ssh -L" in (refused.value.hint or "")
+
+
+def test_a_session_ends_after_twelve_hours(site: Served, provider: Provider, database: FleetDatabase) -> None:
+    with log_in(site, provider, "ada@blue.example", "blue-leads") as browser:
+        (row,) = rows_of(database, tables.sessions)
+        assert row["expires_at"] - row["created_at"] == timedelta(hours=12)
+        assert browser.get("/projects/blue-0").url.path == "/projects/blue-0"
+        with database.transaction() as connection:
+            connection.execute(update(tables.sessions).values(expires_at=func.now()))
+        assert browser.get("/projects/blue-0").url.path == "/login"
+
+
+def test_with_a_provider_no_program_has_a_token_and_the_metrics_require_one(site: Served, database: FleetDatabase) -> None:
+    with site.program() as program:
+        assert program.get("/api/v1/projects").status_code == 401
+        assert program.get("/metrics").status_code == 403
+    with pytest.raises(UsageError, match="--api-token is the token of the single user"), served(database):
+        pass
