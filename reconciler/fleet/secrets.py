@@ -12,6 +12,7 @@ from typing import Final
 from reconciler.client import normalise
 from reconciler.errors import ReconcilerError, UsageError, os_reason
 from reconciler.fleet.model import SecretReference
+from reconciler.writing import create_folder, write_whole
 
 SIZE_MAX: Final = 64 * 2**10
 
@@ -44,16 +45,19 @@ def resolved(reference: SecretReference, what: str, *, where: str = "this worker
     return value
 
 
-def token_for(reference: SecretReference, base_url: str, what: str, *, required: bool = False) -> str:
+def token_for(reference: SecretReference, base_url: str, what: str, *, required: bool = False, known: Path | None = None) -> str:
     """The token behind a reference, for a service: this machine says which ones may get it, because whoever can write the fleet's database
-    could name another one. `required`: refuse a token of which it does not say so. Raises `MissingSecret`."""
+    could name another one. Where nothing says so, the first service that got it is the only one: `known` is the folder in which that is
+    remembered. `required`: refuse a token of which the machine's owner does not say so. Raises `MissingSecret`."""
     token = resolved(reference, what)
     place = _services_of(reference)
     try:
         allowed = {normalise(url) for url in resolved(place, what).split()} if _exists(place) else None
     except UsageError as error:
         raise MissingSecret(f"{what}: {place.name} names a service: {error.message}", id="RC-fleet-token-service") from None
-    if base_url in (allowed or ()) or (allowed is None and not required):
+    if allowed is None and not required:
+        allowed = {_first_service(known, token, base_url, what) if known is not None else base_url}
+    if base_url in (allowed or ()):
         return token
     says = f"is for {', '.join(sorted(allowed))}" if allowed is not None else "is not tied to a service on this worker"
     raise MissingSecret(
@@ -61,6 +65,18 @@ def token_for(reference: SecretReference, base_url: str, what: str, *, required:
         id="RC-fleet-token-service",
         hint=f"If it may get it, write {base_url} into the {'variable' if place.kind == 'env' else 'file'} {place.name} on every worker.",
     )
+
+
+def _first_service(known: Path, token: str, base_url: str, what: str) -> str:
+    """The service that got a token first on this machine: this one, if none did."""
+    path = known / f"{digest('the first service of a token', token)}.service"
+    try:
+        if not path.exists():
+            create_folder(known, mode=0o700)
+            write_whole(path, f"{base_url}\n")
+        return path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise MissingSecret(f"{what}: {path} cannot be used: {os_reason(error)}", id="RC-fleet-secret") from None
 
 
 def _services_of(reference: SecretReference) -> SecretReference:

@@ -60,3 +60,18 @@ generators: [{{organizations: {{baseUrl: '{EVIL}', token: {{env: ACME_TOKEN}}}},
     monkeypatch.setenv("ACME_TOKEN_BASE_URL", OURS)
     with pytest.raises(MissingSecret, match=r"is for https://api\.example\.com, and the fleet file sends it to https://evil\.example"):
         listing(fleet, tmp_path)
+
+
+def test_where_nothing_is_said_the_first_service_is_the_only_one_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert token_for(TOKEN, OURS, "the token", known=tmp_path / "cache") == "canary-token"
+    assert token_for(TOKEN, OURS, "the token", known=tmp_path / "cache") == "canary-token"
+    with pytest.raises(MissingSecret, match=r"is for https://api\.example\.com, and the fleet file sends it to https://evil\.example"):
+        token_for(TOKEN, EVIL, "the token", known=tmp_path / "cache")
+    (kept,) = (tmp_path / "cache").iterdir()
+    assert "canary" not in kept.name + kept.read_text()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    monkeypatch.setenv("ACME_TOKEN_BASE_URL", f"{OURS} {EVIL}")  # the owner of the machine decides
+    assert token_for(TOKEN, EVIL, "the token", known=tmp_path / "cache") == "canary-token"
+    monkeypatch.delenv("ACME_TOKEN_BASE_URL")
+    monkeypatch.setenv("ACME_TOKEN", "another-canary")
+    assert token_for(TOKEN, EVIL, "the token", known=tmp_path / "cache") == "another-canary"

@@ -86,7 +86,7 @@ class _Run:
 
     async def all(self, trace: Mapping[str, str]) -> None:
         project, database = self.project, self.place.database
-        token = token_for(project.token, project.base_url, "the token", required=self.place.strict)
+        token = token_for(project.token, project.base_url, "the token", required=self.place.strict, known=self.place.cache)
         login = await asyncio.to_thread(self._login)
         name = digest(project.base_url, token)
         commit = self.commit = await asyncio.to_thread(git.fetched, self.place.cache, project.source)

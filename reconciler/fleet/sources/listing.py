@@ -34,16 +34,16 @@ def listing(fleet: Fleet, cache: Path, *, using: Using = _unlimited, strict: boo
         if generator.repository is not None:
             elements[generator.number] = git.directories(git.fetched(cache, generator.repository), generator.repository.path)
         elif generator.sort == "organizations":
-            elements[generator.number] = _listed(generator, using, strict=strict)
+            elements[generator.number] = _listed(generator, cache, using, strict=strict)
     return elements
 
 
-def _listed(generator: Generator, using: Using, *, strict: bool) -> list[dict[str, str]]:
+def _listed(generator: Generator, cache: Path, using: Using, *, strict: bool) -> list[dict[str, str]]:
     from reconciler.client import ClientSettings
 
     assert generator.token is not None
     assert generator.base_url is not None
-    token = token_for(generator.token, generator.base_url, f"the token of {generator.name}", required=strict)
+    token = token_for(generator.token, generator.base_url, f"the token of {generator.name}", required=strict, known=cache)
     with using(generator.base_url, token):
         return asyncio.run(_organizations(generator, ClientSettings(generator.base_url, token)))
 
