@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from datetime import datetime
 from typing import Any, Final, assert_never
@@ -10,9 +10,10 @@ from typing import Any, Final, assert_never
 from reconciler.address import Address
 from reconciler.dataclass import dataclass
 from reconciler.model import Action, Binding, Blocked, Declared, Observed
+from reconciler.model.codec import ids_in
 from reconciler.plan.matching.differences import FieldDifference
 from reconciler.plan.transferred import Batch
-from reconciler.resource import Kind
+from reconciler.resource import UNSET, Kind
 
 # -- what happens to an address -----------------------------------------------------------------------------------------------------
 
@@ -205,6 +206,13 @@ class Draft:
         """The differences that a request can correct."""
         noted = [difference for difference in self.differences if difference.note is not None]
         return tuple(difference for difference in self.differences if difference.note is None) if noted else self.differences
+
+    @property
+    def released(self) -> Iterator[str]:
+        """The ids that the object refers to now, and no longer does afterwards."""
+        for difference in self.sendable:
+            if difference.before is not UNSET:
+                yield from ids_in(difference.before)
 
     def block(self, reason: str, remedy: str, *, id: str) -> Draft:
         """The same draft, blocked. `id`: of the cause."""

@@ -15,7 +15,7 @@ from typing import Any
 from reconciler.address import Address, bare
 from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Observed, waiting
-from reconciler.model.codec import ids_in, title
+from reconciler.model.codec import title
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET, Derived, Field, FieldRole, Foreign, Kinds
@@ -189,14 +189,7 @@ class _Everyone:
         self.kinds, self.actual, self.drafts, self.run_drafts = kinds, actual, drafts, run_drafts
         self.leaving = {(removal.kind.name, removal.id): removal for removal in removals.values() if removal.deletes}
         self.holding = {(draft.kind.name, draft.id): draft for draft in drafts.values() if draft.id is not None}
-        self.mentioned = {
-            text
-            for draft in run_drafts.values()
-            if draft.active
-            for difference in draft.sendable
-            if difference.before is not UNSET
-            for text in ids_in(difference.before)
-        }
+        self.mentioned = {id for draft in run_drafts.values() if draft.active for id in draft.released}
         containers = {id: address for address, id in ids.items()}
         self.present: dict[Level, list[Observed]] = defaultdict(list)
         for kind in kinds.values():

@@ -12,14 +12,14 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Blocked, Observed, waiting
-from reconciler.model.codec import ids_in, title
+from reconciler.model.codec import title
 from reconciler.plan.containment import Key, containers, deleted_with
 from reconciler.plan.decisions import Delete, DeletedWith, Draft, Removal
 from reconciler.plan.drafts.containers import kept_with_containers
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.passes.worklist import Worklist
 from reconciler.plan.world import Decisions, World
-from reconciler.resource import UNSET, FieldRole, Kind
+from reconciler.resource import FieldRole, Kind
 
 UNREAD = "run again when the service answers"
 
@@ -97,9 +97,8 @@ class _Deletions:
                 continue
             if draft.kind.inside is not None:
                 self.blocked_in[draft.kind.name, draft.wants.get(draft.kind.inside.name)].append(draft)
-            for difference in draft.sendable if not draft.is_new else ():
-                for id in ids_in(difference.before) if difference.before is not UNSET else ():
-                    self.blocked_referrers.setdefault(id, draft)
+            for id in draft.released:
+                self.blocked_referrers.setdefault(id, draft)
 
     # -- blocking --------------------------------------------------------------------------------------------------------------------
 

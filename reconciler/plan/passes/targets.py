@@ -19,15 +19,15 @@ from typing import NamedTuple
 
 from reconciler.address import Address
 from reconciler.model import Blocked, Observed, waiting
-from reconciler.model.codec import ids_in, unresolved_addresses
-from reconciler.plan.containment import Key
+from reconciler.model.codec import unresolved_addresses
+from reconciler.plan.containment import Key, parent
 from reconciler.plan.decisions import Draft, Keep, Removal, Transfer
 from reconciler.plan.derived import Level, level, pending_sources
 from reconciler.plan.drafts.declared import needed
 from reconciler.plan.passes.worklist import Worklist
 from reconciler.plan.selection import Selection
 from reconciler.plan.world import Decisions, Rearrangement, World
-from reconciler.resource import UNSET, Kind
+from reconciler.resource import Kind
 
 
 class Requirement(NamedTuple):
@@ -147,13 +147,12 @@ class _Run:
         """What must leave this one before it can be moved into that, or into something in that."""
         if not any(difference.field.container for difference in draft.sendable) or draft.id is None:
             return
-        at, moving = draft.declared.parent, list[Address]()
-        while at is not None and (outer := self.drafts.get(at)) is not None and outer.id is not None and at != draft.address:
-            if self._moves(outer):
-                moving.append(at)
+        at, path = draft.declared.parent, dict[Address, Draft]()
+        while at is not None and at not in path and at != draft.address and (outer := self.drafts.get(at)) is not None:
+            path[at] = outer
             at = self._address_of_parent(outer)
         if at == draft.address:
-            yield from map(Requirement, moving)
+            yield from (Requirement(address) for address, outer in path.items() if self._moves(outer))
 
     def _by_contents(self, entry: Draft | Removal, key: Key) -> Iterator[Requirement]:
         """What leaves an object that is deleted, and what is deleted in it or with it."""
@@ -200,13 +199,8 @@ class _Run:
 
     def _address_of_parent(self, draft: Draft) -> Address | None:
         """What an object is in now."""
-        inside, observed = draft.kind.inside, draft.observed
-        id = observed.values.get(inside.name) if inside is not None and observed is not None else None
-        return (
-            next((at for at in self._of.get((str(inside.to), id), ()) if at in self.drafts), None)
-            if inside and isinstance(id, str)
-            else None
-        )
+        node = parent(draft.kind, draft.observed) if draft.observed is not None else None
+        return next((at for at in self._of.get(node, ()) if at in self.drafts), None) if node is not None else None
 
     @cached_property
     def _of(self) -> Mapping[Key, list[Address]]:
@@ -227,9 +221,8 @@ class _Run:
         """By id: what refers to it now, and no longer does afterwards."""
         mentions: dict[str, list[Address]] = defaultdict(list)
         for address, draft in self.drafts.items():
-            for difference in draft.sendable if not draft.is_new else ():
-                for id in ids_in(difference.before) if difference.before is not UNSET else ():
-                    mentions[id].append(address)
+            for id in draft.released:
+                mentions[id].append(address)
             if isinstance(draft.purpose, Transfer) and draft.purpose.left is not None:
                 mentions[draft.purpose.left].append(address)
         return mentions
