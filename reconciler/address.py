@@ -18,13 +18,12 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import total_ordering
 from shlex import quote
 from threading import Lock
 from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
-
-from reconciler.dataclass import dataclass
 
 KEY_LENGTH_MAX: Final = 100  # characters
 EMAIL_LENGTH_MAX: Final = 254  # characters of a key that is an e-mail address

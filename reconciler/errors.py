@@ -23,9 +23,7 @@ Nothing here reads, writes or formats for a terminal.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
-
-from reconciler.dataclass import dataclass
+from dataclasses import dataclass, field
 
 
 class ReconcilerError(Exception):

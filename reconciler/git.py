@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from reconciler.config.secrets.command import EndedCommand, program, run
-from reconciler.dataclass import dataclass
 from reconciler.errors import UsageError
 
 SECONDS: Final = 120.0  # for one command

@@ -17,7 +17,7 @@ from reconciler.apply.task import Task
 from reconciler.client import Answer
 from reconciler.model import Binding, Desired, Intent, Observed, Origin, SiblingPlace, Step, StepResult, StepStatus
 from reconciler.model.codec import is_kind, non_sensitive, observed, path_ids, substitute
-from reconciler.plan import match
+from reconciler.plan.matching.identity import identify
 from reconciler.plan.containment import Key
 from reconciler.resource import UNSET, Field, FieldRole, Kind
 from reconciler.state import IntentEnding
@@ -37,7 +37,7 @@ class Answers:
         self.bindings: dict[Address, Binding] = {**state.bindings, **plan.state_update.bind}
         self.carried = plan.state_update.carried
         self.turns = {step.address: turn for turn, step in enumerate(step for step in plan.steps if step.verb == "transfer")}
-        self.ids = dict(match(kinds, desired, state, actual).ids)
+        self.ids = dict(identify(kinds, desired, state, actual).ids)
         for change in (step.address for step in plan.steps if step.create_like or step.verb == "create"):
             self.ids.pop(change, None)
         self.known = {name: frozenset(actual.objects.get(name, {})) for name in kinds}

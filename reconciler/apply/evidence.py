@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import IntEnum, auto
 from typing import Any, Final
 
-from reconciler.dataclass import dataclass
 from reconciler.model import Binding, Intent, Observed
 from reconciler.model.codec import comparable, is_chosen_name, moment
 from reconciler.resource import UNSET, Field, Kind

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
 
 from reconciler.client import Writer
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, Plan, Step, StepResult
 from reconciler.plan import Selection
 from reconciler.resource import Kinds

@@ -6,7 +6,7 @@ In: a run whose steps have all ended. Out: `Verification`. What differs from wha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from reconciler.address import Address
@@ -14,7 +14,6 @@ from reconciler.apply.answer import Answers, altered, is_altered
 from reconciler.apply.expected import moved_between
 from reconciler.apply.reread import read_written
 from reconciler.apply.task import Task
-from reconciler.dataclass import dataclass
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, Binding, Desired, Edited, Observed, State, Step, StepResult, StepStatus
 from reconciler.observe import observe

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli.json_file import NotJson, Unreadable, read_json
 from reconciler.config.words import project_file
-from reconciler.dataclass import dataclass
 from reconciler.errors import UsageError
 from reconciler.forges.variables import event
 from reconciler.links import LinkRefused, check_read

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from reconciler import git
 from reconciler.config.secrets.command import EndedCommand
-from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError, UsageError, os_reason
 from reconciler.text.escape import terminal
 from reconciler.writing import NewTree

@@ -14,52 +14,19 @@ Settings, normalise  settings.py
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from reconciler.deferred import deferred
-
-if TYPE_CHECKING:
-    from reconciler.client.answers import Answer, KnownAnswers
-    from reconciler.client.conversation import Listener, Silent
-    from reconciler.client.pacing import Clock
-    from reconciler.client.paging import PAGE_SIZE, WholeList
-    from reconciler.client.paths import encode, joined
-    from reconciler.client.retry import RetryClass
-    from reconciler.client.service import Reader, SystemClock, Writer
-    from reconciler.client.settings import ClientSettings, normalise
-    from reconciler.client.transport import WriteRefused
-
-__all__ = [
-    "PAGE_SIZE",
-    "Answer",
-    "ClientSettings",
-    "Clock",
-    "KnownAnswers",
-    "Listener",
-    "Reader",
-    "RetryClass",
-    "Silent",
-    "SystemClock",
-    "WholeList",
-    "WriteRefused",
-    "Writer",
-    "encode",
-    "joined",
-    "normalise",
-]
-
-if not TYPE_CHECKING:
-    __getattr__ = deferred(
-        __name__,
-        {
-            "answers": "Answer KnownAnswers",
-            "conversation": "Listener Silent",
-            "pacing": "Clock",
-            "paging": "PAGE_SIZE WholeList",
-            "paths": "encode joined",
-            "retry": "RetryClass",
-            "service": "Reader SystemClock Writer",
-            "settings": "ClientSettings normalise",
-            "transport": "WriteRefused",
-        },
-    )
+from reconciler.client.answers import Answer as Answer
+from reconciler.client.answers import KnownAnswers as KnownAnswers
+from reconciler.client.conversation import Listener as Listener
+from reconciler.client.conversation import Silent as Silent
+from reconciler.client.pacing import Clock as Clock
+from reconciler.client.paging import PAGE_SIZE as PAGE_SIZE
+from reconciler.client.paging import WholeList as WholeList
+from reconciler.client.paths import encode as encode
+from reconciler.client.paths import joined as joined
+from reconciler.client.retry import RetryClass as RetryClass
+from reconciler.client.service import Reader as Reader
+from reconciler.client.service import SystemClock as SystemClock
+from reconciler.client.service import Writer as Writer
+from reconciler.client.settings import ClientSettings as ClientSettings
+from reconciler.client.settings import normalise as normalise
+from reconciler.client.transport import WriteRefused as WriteRefused

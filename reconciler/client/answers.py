@@ -8,13 +8,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
 from reconciler.client.exchange import decode
-from reconciler.dataclass import dataclass
 from reconciler.errors import NotFound, ServiceError
 
 ABSENT: Final = "absent"  # instead of a digest: 404

@@ -10,7 +10,7 @@ import asyncio
 import json
 import re
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
 
@@ -20,7 +20,6 @@ from reconciler.client.library import httpx
 from reconciler.client.retry import AttemptFault, Result
 from reconciler.client.settings import ClientSettings
 from reconciler.client.transport import InTime, Received, sending
-from reconciler.dataclass import dataclass
 from reconciler.text.redact import Mask
 from reconciler.text.unreadable import readable
 

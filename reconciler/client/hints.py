@@ -6,12 +6,11 @@ In: headers. Out: `Hints`, every value plausible or None. Forbidden: I/O; the lo
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Final
-
-from reconciler.dataclass import dataclass
 
 HOLD_MAX: Final = 120.0  # seconds; whatever the service requests, users should not wait longer without a message
 

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from reconciler.client.hints import HOLD_MAX, Hints
 from reconciler.client.quota import POLL, Quota
-from reconciler.dataclass import dataclass
 from reconciler.model import Allowance
 
 CATCH_UP: Final = 0.05  # seconds that may be made up for after a late timer

@@ -6,10 +6,10 @@ In: a function that reads one page. Out: `WholeList`. Forbidden: HTTP.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from reconciler.dataclass import dataclass
 from reconciler.errors import NotFound, ServiceError
 
 PAGE_SIZE: Final = 1000  # the service's maximum

@@ -20,10 +20,10 @@ Once an attempt may have been carried out, the write stays in doubt whatever the
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, assert_never
 
-from reconciler.dataclass import dataclass
 from reconciler.errors import Ambiguous, NotFound, Rejected, ServiceError, Unavailable
 
 ATTEMPTS_MAX: Final = 4

@@ -7,12 +7,11 @@ Forbidden: I/O, reading the environment.
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
-from reconciler.dataclass import dataclass
 from reconciler.errors import UsageError
 
 TOKEN_VARIABLE: Final = "RECONCILER_TOKEN"  # noqa: S105  the name of the variable, not a token

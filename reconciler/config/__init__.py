@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from reconciler.deferred import deferred
-
-if TYPE_CHECKING:
-    from reconciler.config.project import load, load_settings
-    from reconciler.config.settings import Project, ProjectSettings
-
-__all__ = ["Project", "ProjectSettings", "load", "load_settings"]
-
-if not TYPE_CHECKING:
-    __getattr__ = deferred(__name__, {"project": "load load_settings", "settings": "Project ProjectSettings"})
+from reconciler.config.project import load as load
+from reconciler.config.project import load_settings as load_settings
+from reconciler.config.settings import Project as Project
+from reconciler.config.settings import ProjectSettings as ProjectSettings

@@ -6,7 +6,7 @@ In: the files after evaluation. Out: the project, and the nodes that patches or 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from reconciler.address import Address
@@ -23,7 +23,6 @@ from reconciler.config.source.nodes import Map, MapEntry, Node, Problems
 from reconciler.config.source.split import Split
 from reconciler.config.tops import Tops
 from reconciler.config.words import IGNORE_CHANGES, IGNORED, POLICIES, RULES_OF_ANY_FILE, AccessSection, ServiceSection
-from reconciler.dataclass import dataclass
 from reconciler.model import Declared, Desired, Ignore, Policies, Source
 from reconciler.model.desired import Excluded, Generation
 from reconciler.resource import Kinds

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -33,7 +33,6 @@ from reconciler.config.source.nodes import (
 )
 from reconciler.config.source.split import Split
 from reconciler.config.words import ENVIRONMENTS, IGNORED, SECRETS, SETTINGS, TOP, ServiceSection, project_file
-from reconciler.dataclass import dataclass
 from reconciler.errors import ConfigError
 from reconciler.model import Desired, Source
 from reconciler.resource import Kinds

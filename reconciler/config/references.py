@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -16,7 +16,6 @@ from reconciler.config.canonical import canonical
 from reconciler.config.resources.shapes import Item, KindShape
 from reconciler.config.source.nodes import EACH_ITS_OWN, Map, MapEntry, Node, Problems, Scalar, described, empty, scalars, shown, wrong_form
 from reconciler.config.values import INVALID
-from reconciler.dataclass import dataclass
 from reconciler.model import Declared, Source
 from reconciler.model.codec import path_ids
 from reconciler.model.desired import Excluded

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Unpack
 
@@ -35,7 +35,6 @@ from reconciler.config.source.nodes import (
 )
 from reconciler.config.source.split import INCLUDE
 from reconciler.config.words import IGNORED, AccessSection
-from reconciler.dataclass import dataclass
 from reconciler.errors import ConfigError
 from reconciler.resource import Kinds
 from reconciler.text.escape import replaced

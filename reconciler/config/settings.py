@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 from reconciler.config.source import state_url
 from reconciler.config.source.nodes import Map, MapEntry, Problems, Scalar, StandIn, described, empty, shown, untainted, wrong_form
 from reconciler.config.words import CREATE_STRATEGIES, IGNORE_CHANGES, ServiceSection
-from reconciler.dataclass import dataclass
 from reconciler.model import Desired, Ignore, Source
 from reconciler.text.suggest import closest, did_you_mean, one_of
 

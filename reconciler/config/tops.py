@@ -6,14 +6,13 @@ In: the top keys of one file. Out: resources in the tree, and the treatment of a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from reconciler.config.resources.shapes import Item
 from reconciler.config.resources.tree import ResourceTree
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import FOR_EACH, MapEntry, Scalar, described_or_nothing, untainted, wrong_form
 from reconciler.config.words import ENVIRONMENTS, NO_ENVIRONMENTS, SECRETS, TOP
-from reconciler.dataclass import dataclass
 from reconciler.resource import Kind
 from reconciler.text.suggest import did_you_mean
 

@@ -12,6 +12,7 @@ import functools
 import operator
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
 
@@ -39,7 +40,6 @@ from reconciler.config.source.nodes import (
     without_private_key,
     wrong_form,
 )
-from reconciler.dataclass import dataclass
 from reconciler.model import Source
 from reconciler.resource import Field, FieldRole, Foreign, Kind, Named, To
 from reconciler.text.suggest import a, did_you_mean

@@ -7,12 +7,12 @@ For people who may not see a tenant, its projects do not exist.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, func, or_, select, update
 
-from reconciler.dataclass import dataclass
 from reconciler.errors import Refused, StalePlan, UsageError
 from reconciler.fleet.approvals import LACKING, NEEDED, REJECTED, ApprovalVerdict, Decision
 from reconciler.fleet.facts import Judged, judged_plan

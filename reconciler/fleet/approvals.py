@@ -6,11 +6,10 @@ An approval belongs to one person, one plan and one commit: another plan or comm
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.model import Approval, ChangeClass
 from reconciler.fleet.people.directory import Directory, Token
 from reconciler.fleet.people.identity import Identity, canonical, operator

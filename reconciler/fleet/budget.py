@@ -7,10 +7,8 @@ reported as left: for an unknown limit (before the first answer, and after each 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
-
-from reconciler.dataclass import dataclass
 
 POLL: Final = 0.05  # seconds to wait for an answer in flight
 RESET_MAX: Final = 3_600.0  # seconds; a reset that is further away is checked again earlier

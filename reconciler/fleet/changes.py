@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.model import FleetProject, as_data
 
 VANISH_SHARE: Final = 0.2  # of a generator's or the file's projects; removing more at once requires consent

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet import health as healths
 from reconciler.fleet.approvals import ApprovalTerms, ApprovalVerdict, Decision, judged
 from reconciler.fleet.health import ProjectHealth

@@ -7,11 +7,11 @@ Missing information is Unknown, never Healthy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.schedule import stale_after
 from reconciler.model import Concern, Sort
 

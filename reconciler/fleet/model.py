@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import time
 from enum import StrEnum
 from typing import Any, Final, Literal
 
 from reconciler.config.source.nodes import Map
-from reconciler.dataclass import dataclass
 from reconciler.model import Source
 
 EVERY_DEFAULT: Final = 600  # seconds

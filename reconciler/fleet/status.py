@@ -6,11 +6,11 @@ Missing information is Unknown, never "no change".
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.health import PASSING, ProjectHealth
 from reconciler.fleet.schedule import AHEAD_MAX, stale_after
 

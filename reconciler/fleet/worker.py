@@ -7,11 +7,11 @@ import os
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from reconciler import __version__
-from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError, StateError
 from reconciler.fleet.engine import Engine
 from reconciler.fleet.engine.queue import opened, prepare

@@ -6,11 +6,11 @@ In: the environment, and for GitHub the event. Out: `Job`. Reads nothing else.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from reconciler.dataclass import dataclass
 from reconciler.errors import UsageError
 from reconciler.forges.variables import facts
 

@@ -8,10 +8,9 @@ seconds. A part of a later run than this job's is left unchanged.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
-from reconciler.dataclass import dataclass
 from reconciler.forges.port import BlockingClock, Forge, ForgeError, TryAgain
 from reconciler.forges.turn import Turn, turn
 from reconciler.report.comment.part import CommentPart, Run

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from typing import ParamSpec, Protocol, TypeVar
 
-from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError
 from reconciler.report.comment.part import Dialect, Run
 from reconciler.report.comment.upkeep import OurComment

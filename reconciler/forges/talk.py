@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
@@ -16,7 +17,6 @@ from urllib.parse import urlsplit
 import httpx
 
 from reconciler import __version__
-from reconciler.dataclass import dataclass
 from reconciler.forges.port import BlockingClock, ForgeError, NotAllowed, TryAgain
 from reconciler.text.escape import terminal
 from reconciler.text.redact import Mask

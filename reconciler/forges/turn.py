@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Final
 
-from reconciler.dataclass import dataclass
 from reconciler.forges.port import BlockingClock, Busy, Forge, ForgeError, Taken, TryAgain, Turns
 
 EXPIRY: Final = 60.0  # seconds after which another job may take over a turn

@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-
-from reconciler.dataclass import dataclass
 
 MARKS: Final = {"github": "GITHUB_ACTIONS", "gitlab": "GITLAB_CI", "bitbucket": "BITBUCKET_BUILD_NUMBER"}
 """The variable that only this CI sets."""

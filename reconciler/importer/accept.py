@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from reconciler.address import Address, bare
 from reconciler.config.language.expressions import ExpressionError, Hole, holds_expression, holes
 from reconciler.config.resources.shapes import shapes
 from reconciler.config.words import ENVIRONMENTS, TOP
-from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError, Refused, UsageError
 from reconciler.importer.matched import MatchedProject, removed_by
 from reconciler.importer.moves import Moves

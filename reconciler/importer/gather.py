@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,6 @@ from reconciler.address import KEY_FORM, Address, bare, is_key
 from reconciler.config.resources.shapes import KindShape, shapes
 from reconciler.config.source.nodes import lifted
 from reconciler.config.values import INVALID, FieldReader
-from reconciler.dataclass import dataclass
 from reconciler.importer.keys import TakenKeys
 from reconciler.importer.matched import removed_by
 from reconciler.importer.values import Unwritable, in_yaml, written

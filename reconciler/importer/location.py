@@ -6,11 +6,11 @@ In: texts, and locations from the configuration. Out: edits, each an offset and 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import yaml
 
-from reconciler.dataclass import dataclass
 from reconciler.model import Source
 from reconciler.yamltext.emit import STEP, EmittedEntry, closed, entry, item, scalar
 

@@ -4,11 +4,10 @@ are not new, and their lines are not edited. Pure."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, Source, State
 from reconciler.plan import match
 from reconciler.plan.matching.matches import Matches

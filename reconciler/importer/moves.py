@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.errors import Refused
 from reconciler.importer.matched import MatchedProject, removed_by
 from reconciler.model import Binding, Observed

@@ -6,10 +6,10 @@ In: gathered objects. Out: the files, and what is written in place of each list 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from reconciler.config.source.split import INCLUDE
-from reconciler.dataclass import dataclass
 from reconciler.importer.entries import EntryWriter
 from reconciler.importer.gather import GatheredObject
 from reconciler.yamltext.emit import EmittedEntry, EmittedList, EmittedMap

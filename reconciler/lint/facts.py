@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import RULES, Declared, Desired, Finding, Fix, Ignore, Source, State, cause_of_rule
 from reconciler.resource import Field, Kinds
 

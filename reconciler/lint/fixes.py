@@ -7,9 +7,8 @@ with its key, because a key without a value is not allowed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from reconciler.dataclass import dataclass
 from reconciler.model import Edit, Finding, Fix, Source
 from reconciler.yamltext.cursor import Untouchable, index
 from reconciler.yamltext.entries import Edits, ends

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
-
-from reconciler.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from reconciler.address import Address, Glob
-from reconciler.dataclass import dataclass
 from reconciler.model.policy import Policies
 from reconciler.model.source import Source
 

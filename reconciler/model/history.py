@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model.state import Intent
 
 

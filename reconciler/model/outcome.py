@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model.plan import Plan, Step
 
 

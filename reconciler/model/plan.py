@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model.actual import Unknown
 from reconciler.model.desired import Rules
 from reconciler.model.source import Source

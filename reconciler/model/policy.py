@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from typing import Any, Final
 
 from reconciler.address import Address, Glob
-from reconciler.dataclass import dataclass
 from reconciler.model.source import Source
 from reconciler.model.violation import Severity
 

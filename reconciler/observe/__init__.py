@@ -15,22 +15,13 @@ far is read at once, then objects are matched, which makes more ids known. What 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from reconciler.address import Address
 from reconciler.client import Reader
-from reconciler.deferred import deferred
 from reconciler.model import Actual, Desired, State
-from reconciler.observe.choose import Survey
+from reconciler.observe.choose import Survey as Survey
+from reconciler.observe.readers import planned as planned
 from reconciler.resource import Kinds
-
-if TYPE_CHECKING:
-    from reconciler.observe.readers import planned
-
-__all__ = ["Survey", "observe", "planned"]
-
-if not TYPE_CHECKING:
-    __getattr__ = deferred(__name__, {"readers": "planned"})
 
 
 async def observe(reader: Reader, kinds: Kinds, desired: Desired, state: State, *, everything: bool = False) -> Actual:

@@ -6,14 +6,13 @@ In: paths of kinds. Out: Actual. Forbidden: knowing what is declared.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
 from reconciler.address import bare
 from reconciler.client import Answer, Reader, encode
 from reconciler.client import WholeList as Pages
-from reconciler.dataclass import dataclass
 from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.model import Actual, Observed, Unknown
 from reconciler.model.codec import is_kind, observed, why_unreadable

@@ -23,25 +23,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from reconciler.deferred import deferred
-
-if TYPE_CHECKING:
-    from reconciler.plan.matching.identity import identify as match
-    from reconciler.plan.matching.matches import Matches
-    from reconciler.plan.planner import PASSES, decide, plan, requests_left
-    from reconciler.plan.selection import Selection
-
-__all__ = ["PASSES", "Matches", "Selection", "decide", "match", "plan", "requests_left"]
-
-if not TYPE_CHECKING:
-    __getattr__ = deferred(  # reading needs only the matching; the rest is imported while the first requests are answered
-        __name__,
-        {
-            "matching.identity": "match=identify",
-            "matching.matches": "Matches",
-            "planner": "PASSES decide plan requests_left",
-            "selection": "Selection",
-        },
-    )
+from reconciler.plan.matching.matches import Matches as Matches
+from reconciler.plan.planner import PASSES as PASSES
+from reconciler.plan.planner import decide as decide
+from reconciler.plan.planner import plan as plan
+from reconciler.plan.planner import requests_left as requests_left
+from reconciler.plan.selection import Selection as Selection

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, assert_never
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Action, Binding, Blocked, Declared, Observed
 from reconciler.model.codec import ids_in
 from reconciler.plan.matching.differences import FieldDifference

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 
 from reconciler.address import Address, Glob
-from reconciler.dataclass import dataclass
 from reconciler.model import (
     Actual,
     Cause,
@@ -30,7 +29,8 @@ from reconciler.model import (
     Violation,
 )
 from reconciler.model.codec import title
-from reconciler.plan import Selection, match
+from reconciler.plan import Selection
+from reconciler.plan.matching.identity import identify
 from reconciler.plan.access.tests import Unmet, unmet
 from reconciler.plan.audience.agreed import RecordedObject, agreed_world, deciding
 from reconciler.plan.audience.disclosure import opened_outside
@@ -179,7 +179,7 @@ def drift(
     kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan, *, selection: Selection | None = None, whole: bool = False
 ) -> Drift:
     """What was changed outside Reconciler, derived from a plan made from the same Desired, State and Actual, for the same selection."""
-    matches = match(kinds, desired, state, actual)
+    matches = identify(kinds, desired, state, actual)
     chosen = selection or Selection()
     doubtful = set(plan.in_doubt)
     resources: list[Drifted] = []

@@ -6,11 +6,10 @@ In: Desired, State and Actual. Out: a Plan. Pure.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.address import Address, Glob
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, Exposure, Plan, Rules, SiblingPlace, State, Step
 from reconciler.plan.access.tests import AccessTestResults, run_access_tests
 from reconciler.plan.audience.agreed import agreed_before

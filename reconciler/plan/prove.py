@@ -12,7 +12,8 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.errors import ReconcilerError
 from reconciler.model import Actual, Binding, Desired, Origin, Plan, State
-from reconciler.plan import Selection, match, requests_left
+from reconciler.plan import Selection, requests_left
+from reconciler.plan.matching.identity import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.simulation.simulate import Simulation, simulate
 from reconciler.resource import Kinds
@@ -49,7 +50,7 @@ def carried_out(
     kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan, *, matches: Matches | None = None
 ) -> tuple[State, Actual]:  # fmt: skip
     """The state, and what the service would show, once the plan is done. `matches`: see `prove`."""
-    matches = match(kinds, desired, state, actual) if matches is None else matches
+    matches = identify(kinds, desired, state, actual) if matches is None else matches
     simulation = simulate(kinds, actual, matches.ids, plan.steps, plan.places)
     return _remembered(kinds, desired, matches.former.state, plan, simulation), simulation.actual()
 

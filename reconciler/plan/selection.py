@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from reconciler.address import Address, Glob
-from reconciler.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual
 from reconciler.plan.containment import Key
 

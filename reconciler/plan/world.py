@@ -6,12 +6,11 @@ A pass takes the world and the decisions so far, and returns the decisions with 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
 from reconciler.address import Address, Glob
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, State
 from reconciler.plan.containment import Contents, Key
 from reconciler.plan.decisions import Draft, Removal

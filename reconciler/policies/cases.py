@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 
@@ -14,7 +15,6 @@ from reconciler.address import Address
 from reconciler.config.policies.keys import ACTIONS, GONE, KEEP
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, plain, shown, wrong_form
-from reconciler.dataclass import dataclass
 from reconciler.model import Action, Policies, Source
 from reconciler.policies.judge import judge
 from reconciler.policies.scene import Scene, Subject, Values

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 
@@ -15,7 +16,6 @@ from reconciler.config.language.compiler import compiled
 from reconciler.config.language.expressions import Hole, holes
 from reconciler.config.policies.expression import uses
 from reconciler.config.policies.keys import GONE, OF_THE_PLAN
-from reconciler.dataclass import dataclass
 from reconciler.model import Exemption, Policies, Policy, Severity, Violation
 from reconciler.policies.functions import functions
 from reconciler.policies.scene import Partial, Scene, Subject

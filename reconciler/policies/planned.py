@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from reconciler.address import Address
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.policies.keys import KEEP
-from reconciler.dataclass import dataclass
 from reconciler.model import Action, Actual, Change, Desired, Observed, Plan
 from reconciler.plan.names import Names
 from reconciler.plan.simulation.simulate import Simulation

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.policies.keys import KEEP
-from reconciler.dataclass import dataclass
 from reconciler.model import Declared, Desired, Observed, Source
 from reconciler.model.codec import request
 from reconciler.plan.names import Names, named

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from reconciler.dataclass import dataclass
 from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.report.words import Level, count
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 
-from reconciler.dataclass import dataclass
 from reconciler.model import Outcome, Plan, StepStatus
 from reconciler.plan.drift import Drift, DriftWord, Share
 from reconciler.report import drift as drifts

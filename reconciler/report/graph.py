@@ -7,11 +7,10 @@ requests that a request waits for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from reconciler.address import Address, addresses_in
-from reconciler.dataclass import dataclass
 from reconciler.model import Action, Desired, Plan, Step
 from reconciler.report.words import STYLES
 from reconciler.text import escape

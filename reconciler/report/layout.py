@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from reconciler.dataclass import dataclass
 from reconciler.text import escape
 from reconciler.text.escape import UNLIMITED, terminal
 

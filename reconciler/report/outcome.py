@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from reconciler.dataclass import dataclass
 from reconciler.model import Edited, Outcome, StepResult, StepStatus
 from reconciler.report.layout import ReportPage, Span, Style
 from reconciler.report.text import WIDTH, blocked, outside

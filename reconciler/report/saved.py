@@ -10,11 +10,11 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Change, Consent, Plan, Step
 from reconciler.report.documents import plan_document
 from reconciler.resource import UNSET, Foreign, Kind, Kinds

@@ -6,9 +6,8 @@ The model behind them is in `docs/decisions/0007-audiences.md`; `plan/audience.p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
-
-from reconciler.dataclass import dataclass
 
 LEVELS: Final = ("read", "comment", "edit", "review", "create", "admin")
 """What a reader may do with an object, from the least to the most; each level includes those before it."""

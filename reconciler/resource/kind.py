@@ -6,11 +6,11 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.resource.audience import Audience
 from reconciler.resource.dangers import AddressPart, Exposes, Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.places import Place

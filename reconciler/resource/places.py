@@ -6,10 +6,8 @@ Code outside `resource` never tests the class of a place: whatever it needs to k
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
-
-from reconciler.dataclass import dataclass
 
 
 class Place:

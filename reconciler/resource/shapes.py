@@ -11,13 +11,12 @@ a request that sends the value repeats it:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import UnionType
 from typing import Annotated, Any, NotRequired, Required, Union, get_args, get_origin, get_type_hints
 
 from typing_extensions import is_typeddict
 
-from reconciler.dataclass import dataclass
 from reconciler.resource.values import UNSET, WireForm
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
-from reconciler.dataclass import dataclass
 from reconciler.text.suggest import a
 
 if TYPE_CHECKING:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from typing import Any, Final, Literal
-
-from reconciler.dataclass import dataclass
 
 Method = Literal["POST", "PUT", "PATCH", "DELETE"]
 

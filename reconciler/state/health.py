@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection, select
 
-from reconciler.dataclass import dataclass
 from reconciler.model.state import StateScope
 from reconciler.state.errors import calm
 from reconciler.state.lease import NOW, Holder, read_holder

@@ -17,13 +17,12 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 from sqlalchemy import Connection, Float, bindparam, func, insert, select, update
 
-from reconciler.dataclass import dataclass
 from reconciler.errors import Locked, StateError
 from reconciler.state.database import Database
 from reconciler.state.errors import again, calm

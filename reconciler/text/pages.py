@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
-
-from reconciler.dataclass import dataclass
 
 PREFIX: Final = "RC-"
 FOLDER: Final = Path(__file__).parents[1] / "problems"

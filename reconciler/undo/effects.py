@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Desired, JournalEntry, SiblingPosition, StateChange, What
 from reconciler.resource import Kind, Kinds
 

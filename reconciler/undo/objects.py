@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Binding, Observed, Source, State
 from reconciler.model.codec import ids_in, title
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Action, Declared, Desired, Moved, Plan, Source, StateChange, What
 from reconciler.model.codec import wanted
 from reconciler.resource import UNSET, Kinds

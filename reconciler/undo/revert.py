@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, Removed, SiblingPosition, State, StateChange
 from reconciler.model.choices import choices
 from reconciler.model.codec import ids_in

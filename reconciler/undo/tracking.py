@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual, State, StateChange, What
 from reconciler.resource import UNSET, Kinds
 from reconciler.undo.effects import Cannot, Inverse

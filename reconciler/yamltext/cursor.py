@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
-from dataclasses import field
-
-from reconciler.dataclass import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from reconciler.dataclass import dataclass
 from reconciler.text.escape import is_plain, named
 
 WIDTH: Final = 110  # columns that a map or list on one line may reach

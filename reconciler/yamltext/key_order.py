@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
-from reconciler.dataclass import dataclass
 from reconciler.resource import RESERVED, FieldRole, Kind, Kinds
 
 IGNORED: Final = "x-"  # top-level keys with this prefix define anchors

@@ -7,9 +7,9 @@ In: texts whose resources are marked at their key, tag or bare value. They are c
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from reconciler.dataclass import dataclass
 from reconciler.yamltext.cursor import MarkedText, Untouchable
 from reconciler.yamltext.format import STEP, WIDTH
 from reconciler.yamltext.trail import TrailStep, begin, end, entry, expand, head, next_line, node, refuse_aliases, repeated, resource

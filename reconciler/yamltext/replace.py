@@ -7,9 +7,9 @@ Pure. Raises `Untouchable` where others use a value too.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from reconciler.dataclass import dataclass
 from reconciler.yamltext.cursor import Untouchable, line_starts
 from reconciler.yamltext.emit import closed
 from reconciler.yamltext.entries import Edits, ends

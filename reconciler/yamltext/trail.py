@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from reconciler.dataclass import dataclass
 from reconciler.yamltext.cursor import MarkedText, Untouchable
 from reconciler.yamltext.format import TreeWriter, keeps, same
 from reconciler.yamltext.key_order import ANY

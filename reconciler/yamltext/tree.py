@@ -11,12 +11,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import yaml
-
-from reconciler.dataclass import dataclass
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DASH: Final = re.compile(r"([ -]*-)\s*(#.*)?$")  # the dash of an item that begins here, or on a later line

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Action, Source
 from reconciler.text.redact import LONG, MASK, Mask
 

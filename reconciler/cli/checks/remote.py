@@ -14,7 +14,8 @@ from reconciler.config.words import ServiceSection
 from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.model import Actual, Declared, State
 from reconciler.observe import observe
-from reconciler.plan import Matches, match
+from reconciler.plan import Matches
+from reconciler.plan.matching.identity import identify
 from reconciler.report.checks import Check
 from reconciler.report.words import Level, count, listed
 from reconciler.resource import Kinds, placeholders
@@ -81,7 +82,7 @@ async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, r
         actual = await observe(reader, kinds, desired, state)
     except ServiceError as error:
         return [problem("reach", error)]
-    matches = match(kinds, desired, state, actual)
+    matches = identify(kinds, desired, state, actual)
     findings = [
         _root(kinds, resource, matches.former.state, actual, matches, reachable)
         for resource in desired.resources.values()

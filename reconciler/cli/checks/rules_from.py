@@ -7,11 +7,10 @@ rules where those of the ref cannot be read.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from reconciler.dataclass import dataclass
 from reconciler.errors import ConfigError, Problem, UsageError
 
 if TYPE_CHECKING:

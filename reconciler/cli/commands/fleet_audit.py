@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +13,6 @@ from reconciler.cli import options as shared
 from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.dataclass import dataclass
 from reconciler.errors import StateError, UsageError
 
 if TYPE_CHECKING:

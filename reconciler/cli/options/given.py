@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reconciler.cli.files import path_from_here
 from reconciler.cli.options.declare import STDIN
-from reconciler.dataclass import dataclass
 
 if TYPE_CHECKING:
     from reconciler.address import Glob

@@ -10,13 +10,13 @@ import io
 import os
 import zipfile
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote, urljoin, urlsplit
 
 from reconciler.cli.pipeline.results import PLAN
 from reconciler.cli.pipeline.trigger import Ci, Trigger
 from reconciler.client.library import httpx
-from reconciler.dataclass import dataclass
 from reconciler.errors import Refused, UsageError
 from reconciler.forges.job import APIS, TOKENS, checked_api
 from reconciler.forges.port import ForgeError, MachineClock, NotAllowed, understood

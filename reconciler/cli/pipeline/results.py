@@ -6,11 +6,11 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli.pipeline.trigger import Ci
-from reconciler.dataclass import dataclass
 from reconciler.errors import UsageError, os_reason
 from reconciler.text.escape import terminal
 from reconciler.writing import append, create_folder, write_whole

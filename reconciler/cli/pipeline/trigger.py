@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from reconciler.dataclass import dataclass
 from reconciler.errors import UsageError
 from reconciler.forges.variables import MARKS, PipelineFacts, event, facts
 

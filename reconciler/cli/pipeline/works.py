@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from re import sub
@@ -20,7 +21,6 @@ from reconciler.cli.pipeline.results import CHECKED, PLAN, Results
 from reconciler.cli.pipeline.trigger import PipelineEvent, Trigger
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import TOKEN
-from reconciler.dataclass import dataclass
 from reconciler.errors import Locked, UsageError
 from reconciler.writing import write_whole
 

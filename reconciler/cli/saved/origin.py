@@ -10,9 +10,9 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError
 from reconciler.forges.variables import event, facts, forge_of_job
 

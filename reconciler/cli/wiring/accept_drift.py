@@ -25,13 +25,13 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     from reconciler.config.texts import texts as read
     from reconciler.importer.accept import Acceptance, chosen
     from reconciler.importer.matched import MatchedProject, excluded_objects
-    from reconciler.plan import match
+    from reconciler.plan.matching.identity import identify
     from reconciler.yamltext import line_ends
 
     root, before = read(options.project, kinds)
     plain = {file: line_ends.plain(text) for file, text in before.items()}
     picked = chosen(drift, words, project.desired.generated)
-    matches = match(kinds, project.desired, planned.state, planned.actual)
+    matches = identify(kinds, project.desired, planned.state, planned.actual)
     excluded = excluded_objects(kinds, project.desired, planned.state, planned.actual, matches)
     acceptance = Acceptance(MatchedProject(kinds, project.desired, matches.former.state, planned.actual, matches.ids, excluded), plain)
     texts = acceptance.edited(picked, planned.plan.moved_outside)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from reconciler.cli import exits
-from reconciler.dataclass import dataclass
 from reconciler.errors import StalePlan, UsageError
 
 if TYPE_CHECKING:

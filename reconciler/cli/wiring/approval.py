@@ -10,11 +10,10 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 
 if TYPE_CHECKING:
     from reconciler.cli.wiring.run import Planned

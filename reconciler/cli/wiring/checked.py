@@ -7,6 +7,7 @@ the text of each file that was read (also by `file()`), where files outside it a
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from reconciler.cli.terminal.screen import VARIABLES
 from reconciler.cli.wiring.sealed import SIZE_MAX, Seal, digests, listing, places_outside
 from reconciler.config.words import project_file
-from reconciler.dataclass import dataclass
 from reconciler.regular_file import open_regular
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,6 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import VARIABLES, Screen
 from reconciler.cli.terminal.signals import of_signal
 from reconciler.cli.wiring import trust
-from reconciler.dataclass import dataclass
 from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageError
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -11,7 +12,6 @@ from reconciler.cli.json_file import NotJson, Unreadable, read_json
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.trust import write_private
-from reconciler.dataclass import dataclass
 from reconciler.errors import UsageError, os_reason
 
 if TYPE_CHECKING:

@@ -6,12 +6,11 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.signals import stopping
-from reconciler.dataclass import dataclass
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:

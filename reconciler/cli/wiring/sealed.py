@@ -16,13 +16,13 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from reconciler import __version__
 from reconciler.cli.wiring import trust
-from reconciler.dataclass import dataclass
 from reconciler.links import LinkRefused
 from reconciler.regular_file import open_regular
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from shlex import quote
@@ -19,7 +20,6 @@ import click
 from reconciler.cli.files import path_from_here
 from reconciler.cli.wiring.connect import STATE, is_outside, now, open_store, state_file, state_scope, state_url
 from reconciler.config.words import ENVIRONMENTS
-from reconciler.dataclass import dataclass
 from reconciler.errors import Refused
 
 if TYPE_CHECKING:

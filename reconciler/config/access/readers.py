@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
@@ -22,7 +22,6 @@ from reconciler.config.source.nodes import (
     untainted,
 )
 from reconciler.config.words import AccessSection
-from reconciler.dataclass import dataclass
 from reconciler.model import Declared, NamedReader, ReaderSort
 from reconciler.resource import Kind, Kinds
 from reconciler.resource.audience import ROLES

@@ -7,7 +7,7 @@ patterns match. A name of no resource is an error at its position.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -29,7 +29,6 @@ from reconciler.config.source.nodes import (
     wrong_form,
 )
 from reconciler.config.words import AccessSection
-from reconciler.dataclass import dataclass
 from reconciler.model import AccessTest, Declared, Desired, Pattern, Source
 from reconciler.resource import Kinds
 from reconciler.text.suggest import did_you_mean

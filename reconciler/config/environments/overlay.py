@@ -6,13 +6,12 @@ In: the nodes of both files. Out: `Overlay`, and a project file with the environ
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
 from reconciler.config.settings import STATE, KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, wrong_form
 from reconciler.config.words import IGNORED, SECRETS, TOP, ServiceSection
-from reconciler.dataclass import dataclass
 from reconciler.text.suggest import did_you_mean
 
 PATCH: Final = "patch"

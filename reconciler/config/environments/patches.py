@@ -6,7 +6,7 @@ In: the tree of resources as the files declare them. Out: the same tree, changed
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from reconciler.address import Address, Glob
@@ -16,7 +16,6 @@ from reconciler.config.resources.shapes import Item
 from reconciler.config.resources.tree import ResourceTree, unknown_word
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import Map, MapEntry, Node, ProblemReport, Problems, Scalar, described, empty, wrong_form
-from reconciler.dataclass import dataclass
 from reconciler.model import Source
 from reconciler.model.desired import Patch
 from reconciler.resource import RESERVED

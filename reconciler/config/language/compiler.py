@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -23,7 +23,6 @@ from reconciler.config.language.bounds import ExpressionError, Function, kind_of
 from reconciler.config.language.functions import FILTERS, MAP_METHODS, TESTS, TEXT_METHODS
 from reconciler.config.language.operators import binary, compared, joined, part, unary
 from reconciler.config.words import SECRETS
-from reconciler.dataclass import dataclass
 from reconciler.text.suggest import did_you_mean
 
 LENGTH_MAX: Final = 2_000  # characters of one expression

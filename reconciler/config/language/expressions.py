@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import copy
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -41,7 +42,6 @@ from reconciler.config.language.functions import from_json, numbers
 from reconciler.config.language.operators import binary
 from reconciler.config.source.nodes import MARK, SECRET, UNKNOWN, holds_expression
 from reconciler.config.words import SECRETS
-from reconciler.dataclass import dataclass
 from reconciler.text.suggest import did_you_mean
 
 __all__ = ["MARK", "Evaluated", "Evaluator", "ExpressionError", "holds_expression"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reconciler.config.source import json_text
@@ -32,7 +32,6 @@ from reconciler.config.source.nodes import (
     wrong_form,
 )
 from reconciler.config.words import TYPES
-from reconciler.dataclass import dataclass
 from reconciler.errors import Problem
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean, one_of

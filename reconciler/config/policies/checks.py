@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from reconciler.config.language.bounds import ExpressionError
@@ -11,7 +12,6 @@ from reconciler.config.language.expressions import Hole, holes
 from reconciler.config.policies.expression import FunctionCall, Uses, uses
 from reconciler.config.policies.keys import ACTIONS, EVERYWHERE, OF_A_RESOURCE
 from reconciler.config.source.nodes import Mistake, Scalar, described
-from reconciler.dataclass import dataclass
 from reconciler.resource import Kind, Kinds
 from reconciler.text.suggest import did_you_mean, one_of
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -11,7 +12,6 @@ from jinja2 import nodes
 from jinja2.parser import Parser
 
 from reconciler.config.language.compiler import ENVIRONMENT, compiled
-from reconciler.dataclass import dataclass
 
 _NEVER: Final = (nodes.BinExpr, nodes.Concat, nodes.List, nodes.Tuple, nodes.Dict, nodes.Neg, nodes.Pos, nodes.Slice)
 _TEXTS: Final = frozenset({"lower", "upper", "capitalize", "title", "replace", "trim", "join", "string", "tojson"})

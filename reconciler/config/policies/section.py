@@ -6,7 +6,7 @@ In: the entries of all files, the final declared resources. Out: `Policies`. Exp
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,7 +19,6 @@ from reconciler.config.policies.keys import ACTIONS, GONE
 from reconciler.config.policies.ready import ready
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, shown, untainted, wrong_form
-from reconciler.dataclass import dataclass
 from reconciler.model import Exemption, Policies, Policy, Severity, Source
 from reconciler.model.policy import PLAN
 from reconciler.resource import Kind, Kinds

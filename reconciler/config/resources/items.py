@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.address import KEY_FORM, Address, is_key
@@ -16,7 +16,6 @@ from reconciler.config.resources.nodes import LITERAL
 from reconciler.config.resources.shapes import Item, KindShape
 from reconciler.config.source.nodes import Each, MapEntry, Problems, Scalar, holds_expression, shown
 from reconciler.config.values import INVALID
-from reconciler.dataclass import dataclass
 from reconciler.resource import Kind
 
 

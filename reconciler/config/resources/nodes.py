@@ -6,6 +6,7 @@ In: a node of the YAML. Out: its kind, or its key and the value that determined 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from reconciler.address import Address
@@ -23,7 +24,6 @@ from reconciler.config.source.nodes import (
     wrong_form,
 )
 from reconciler.config.values import INVALID
-from reconciler.dataclass import dataclass
 from reconciler.resource import UNSET, Foreign, Kind, Named
 from reconciler.text.suggest import a, closest, did_you_mean
 

@@ -4,7 +4,7 @@ keys that make a resource the one that its container chooses (`default`). Pure."
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from reconciler.address import is_id, is_key
 from reconciler.config.resources.ignored_changes import read_names
@@ -25,7 +25,6 @@ from reconciler.config.source.nodes import (
 )
 from reconciler.config.values import INVALID
 from reconciler.config.words import ADOPT
-from reconciler.dataclass import dataclass
 from reconciler.model import ExpectedValue
 from reconciler.resource import Field, Kinds
 from reconciler.text.suggest import a, did_you_mean

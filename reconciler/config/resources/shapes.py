@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from reconciler.address import Address
 from reconciler.config.source.nodes import Each, Node
 from reconciler.config.values import FieldReader, readers
-from reconciler.dataclass import dataclass
 from reconciler.model import ExpectedValue, Source
 from reconciler.resource import RESERVED, Kind, Kinds
 

@@ -7,7 +7,7 @@ Forbidden: knowledge of any kind, I/O.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,6 @@ from reconciler.config.source.nodes import (
     first_unevaluated,
 )
 from reconciler.config.source.split import INCLUDE, Split, is_split
-from reconciler.dataclass import dataclass
 from reconciler.model import Source
 from reconciler.resource import RESERVED, UNSET, FieldRole, Kind, Kinds
 from reconciler.text.suggest import a, closest, did_you_mean

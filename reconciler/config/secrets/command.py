@@ -14,10 +14,9 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
-
-from reconciler.dataclass import dataclass
 
 GRACE: Final = 0.5  # seconds in which output may still arrive after the program has ended
 BLOCK: Final = 65_536  # bytes

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from reconciler.config.language.compiler import Path
 from reconciler.config.secrets.metadata import METADATA, VAULT_ADDRESS, unknown_part
 from reconciler.config.source.nodes import UNREAD, List, Map, Node, plain
 from reconciler.config.source.reader import read
-from reconciler.dataclass import dataclass
 from reconciler.text.suggest import did_you_mean
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")

@@ -6,7 +6,7 @@ In: the entries of both files. Out: values for expressions, or placeholders if n
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from reconciler.config.language.bounds import ExpressionError, NoValue
@@ -17,7 +17,6 @@ from reconciler.config.secrets.encrypted import SUFFIXES, Encrypted, EncryptedEr
 from reconciler.config.secrets.sops import SopsError, decrypted
 from reconciler.config.source.nodes import MARK, List, MapEntry, Problems, Scalar, described, empty, shown
 from reconciler.config.words import SECRETS
-from reconciler.dataclass import dataclass
 from reconciler.errors import Problem
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean

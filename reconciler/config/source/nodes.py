@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Protocol
 
 from reconciler.address import Address, Glob
-from reconciler.dataclass import dataclass
 from reconciler.errors import Problem
 from reconciler.model import Source
 from reconciler.text.credentials import without_credentials

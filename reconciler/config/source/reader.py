@@ -9,13 +9,13 @@ from __future__ import annotations
 import gc
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 import yaml
 
 from reconciler.config.source.nodes import PROBLEMS_MAX, List, Map, MapEntry, Mark, Node, Scalar
 from reconciler.config.source.syntax import explained
-from reconciler.dataclass import dataclass
 from reconciler.errors import Problem
 from reconciler.text.escape import replaced
 from reconciler.text.suggest import did_you_mean

@@ -7,7 +7,7 @@ A file is a list of nodes, a map of entries, or a map with the one key of the se
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
 from reconciler.address import Address
@@ -15,7 +15,6 @@ from reconciler.config.source.files import Files
 from reconciler.config.source.includes import named
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, shown
 from reconciler.config.words import IGNORED
-from reconciler.dataclass import dataclass
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean
 

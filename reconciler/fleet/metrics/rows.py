@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sqlalchemy import Connection, Integer, RowMapping, cast, func, select, text
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.refresh import generation
 from reconciler.fleet.refresh.generation import GeneratorReading
 from reconciler.fleet.store.admission import ALIVE

@@ -7,11 +7,10 @@ a run must fail twice; a message that everything is well is sent once, after eve
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.approvals import LACKING
 from reconciler.fleet.health import HealthWord, ProjectHealth, sentence_of
 from reconciler.fleet.model import Event

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.pages import links
 
 HTMX: Final = "htmx-2.0.11.min.js"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.pages.views import SampleView
 from reconciler.fleet.status import StatusWord
 

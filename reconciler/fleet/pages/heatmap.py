@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import groupby
 from typing import Final
 
 from markupsafe import Markup, escape
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.pages import links
 from reconciler.fleet.pages.views import CellView
 from reconciler.fleet.schedule import stale_after

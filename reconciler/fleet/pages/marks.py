@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
-
-from reconciler.dataclass import dataclass
 
 _FIELD: Final = re.compile(r"  (\S+) (\S*)")
 _BY_SIGN: Final = {"+": "create", "=": "create", "↑": "create", "~": "update", ".": "update", ">": "move", "»": "move", "?": "blocked"}

@@ -6,11 +6,9 @@ Unknown parameters are ignored: a link of an older version shows the list withou
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Self
 from urllib.parse import urlencode
-
-from reconciler.dataclass import dataclass
 
 PAGE_SIZE: Final = 50
 PAGE_MAX: Final = 1_000_000

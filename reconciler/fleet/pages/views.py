@@ -6,11 +6,10 @@ Texts are unescaped: the templates escape them. Times have a zone; `Frame.now` i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Literal, NamedTuple
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.health import HealthWord
 from reconciler.fleet.model import Approval, ChangeClass, Mode
 from reconciler.fleet.pages.query import AuditQuery, Query

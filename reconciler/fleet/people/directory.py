@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.people.identity import OPERATOR, Identity, canonical
 from reconciler.fleet.people.roles import Person, Role, RoleRule, granted
 

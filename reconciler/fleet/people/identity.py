@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
-
-from reconciler.dataclass import dataclass
 
 OPERATOR: Final = "operator"  # the issuer of whoever can write to the database: a user of the commands
 _ACCOUNT_NUMBER: Final = re.compile(r"[0-9]+[+-]")  # in the addresses that forges give to people who hide theirs

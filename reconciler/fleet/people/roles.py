@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.people.identity import Identity, operator
 
 ALL: Final = "*"  # every tenant

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.store.schema import generation, revisions
 
 IDLE: Final = 600  # seconds, if nothing is read

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import case, func
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet import approvals, health, schedule, status
 from reconciler.fleet.health import HealthReading
 from reconciler.fleet.model import Mode

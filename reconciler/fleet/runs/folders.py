@@ -11,10 +11,9 @@ import os
 import shutil
 import tempfile
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-
-from reconciler.dataclass import dataclass
 
 RUN: Final = "run-"  # of the folder with the files of a run, below --data
 GATE: Final = "reconciler-gate-"  # of the folder with its gate, among the temporary files: the path of a socket must be short

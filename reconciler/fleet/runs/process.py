@@ -9,10 +9,10 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.runs.folders import PrivateFolder
 
 GRACE: Final = 10.0  # seconds from SIGTERM to SIGKILL: a request in flight may still be answered

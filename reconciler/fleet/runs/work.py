@@ -8,13 +8,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 from reconciler.config.language.variables import ENV_PREFIX
-from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError
 from reconciler.fleet import approvals, status
 from reconciler.fleet.health import of_document

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 from urllib.parse import parse_qsl
 
@@ -12,7 +13,6 @@ from sqlalchemy import Connection
 from starlette.datastructures import QueryParams
 from starlette.requests import HTTPConnection
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.people import Identity, Person, Role, canonical, granted
 from reconciler.fleet.serve.single import WAY as SINGLE
 from reconciler.fleet.serve.site import Dashboard, site_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote
@@ -12,7 +13,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from reconciler import __version__
-from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError, Refused, StalePlan, StateError, UsageError
 from reconciler.fleet.pages import links, render
 from reconciler.fleet.pages.views import ErrorView, Frame

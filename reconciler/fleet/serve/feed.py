@@ -10,9 +10,9 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Final
 
-from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError
 from reconciler.fleet.store import FleetDatabase
 from reconciler.fleet.store.dashboard import views

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from joserfc import jwe
 from joserfc.errors import JoseError
 from joserfc.jwk import OctKey
-
-from reconciler.dataclass import dataclass
 
 
 @dataclass(frozen=True)

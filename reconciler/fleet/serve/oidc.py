@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 import httpx
@@ -20,7 +20,6 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
-from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError, Refused
 from reconciler.fleet.secrets import resolved
 from reconciler.fleet.serve.grants import ClaimsGrant, grant_of

@@ -7,10 +7,9 @@ import hmac
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
-
-from reconciler.dataclass import dataclass
 
 SIGNED_SECONDS: Final = 300  # by which the time in a signature may differ
 _DEFAULT_PORTS: Final = {"https": 443, "http": 80, "ssh": 22}

@@ -7,6 +7,7 @@ import contextlib
 import ipaddress
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import uvicorn
@@ -14,7 +15,6 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from reconciler import __version__
-from reconciler.dataclass import dataclass
 from reconciler.errors import ReconcilerError, StateError, UsageError, os_reason
 from reconciler.fleet.secrets import resolved
 from reconciler.fleet.serve import connections, errors

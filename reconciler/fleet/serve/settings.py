@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.model import SecretReference
 from reconciler.fleet.people import ALL, Role, RoleRule
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hmac
 import secrets
 import threading
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.people import ALL, Person, Role
 
 WAY = "single"

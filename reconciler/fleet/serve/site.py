@@ -6,13 +6,12 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.serve.settings import ServeSettings, of_data
 from reconciler.fleet.serve.single import SinglePerson
 from reconciler.fleet.store import FleetDatabase, projects

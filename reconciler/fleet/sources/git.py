@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
 from reconciler.config.secrets.command import EndedCommand
-from reconciler.dataclass import dataclass
 from reconciler.errors import UsageError
 from reconciler.fleet.model import Repository
 from reconciler.fleet.sources import copies

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.model import Repository
 from reconciler.fleet.sources.copies import SourceError
 from reconciler.fleet.sources.git import BLOB_MAX, Commit, git

@@ -4,14 +4,13 @@ of the plan, and never apply to a plan that would send something else."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.approvals import COMMIT, Decision, changes_of
 from reconciler.fleet.model import ChangeClass
 from reconciler.fleet.people import Identity

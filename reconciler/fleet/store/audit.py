@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, func, insert, select, text
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.store.schema import audit
 
 BATCH = 1_000

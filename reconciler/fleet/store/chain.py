@@ -7,11 +7,11 @@ The verification computes the digests here, so that it does not rely on function
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import Final
 
 from sqlalchemy import Connection, text
 
-from reconciler.dataclass import dataclass
 from reconciler.errors import StateError
 from reconciler.fleet.store.schema import SCHEMA
 

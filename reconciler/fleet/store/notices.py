@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, func, insert, select, text, update
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.model import SecretReference
 from reconciler.fleet.notices.events import Announced, Message, as_data, of_data
 from reconciler.fleet.schedule import STALE_MIN, STALE_TIMES

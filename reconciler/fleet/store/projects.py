@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import Connection, Integer, RowMapping, case, func, insert, or_, select, text, update
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.changes import Changes, Stored
 from reconciler.fleet.health import SOON_DEFAULT
 from reconciler.fleet.model import FleetProject, as_data, of_data

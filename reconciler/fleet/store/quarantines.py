@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, func, insert, select, update
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.store.schema import quarantines
 
 

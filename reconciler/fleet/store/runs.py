@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import Connection, case, delete, func, insert, select, text, update
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.model import FleetProject, of_data
 from reconciler.fleet.people import FOREIGN
 from reconciler.fleet.schedule import BACKOFF_FIRST, BACKOFF_MAX

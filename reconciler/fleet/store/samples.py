@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from sqlalchemy import Connection, insert, text
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.status import Reading, StatusWord
 from reconciler.fleet.store.schema import SCHEMA, samples
 

@@ -17,12 +17,12 @@ import os
 import secrets
 import stat
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from reconciler.config.secrets import command
-from reconciler.dataclass import dataclass
 from reconciler.writing import write_whole
 
 if TYPE_CHECKING:

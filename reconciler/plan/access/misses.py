@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import AccessTest, Demand, Desired, Severity, Violation
 from reconciler.plan.access.verdicts import Look, ReaderVerdict, Sees
 from reconciler.plan.audience.disclosure import ReaderWindow

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual
 from reconciler.plan.audience.readers import Audiences, part_of
 from reconciler.plan.containment import Key

@@ -7,10 +7,10 @@ each of them reaches it. Readers are the classes of the audience model, or singl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from reconciler.address import Address, bare
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, NamedReader, Plan, State, Unknown, Violation
 from reconciler.model.codec import title
 from reconciler.plan.access.readings import needed
@@ -18,7 +18,7 @@ from reconciler.plan.access.verdicts import Look, Sees
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.audience.readers import Access, Audiences
 from reconciler.plan.containment import Key
-from reconciler.plan.matching.identity import identify as match
+from reconciler.plan.matching.identity import identify
 from reconciler.plan.simulation.simulate import simulate
 from reconciler.plan.warnings.exposure import path_text
 from reconciler.resource import Kinds
@@ -81,7 +81,7 @@ class Review:
 
 def review(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan, readers: Sequence[NamedReader] = ()) -> Review:
     """The review of everything that was read. `readers`: the readers to show; all classes of readers where none is given."""
-    matches = match(kinds, desired, state, actual)
+    matches = identify(kinds, desired, state, actual)
     simulation = simulate(kinds, actual, matches.ids, plan.steps, plan.places)
     then = simulation.actual() if plan.steps else actual
     now = Audiences(kinds, actual.objects, complete=actual.complete)

@@ -11,10 +11,9 @@ violates it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import AccessTest, Actual, Demand, Desired, Severity, Violation
 from reconciler.plan.access.misses import NAMED, Miss, When, violation
 from reconciler.plan.access.verdicts import UNREAD, ReaderVerdict, Sees

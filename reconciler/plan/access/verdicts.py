@@ -8,13 +8,12 @@ does not show those.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import NamedReader, ReaderSort
 from reconciler.plan.audience.readers import Access, Audiences, order, part_of
 from reconciler.plan.containment import Key

@@ -6,9 +6,9 @@ Only what exists on the service counts: declaring a space as a template lets nob
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual
 from reconciler.plan.access.readings import NeededReadings, needed
 from reconciler.plan.access.verdicts import Look

@@ -8,12 +8,11 @@ repeat leaves nothing to change, and would never be shown.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from dataclasses import field as item
-from dataclasses import replace
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Binding, Observed, State
 from reconciler.model.codec import comparable
 from reconciler.plan.audience.readers import Objects

@@ -10,11 +10,10 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Step
 from reconciler.plan.audience.readers import Access, Audiences, Objects, absorbs, admitted, included, part_of
 from reconciler.plan.containment import Key

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from dataclasses import field as item
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from reconciler.address import Address, bare
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Desired, Observed, Step
 from reconciler.plan.audience.agreed import AS_AGREED, AgreedWorld
 from reconciler.plan.audience.barriers import Effects, Pair, Worlds, arranged, depending, effects, pairs, way

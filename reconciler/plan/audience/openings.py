@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from reconciler.dataclass import dataclass
 from reconciler.plan.audience.barriers import opens
 from reconciler.plan.audience.readers import Access, Audiences, changed, included, order, part_of
 from reconciler.plan.containment import Key

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from reconciler.dataclass import dataclass
 from reconciler.model import Observed
 from reconciler.plan.containment import Key
 from reconciler.resource import UNSET, FieldRole, Kind, Kinds

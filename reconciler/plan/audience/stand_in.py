@@ -7,11 +7,10 @@ Out: the same steps, with such creates showing a stand-in, and a last step for e
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Step
 from reconciler.plan.audience.barriers import Worlds
 from reconciler.plan.audience.readers import Access, Audiences, included

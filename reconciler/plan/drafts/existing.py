@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from reconciler.address import Address, bare
-from reconciler.dataclass import dataclass
 from reconciler.model import Blocked, Origin
 from reconciler.model.codec import unresolved_addresses
 from reconciler.plan.decisions import Adopt, Draft, Keep, Restore, Transfer

@@ -9,8 +9,8 @@ In: one reading, and the plan and the drift that were computed from it. Out: con
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from reconciler.dataclass import dataclass
 from reconciler.model import Concern
 from reconciler.plan.health.concerns import expiry_concerns, processing_concerns, url_concerns
 from reconciler.plan.health.exposures import exposure_concerns

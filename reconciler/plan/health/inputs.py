@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Concern, Desired, Observed, Plan, Sort, State
-from reconciler.plan import Matches, match
+from reconciler.plan import Matches
+from reconciler.plan.matching.identity import identify
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.containment import Key
 from reconciler.plan.drift import Drift
@@ -31,7 +32,7 @@ class HealthInputs:
 
     @cached_property
     def found(self) -> Matches:
-        return match(self.kinds, self.desired, self.state, self.actual)
+        return identify(self.kinds, self.desired, self.state, self.actual)
 
     @cached_property
     def managed(self) -> Mapping[Key, Address]:

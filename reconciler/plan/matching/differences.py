@@ -7,11 +7,10 @@ Of structured values, what is compared is in `resource.shapes`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from reconciler.dataclass import dataclass
 from reconciler.model import Binding, Cause, Observed
 from reconciler.model.codec import comparable
 from reconciler.resource import HOSTED, UNSET, Field, FieldRole, Kind

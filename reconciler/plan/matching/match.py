@@ -9,11 +9,10 @@ Each function returns what it finds out about one address (`Match`); `match` alo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Origin, State
 from reconciler.model.codec import holder, why_unreadable
 from reconciler.plan.matching.claims import Projects, wrong_ids

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import NamedTuple
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Binding, Blocked
 from reconciler.plan.matching.renames import Former
 from reconciler.resource import Kind

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Binding, Blocked, Desired, Removed, Rules, Source, State, waiting
 from reconciler.resource import Kinds
 

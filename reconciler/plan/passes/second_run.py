@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.dataclass import dataclass
 from reconciler.model import Declared, Observed, waiting
 from reconciler.model.codec import title
 from reconciler.plan.decisions import DeletedWith, Draft, Removal

@@ -15,10 +15,9 @@ Own code, because libraries compute which items stay (difflib, increasing subseq
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Generic, TypeVar
-
-from reconciler.dataclass import dataclass
 
 T = TypeVar("T", bound=Hashable)
 

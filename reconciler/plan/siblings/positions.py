@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from reconciler.address import Address, bare
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Binding, Observed, SiblingPosition
 from reconciler.resource import Kind, Kinds
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import ORDER, Origin, SiblingPlace
 from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.siblings.moves import SiblingMove, moves

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model.codec import ids_in
 from reconciler.plan.containment import Key, containers
 from reconciler.plan.decisions import Draft, Transfer

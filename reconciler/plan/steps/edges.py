@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.plan.derived import Derivation
 from reconciler.plan.steps.graph import Edges
 from reconciler.plan.steps.requests import Sketches

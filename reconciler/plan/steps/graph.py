@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from enum import Enum, auto
 from heapq import heapify, heappop, heappush
 from typing import Any
-
-from reconciler.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.dataclass import dataclass
 from reconciler.model import Before, Binding, SiblingPosition
 from reconciler.plan.decisions import Draft, Removal, Transfer
 from reconciler.plan.matching.differences import FieldDifference

@@ -7,10 +7,9 @@ keeps its container and its address, and whatever needs it waits.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from reconciler.address import Address
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Binding, Blocked, Observed, SiblingPosition
 from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.matching.matches import Matches

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.dataclass import dataclass
 from reconciler.model import Actual, Blocked, Observed, waiting
 from reconciler.model.codec import ids_in, title
 from reconciler.plan.containment import Key, parent

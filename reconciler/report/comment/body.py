@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from reconciler.dataclass import dataclass
 from reconciler.report.comment.content import FAILED
 from reconciler.report.comment.part import CommentPart, Dialect, code, mark, marked, read, text
 from reconciler.report.words import count

@@ -6,9 +6,9 @@ In: the data of a validated document. Out: `Content`, with unescaped texts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from reconciler.dataclass import dataclass
 from reconciler.model import Action, Cause, Severity, StepStatus
 from reconciler.plan.drift import DriftWord
 from reconciler.report import drift as drifts

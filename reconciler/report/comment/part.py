@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
 from urllib.parse import quote, unquote
 
-from reconciler.dataclass import dataclass
 from reconciler.report.comment.content import Content
 from reconciler.report.markdown import entry_text, fenced
 from reconciler.report.words import count

@@ -11,9 +11,8 @@ only if the forge confirms that run (`claims`); it is `refused` otherwise, and r
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from reconciler.dataclass import dataclass
 from reconciler.report.comment.body import CommentText, body, comment_of
 from reconciler.report.comment.part import CommentPart, Dialect, Run
 

@@ -12,10 +12,10 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from uuid import uuid4
 
-from reconciler.dataclass import dataclass
 from reconciler.errors import StateError
 from reconciler.state.bucket.changes import COLUMNS, Change
 from reconciler.state.bucket.objects import Objects, Unreachable

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
@@ -13,7 +14,6 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.people import ALL
 from reconciler.fleet.refresh import generation
 from reconciler.fleet.secrets import MissingSecret, resolved

@@ -7,12 +7,12 @@ and says which states it may use. Roles other than those of runs see what they w
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import Connection, text
 from sqlalchemy.engine import make_url
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.model import FleetProject
 from reconciler.fleet.store.schema import SCHEMA
 

@@ -7,13 +7,13 @@ both. Every query here takes the tenants that the viewer sees; None is every ten
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Date, Float, Integer, and_, case, cast, column, func, literal, not_, or_, select
 from sqlalchemy.dialects.postgresql import JSONB
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.health import PASSING, SOON_DEFAULT, HealthWord
 from reconciler.fleet.model import FleetProject, Mode
 from reconciler.fleet.schedule import AHEAD_MAX, STALE_MIN, STALE_TIMES

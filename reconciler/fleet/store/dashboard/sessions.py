@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from reconciler.dataclass import dataclass
 from reconciler.fleet.store.schema import sessions
 
 LASTS: Final = timedelta(hours=12)
