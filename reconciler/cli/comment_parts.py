@@ -9,17 +9,21 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from reconciler.cli.json_file import NotJson, Unreadable, read_json
 from reconciler.config.words import project_file
 from reconciler.errors import UsageError
 from reconciler.forges.variables import event
 from reconciler.links import LinkRefused, check_read
-
-if TYPE_CHECKING:
-    from reconciler.report.comment.content import Content
-    from reconciler.report.comment.part import CommentPart, PartOrigin
+from reconciler.report.comment.content import Content, content
+from reconciler.report.comment.content import failed as failure
+from reconciler.report.comment.part import CommentPart, PartOrigin, part
+from reconciler.report.schemas.check import problem
+from reconciler.report.schemas.drift import DriftDocument
+from reconciler.report.schemas.findings import FindingsDocument
+from reconciler.report.schemas.plan import PlanDocument
+from reconciler.report.schemas.runs import OutcomeDocument
 
 SIZE_MAX: Final = 64 * 2**20  # bytes of a document; a plan of 10,000 objects has about 13 million
 PARTS_MAX: Final = 5_000_000
@@ -46,9 +50,6 @@ def read_parts(
     mask: Callable[[Any], Any],
 ) -> CommentParts:
     """A part for each document and each failed job. `name`: of all of them; `spare`, `kind`: of those without a document."""
-    from reconciler.report.comment.content import failed as failure
-    from reconciler.report.comment.part import part
-
     parts, wrong = [], []
     for path in documents:
         content, trouble = _content(path, named=(name or spare) is not None)
@@ -108,12 +109,6 @@ def _content(path: Path, *, named: bool) -> tuple[Content | None, str | None]:
 
 
 def _read(path: Path) -> Content:
-    from reconciler.report.comment.content import content
-    from reconciler.report.schemas.check import problem
-    from reconciler.report.schemas.drift import DriftDocument
-    from reconciler.report.schemas.findings import FindingsDocument
-    from reconciler.report.schemas.plan import PlanDocument
-    from reconciler.report.schemas.runs import OutcomeDocument
 
     shapes = {
         "reconciler.plan/1": PlanDocument,

@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 
+from reconciler.cli.wiring.sealed import STATE, written_state
+from reconciler.config.words import project_file
+from reconciler.kinds import load
 from reconciler.regular_file import open_regular
+from reconciler.report.schemas.documents import DOCUMENTS
+from reconciler.state.tables.direct import recorded_runs, tracked_addresses
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     Candidates = list[CompletionItem[str]]
 
 SHELLS: Final = ("bash", "zsh", "fish")
@@ -32,7 +36,6 @@ def _completer(find: Callable[[click.Context, str], Iterator[tuple[str, str]]]) 
     """A completer with the candidates of `find`, each with a description."""
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> Candidates:
-        from click.shell_completion import CompletionItem
 
         completions: Candidates = []
         try:
@@ -51,8 +54,6 @@ def _completer(find: Callable[[click.Context, str], Iterator[tuple[str, str]]]) 
 @_completer
 def addresses(ctx: click.Context, _: str) -> Iterator[tuple[str, str]]:
     """The addresses that the state tracks."""
-    from reconciler.state.tables.direct import tracked_addresses
-
     params = _params(ctx)
     file, project = _state(params)
     if file is not None:
@@ -63,8 +64,6 @@ def addresses(ctx: click.Context, _: str) -> Iterator[tuple[str, str]]:
 @_completer
 def runs(ctx: click.Context, _: str) -> Iterator[tuple[str, str]]:
     """The runs in the state, newest first."""
-    from reconciler.state.tables.direct import recorded_runs
-
     yield "last", "the newest run that sent anything"
     params = _params(ctx)
     file, project = _state(params)
@@ -83,8 +82,6 @@ def environments(ctx: click.Context, _: str) -> Iterator[tuple[str, str]]:
 @_completer
 def kinds(_: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
     """The kinds; after a point, the fields of a kind."""
-    from reconciler.kinds import load
-
     every = load()
     name, point, _field = incomplete.partition(".")
     if point and name in every:
@@ -97,8 +94,6 @@ def kinds(_: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
 @_completer
 def schemas(_: click.Context, __: str) -> Iterator[tuple[str, str]]:
     """The names of the schemas."""
-    from reconciler.report.schemas.documents import DOCUMENTS
-
     yield "config", "project files"
     yield "fleet", "fleet files"
     for name, (title, _document) in DOCUMENTS.items():
@@ -118,15 +113,11 @@ def _params(ctx: click.Context) -> dict[str, Any]:
 
 def _file(params: dict[str, Any]) -> Path:
     """The project file of the line."""
-    from reconciler.config.words import project_file
-
     return project_file(Path(params.get("project") or Path()))
 
 
 def _state(params: dict[str, Any]) -> tuple[Path | None, str]:
     """The file of the state, None if it is on a server, in a bucket or unknown; and the name of the project, "" if unknown."""
-    from reconciler.cli.wiring.sealed import STATE, written_state
-
     file = _file(params)
     with open_regular(file) as opened:
         text = opened.read()

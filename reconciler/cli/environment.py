@@ -6,6 +6,7 @@ variable set once for all jobs must not confirm plans that nobody has read. Forb
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -76,7 +77,6 @@ def warnings() -> Iterator[str]:
         if word in TYPED:
             yield f"{name} is ignored: {option} is never read from the environment. Write it on the command line."
             continue
-        import difflib
 
         near = difflib.get_close_matches(word, KNOWN | OPTIONLESS, n=1, cutoff=0.8)
         if near:

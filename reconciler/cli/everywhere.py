@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from reconciler.cli.terminal.screen import LOG_FORMATS, VARIABLES, Screen
+from reconciler.errors import os_reason
 
 LOG_FORMAT: Final = "--log-format"
 
@@ -102,7 +103,6 @@ def _change(ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
         except OSError as error:
             if ctx.resilient_parsing:
                 return
-            from reconciler.errors import os_reason
 
             raise click.BadParameter(f"{value!r} cannot be entered: {os_reason(error)}", ctx=ctx, param=param) from None
     screen = ctx.find_object(Screen)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from reconciler.model import Outcome, Plan
-    from reconciler.plan.drift import Drift
+from reconciler.model import Outcome, Plan, StepStatus
+from reconciler.plan.drift import Drift
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -72,8 +71,6 @@ def of_drift(drift: Drift) -> int:
 def of_outcome(outcome: Outcome, *, signal: int | None = None) -> int:
     """The exit code of an apply. `signal`: the number of the signal that stopped the run. A run that did anything, or may have, is never
     FAILED."""
-    from reconciler.model import StepStatus
-
     plan = outcome.plan
     codes = [of_plan(plan, detailed=False)]
     if signal is not None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from reconciler.errors import ReconcilerError, os_reason
 from reconciler.links import LinkRefused, leads_out
+from reconciler.writing import write_whole
 
 
 def path_from_here(path: Path) -> Path:
@@ -20,8 +21,6 @@ def rewrite(root: Path, texts: Mapping[str, str]) -> list[str]:
 
     A link to another file of the project stays a link. Raises `ReconcilerError` for the first that cannot be written.
     """
-    from reconciler.writing import write_whole
-
     for name, text in texts.items():
         reason = leads_out(root / name, root)
         if reason is not None:

@@ -5,6 +5,7 @@ Forbidden: slow imports; only click and the light part of this package: `reconci
 
 from __future__ import annotations
 
+import difflib
 import gc
 import importlib
 import os
@@ -15,11 +16,18 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from reconciler import __version__
 from reconciler.cli import everywhere, exits
+from reconciler.cli.environment import origin, read_from_environment, warnings
+from reconciler.cli.help import end
+from reconciler.cli.shells import answer
 from reconciler.cli.terminal import signals
 from reconciler.cli.terminal.screen import Screen, UnknownCommand
+from reconciler.errors import ConfigError, ReconcilerError
+from reconciler.text.redact import of_urls
 
 COLLECTING: Final = (1_000_000, 50, 100)  # a run keeps nearly all objects that it creates; looking for garbage costs a sixth of its time
 SECRETS = ("RECONCILER_TOKEN", "PGPASSWORD", "GITHUB_TOKEN", "GITLAB_TOKEN", "BITBUCKET_TOKEN")  # variables that contain only secrets
@@ -106,8 +114,6 @@ class LazyGroup(click.Group):
         if isinstance(command, LazyGroup):
             command.path = (*self.path, name)
         elif "format_epilog" not in vars(command):
-            from reconciler.cli.environment import read_from_environment
-
             command.params = [*command.params, *everywhere.options()]
             read_from_environment(command.params)
             command.parse_args = partial(_parse_args, command.parse_args)  # type: ignore[method-assign]
@@ -122,8 +128,6 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """The names of its commands, without importing them, and its options."""
-        from click.shell_completion import CompletionItem
-
         names = [CompletionItem(name, help=lazy.says) for name, lazy in self.by_name.items() if name.startswith(incomplete)]
         return [*names, *(click.Command.shell_complete(self, ctx, incomplete) if incomplete.startswith("-") else ())]
 
@@ -134,8 +138,6 @@ class LazyGroup(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in self.by_name and not name.startswith("-"):
-            import difflib
-
             near = difflib.get_close_matches(name, self.by_name, n=1)
             raise UnknownCommand(f"command {name!r} does not exist" + (f"; did you mean {near[0]}?" if near else ""), ctx)
         return super().resolve_command(ctx, args)
@@ -155,8 +157,6 @@ def _parse_args(parse: Callable[[click.Context, list[str]], list[str]], ctx: cli
 
 def _end_of_help(path: Sequence[str], codes: Collection[int], _: click.Context, formatter: click.HelpFormatter) -> None:
     """Write the end of a command's help text."""
-    from reconciler.cli.help import end
-
     formatter.write_paragraph()
     with formatter.indentation():
         formatter.write_text(end(path, codes))
@@ -167,8 +167,6 @@ def _help_unless_invoked(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
     elif ctx.parent is None and ctx.obj is not None:
-        from reconciler.cli.environment import warnings
-
         for warning in warnings():
             ctx.obj.warn(warning, id="RC-variable-ignored")
 
@@ -189,7 +187,6 @@ class Program(LazyGroup):
                 ["--version"], is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
             )
             self.params = [everywhere.directory(), *self.params, option]
-        from reconciler.cli.environment import read_from_environment
 
         read_from_environment(self.params)
 
@@ -258,8 +255,6 @@ class Program(LazyGroup):
 
 def _complete(program: Program, instruction: str) -> None:
     """Answer a shell's request for completion."""
-    from reconciler.cli.shells import answer
-
     click.echo(answer(program, COMPLETING, instruction).encode())
 
 
@@ -270,7 +265,6 @@ def _given_secrets(words: Sequence[str]) -> list[str]:
     addresses = [value for name, value in given.items() if name.lower() in ADDRESSES] + [word for word in words if "://" in word]
     if not any("@" in address or "?" in address for address in addresses):
         return secrets
-    from reconciler.text.redact import of_urls
 
     return [*secrets, *of_urls(addresses)]
 
@@ -302,19 +296,16 @@ def _usage(screen: Screen, error: click.ClickException, words: Sequence[str]) ->
     if f"{everywhere.LOG_FORMAT}=json" in words or f"{everywhere.LOG_FORMAT} json" in " ".join(words):
         screen.log_format = "json"  # the error may have come before that option
     context, param = getattr(error, "ctx", None), getattr(error, "param", None)
-    if isinstance(error, click.BadParameter) and context is not None and param is not None:
-        from click.core import ParameterSource
-
-        if context.get_parameter_source(param.name) is ParameterSource.ENVIRONMENT:
-            error = click.BadParameter(error.message, context, param_hint=f"{param.envvar} ({param.opts[0]})")
+    if not isinstance(error, click.BadParameter) or context is None or param is None:
+        screen.usage(error)
+        return
+    if context.get_parameter_source(param.name) is ParameterSource.ENVIRONMENT:
+        error = click.BadParameter(error.message, context, param_hint=f"{param.envvar} ({param.opts[0]})")
     screen.usage(error)
 
 
 def _failed(screen: Screen, error: Exception, words: Sequence[str]) -> int:
     """Print an error and return its exit code; unexpected exceptions are defects."""
-    from reconciler.cli.environment import origin
-    from reconciler.errors import ConfigError, ReconcilerError
-
     match error:
         case ConfigError():
             screen.problems(error)

@@ -6,18 +6,29 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
+from reconciler.cli.files import path_from_here
+from reconciler.cli.help import release_files
+from reconciler.cli.options.declare import OutputFile
+from reconciler.cli.terminal.screen import Screen
+from reconciler.config import Project
 from reconciler.errors import ReconcilerError, os_reason
-
-if TYPE_CHECKING:
-    from reconciler.cli.terminal.screen import Screen
-    from reconciler.config import Project
-    from reconciler.model import Finding
-    from reconciler.report.entries import Sheet
-    from reconciler.report.layout import Span
+from reconciler.model import Finding
+from reconciler.report.annotations.code_quality import code_quality
+from reconciler.report.annotations.github import github
+from reconciler.report.annotations.junit import junit
+from reconciler.report.annotations.of_sheet import of_sheet
+from reconciler.report.annotations.sarif import sarif
+from reconciler.report.entries import Sheet
+from reconciler.report.html import html
+from reconciler.report.layout import Span
+from reconciler.report.markdown import markdown
+from reconciler.text.escape import as_json
+from reconciler.text.times import HERE
+from reconciler.writing import write_out
 
 CHECKS: Final = ("junit", "sarif", "codequality")
 FORMATS: Final = ("json", "markdown", "html", "github", *CHECKS)
@@ -36,7 +47,6 @@ def option(formats: Sequence[str] = FORMATS) -> Decorator:
 
 
 def _pairs(formats: Sequence[str], ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, Path], ...]:
-    from reconciler.cli.options.declare import OutputFile
 
     found: list[tuple[str, Path]] = []
     for value in values:
@@ -52,21 +62,12 @@ def _pairs(formats: Sequence[str], ctx: click.Context, param: click.Parameter, v
 
 def folder(project: Project) -> str:
     """The directory of the project, relative to the current one; "" if it is that one."""
-    from reconciler.cli.files import path_from_here
-
     path = path_from_here(project.settings.root).as_posix()
     return "" if path == "." else path
 
 
 def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet], *, created_at: datetime, folder: str = "") -> str:
     """A result in one of `FORMATS`. `folder`: the directory of the project, relative to the current one."""
-    from reconciler.report.annotations.github import github
-    from reconciler.report.annotations.of_sheet import of_sheet
-    from reconciler.report.html import html
-    from reconciler.report.markdown import markdown
-    from reconciler.text.escape import as_json
-    from reconciler.text.times import HERE
-
     match name:
         case "json":
             return as_json(document) + "\n"
@@ -83,12 +84,6 @@ def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet],
 
 def checked(name: str, findings: Sequence[Finding], *, title: str, summary: str, folder: str) -> str:
     """Findings in one of `CHECKS`. `title` and `summary`: those of the report that contains them."""
-    from reconciler.cli.help import release_files
-    from reconciler.report.annotations.code_quality import code_quality
-    from reconciler.report.annotations.junit import junit
-    from reconciler.report.annotations.sarif import sarif
-    from reconciler.text.escape import as_json
-
     if name == "junit":
         return junit(findings, title=title, summary=summary, folder=folder)
     if name == "sarif":
@@ -131,8 +126,6 @@ def write(
 
 def write_report(file: Path, text: str) -> None:
     """Write one report. Raises `ReconcilerError` if it cannot be written."""
-    from reconciler.writing import write_out
-
     try:
         write_out(file, text)
     except OSError as error:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
 
+from pydantic_core import from_json
+
 from reconciler import __version__
 from reconciler.client.hints import Hints, read_hints
 from reconciler.client.library import httpx
@@ -38,7 +40,7 @@ class AttemptOutcome:
     result: Result
     says: str
     body: Any = None
-    hints: Hints = Hints()
+    hints: Hints = Hints()  # noqa: RUF009  has no state
     digest: str = ""
 
     @property
@@ -142,8 +144,6 @@ async def _complaint(response: Received) -> str:
 
 def decode(data: bytes) -> Any:
     """The decoded answer. A run keeps thousands of answers: the names and short texts that they share are in memory once."""
-    from pydantic_core import from_json  # an unchanged run decodes nothing, and the import takes longer than reading all its answers
-
     try:
         return from_json(data, allow_inf_nan=False, cache_strings="all")
     except ValueError:

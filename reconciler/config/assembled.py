@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reconciler.address import Address
+from reconciler.config.access.conditions import check_conditions
+from reconciler.config.access.tests import read_access
+from reconciler.config.environments.overlay import Overlay
+from reconciler.config.environments.patches import Patches
 from reconciler.config.language.evaluate import Evaluation
+from reconciler.config.policies.section import PolicySections
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import read_moved, read_removed
 from reconciler.config.resources.ignored_changes import opening, with_ignored
@@ -23,14 +28,9 @@ from reconciler.config.source.nodes import Map, MapEntry, Node, Problems
 from reconciler.config.source.split import Split
 from reconciler.config.tops import Tops
 from reconciler.config.words import IGNORE_CHANGES, IGNORED, POLICIES, RULES_OF_ANY_FILE, AccessSection, ServiceSection
-from reconciler.model import Declared, Desired, Ignore, Policies, Source
+from reconciler.model import AccessTest, Declared, Desired, Ignore, Policies, Source
 from reconciler.model.desired import Excluded, Generation
 from reconciler.resource import Kinds
-
-if TYPE_CHECKING:
-    from reconciler.config.environments.overlay import Overlay
-    from reconciler.config.environments.patches import Patches
-    from reconciler.model import AccessTest
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,6 @@ def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: 
     generated = tree.generator.made if "generator" in tree.__dict__ else {}
     patches: Patches | None = None
     if files.overlay is not None:
-        from reconciler.config.environments.patches import Patches
-
         patches = Patches(tree, problems)
         patches.apply(files.overlay)
         tops.removed += files.overlay.removed
@@ -129,7 +127,6 @@ def _access(
 ) -> tuple[AccessTest, ...]:
     if not entries:
         return ()
-    from reconciler.config.access.tests import read_access
 
     return read_access(entries, kinds, resources, {at: gone.declared for at, gone in excluded.items()}, problems)
 
@@ -137,8 +134,6 @@ def _access(
 def _check_conditions(kinds: Kinds, resources: Mapping[Address, Declared], problems: Problems) -> None:
     """Compare conditions with the schemas of claims that the project declares; what does that is imported only if there are some."""
     if any(kinds[declared.kind].claims is not None for declared in resources.values()):
-        from reconciler.config.access.conditions import check_conditions
-
         check_conditions(kinds, resources, problems)
 
 
@@ -152,7 +147,6 @@ def _policies(
     """The policies of the project; their reader is imported only if there are some."""
     if not any(rules.values()):
         return Policies()
-    from reconciler.config.policies.section import PolicySections
 
     addresses = {item.address: item.kind.name for item in items.values()}
     removed = {at: gone.declared.kind for at, gone in excluded.items()}

@@ -11,11 +11,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from reconciler.config.assembled import EvaluatedFiles, assembled
+from reconciler.config.environments.folder import chosen
+from reconciler.config.environments.mentions import unmentioned
+from reconciler.config.environments.overlay import Overlay, lay_over, overlay
 from reconciler.config.language.evaluate import Evaluation
+from reconciler.config.language.files import ProjectFiles
+from reconciler.config.language.stand_ins import stand_in, take_unset
+from reconciler.config.language.variable_files import VariableFile, read_files
 from reconciler.config.language.variables import Variables, read_variables
+from reconciler.config.secrets.secrets import Secrets
 from reconciler.config.settings import STATE, KeyReader, Project, databases, read_settings
 from reconciler.config.source.files import Files, unreadable
 from reconciler.config.source.includes import included, is_encrypted_document
@@ -37,11 +44,6 @@ from reconciler.errors import ConfigError
 from reconciler.model import Desired, Source
 from reconciler.resource import Kinds
 from reconciler.text.suggest import closest, did_you_mean
-
-if TYPE_CHECKING:
-    from reconciler.config.environments.overlay import Overlay
-    from reconciler.config.language.variable_files import VariableFile
-    from reconciler.config.secrets.secrets import Secrets
 
 
 @dataclass(frozen=True)
@@ -157,8 +159,6 @@ class Loading:
             return None
         chosen: Mapping[str, MapEntry] = {}
         if environment is not None:
-            from reconciler.config.environments.overlay import lay_over, overlay
-
             self.overlay = overlay(environment, frozenset(self.roots), self.problems)
             chosen = self.overlay.variables
             lay_over(top, environment)
@@ -250,7 +250,6 @@ class Loading:
         """Remove variables without a value from `vars`, if that is allowed: where each is declared, and its placeholder text."""
         if not self.access.stand_ins:
             return {}
-        from reconciler.config.language.stand_ins import stand_in, take_unset
 
         return {name: (entry.at, stand_in([name])) for name, entry in take_unset(declared, self.variables, self.environ, others).items()}
 
@@ -258,7 +257,6 @@ class Loading:
         """The values of `--var-file` by name."""
         if not given:
             return {}
-        from reconciler.config.language.variable_files import read_files
 
         return read_files(given, self.problems)
 
@@ -267,15 +265,12 @@ class Loading:
         unused = {name: at for name, at in evaluation.unused().items() if name not in made.desired.policies.variables}
         if not unused or self.environment is None:
             return unused
-        from reconciler.config.environments.mentions import unmentioned
 
         names = unmentioned(files.root, unused, files.texts)
         return {name: at for name, at in unused.items() if name in names}
 
     def _environment(self, files: Files) -> Node | None:
         """The file of the chosen environment."""
-        from reconciler.config.environments.folder import chosen
-
         name = chosen(files.root, self.environment, self.problems)
         node = files.read(name) if name is not None else None
         self.missing = node is None
@@ -289,9 +284,6 @@ class Loading:
 
     def _encrypted(self, entries: list[MapEntry], evaluation: Evaluation, refused: list[Path]) -> Secrets:
         """The values in encrypted files. `entries`: the sections that name them, the environment's first."""
-        from reconciler.config.language.files import ProjectFiles
-        from reconciler.config.secrets.secrets import Secrets
-
         files = ProjectFiles(evaluation.root, refused, texts=evaluation.texts, allowed=evaluation.allowed)
         secrets = Secrets(files, self.environ, self.problems, self.access.decrypt)
         for entry in reversed(entries):

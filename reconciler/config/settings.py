@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
+from reconciler.config.canonical import digest
 from reconciler.config.source import state_url
 from reconciler.config.source.nodes import Map, MapEntry, Problems, Scalar, StandIn, described, empty, shown, untainted, wrong_form
 from reconciler.config.words import CREATE_STRATEGIES, IGNORE_CHANGES, ServiceSection
@@ -90,8 +91,6 @@ class Project:
     @cached_property
     def digest(self) -> str:
         """The digest of the evaluated configuration."""
-        from reconciler.config.canonical import digest
-
         return digest(self.desired)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+from reconciler.config.environments.folder import files
 from reconciler.config.source.files import Files, unreadable
 from reconciler.config.source.includes import included
 from reconciler.config.source.nodes import Enough, Map, Node, Problems
@@ -48,7 +49,6 @@ def files_of_environments(root: Path) -> list[str]:
     """The files of the environments of a project that are inside it."""
     if not (root / ENVIRONMENTS).is_dir() or leads_out(root / ENVIRONMENTS, root) is not None:
         return []
-    from reconciler.config.environments.folder import files
 
     return [name for name in files(root) if leads_out(root / name, root) is None]
 

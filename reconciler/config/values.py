@@ -14,9 +14,10 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
 
 import typing_extensions
+from pydantic import TypeAdapter, ValidationError
 
 from reconciler.config.acceptance import UNSURE, Accept, acceptance
 from reconciler.config.messages import cause_of_value, sentence
@@ -43,9 +44,6 @@ from reconciler.config.source.nodes import (
 from reconciler.model import Source
 from reconciler.resource import Field, FieldRole, Foreign, Kind, Named, To
 from reconciler.text.suggest import a, did_you_mean
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 INVALID: Final = object()
 """The result for an invalid value, whose problem is reported."""
@@ -133,8 +131,6 @@ class FieldReader:
 
     def _validated(self, value: Any, node: Node, report: ProblemReport) -> Any:
         """The value after pydantic's validation; INVALID, with pydantic's message, if it refuses the value."""
-        from pydantic import ValidationError
-
         try:
             return adapter(self.field.type).validator.validate_python(value, strict=True)
         except ValidationError as error:
@@ -146,8 +142,6 @@ class FieldReader:
     def _normalised(self, value: Any) -> Any:
         """The value of a secret as pydantic normalises it; unchanged if it is refused. That is not reported: joined with texts of several
         lengths, a limit would measure the secret. The service checks the value."""
-        from pydantic import ValidationError
-
         try:
             return adapter(self.field.type).validator.validate_python(value, strict=True)
         except ValidationError:
@@ -342,8 +336,6 @@ def _record(hint: Any) -> Convert:
 @functools.cache
 def adapter(hint: Any) -> TypeAdapter[Any]:
     """Validates data of a type; compiled once per process, and only on request."""
-    from pydantic import TypeAdapter
-
     return TypeAdapter(_portable(hint))
 
 

@@ -21,6 +21,7 @@ from reconciler.fleet.people import Person, Role
 from reconciler.fleet.store import approvals, audit, projects, quarantines
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.fleet.store.schema import projects as table
+from reconciler.text.suggest import did_you_mean
 
 PAUSE_MAX: Final = timedelta(days=30)
 REASON_MAX: Final = 1_000
@@ -112,8 +113,6 @@ def reject(connection: Connection, person: Person, name: str, *, digest: str, re
 
 def _rows(connection: Connection, person: Person, names: Sequence[str], role: Role) -> list[ProjectRow]:
     """The projects with these names; raises unless this person may act on all of them."""
-    from reconciler.text.suggest import did_you_mean
-
     by_name = {row.project.name: row for row in projects.read(connection, names) if person.may(Role.VIEWER, row.project.tenant)}
     for name in names:
         if name not in by_name:

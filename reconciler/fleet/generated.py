@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Map, Problems
+from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Map, MapEntry, Problems, Scalar
 from reconciler.errors import ConfigError
 from reconciler.fleet.declared.project import duplicates, meetings, named, over, project
 from reconciler.fleet.declared.template import filled
@@ -48,7 +48,6 @@ def _defaults(fleet: Fleet, generator: Generator, element: Mapping[str, str]) ->
     """The defaults of the file; for `directories`, with the repository and the path inserted."""
     if generator.repository is None:
         return fleet.defaults
-    from reconciler.config.source.nodes import MapEntry, Scalar
 
     at = generator.at
     parts = {"git": generator.repository.git, "ref": generator.repository.ref, "path": element.get("path", ".")}

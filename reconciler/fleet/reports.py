@@ -9,6 +9,7 @@ from typing import Any
 
 from reconciler.fleet.acts import Decided
 from reconciler.fleet.changes import Changes
+from reconciler.fleet.declared.values import in_words
 from reconciler.fleet.facts import Judged, facts_of, health_of, is_unverified
 from reconciler.fleet.health import HealthWord, ProjectHealth, shortened
 from reconciler.fleet.model import Approval
@@ -27,7 +28,7 @@ from reconciler.report.schemas.fleet import (
     FleetVerdictData,
 )
 from reconciler.report.words import count
-from reconciler.text.escape import terminal
+from reconciler.text.escape import as_json, terminal
 from reconciler.text.times import utc_text
 
 NAMED = 20
@@ -80,13 +81,11 @@ def plan_text(changes: Changes) -> str:
 
 
 def _every(seconds: int) -> str:
-    from reconciler.fleet.declared.values import in_words
 
     return in_words(seconds)
 
 
 def _value(value: Any) -> str:
-    from reconciler.text.escape import as_json
 
     return "none" if value is None else value if isinstance(value, str) else as_json(value, indent=None)
 

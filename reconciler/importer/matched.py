@@ -9,7 +9,7 @@ from functools import cached_property
 
 from reconciler.address import Address
 from reconciler.model import Actual, Desired, Source, State
-from reconciler.plan import match
+from reconciler.plan.matching.identity import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.resource import Kinds
 
@@ -37,7 +37,7 @@ def excluded_objects(kinds: Kinds, desired: Desired, state: State, actual: Actua
     if not desired.excluded:
         return {}
     resources = {**desired.resources, **{address: excluded.declared for address, excluded in desired.excluded.items()}}
-    every = match(kinds, replace(desired, resources=resources), state, actual)
+    every = identify(kinds, replace(desired, resources=resources), state, actual)
     taken = {(desired.resources[address].kind, id) for address, id in found.ids.items() if address in desired.resources}
     ids = {(desired.excluded[address].declared.kind, id): address for address, id in every.ids.items() if address in desired.excluded}
     return {ref: address for ref, address in ids.items() if ref not in taken}

@@ -17,7 +17,7 @@ from reconciler.importer.matched import excluded_objects, removed_by
 from reconciler.importer.project import ImportedProject, missing, modeline, parts, split_files, unread
 from reconciler.model import Actual, Declared, Desired, State
 from reconciler.model.desired import Generation
-from reconciler.plan import match
+from reconciler.plan.matching.identity import identify
 from reconciler.resource import Kind, Kinds
 from reconciler.yamltext.emit import EmittedEntry, document
 
@@ -27,7 +27,7 @@ def into(kinds: Kinds, actual: Actual, desired: Desired, state: State, texts: Ma
 
     Raises `Refused` where it is not clear which object a declared address is.
     """
-    matches = match(kinds, desired, state, actual)
+    matches = identify(kinds, desired, state, actual)
     unclear = [blocked for blocked in matches.blocked.values() if not desired.resources[blocked.address].implied]
     if unclear:
         more = f", and {len(unclear) - 1} more" if len(unclear) > 1 else ""

@@ -11,6 +11,7 @@ from reconciler.kinds._shapes import MERGE_RULES, shaped
 from reconciler.resource import UNSET, Checked, Exposes, Grant, JsonSchema, Len, Shape, Spelled, To, WireForm, WithheldError
 from reconciler.resource.audience import MEMBERS, MEMBERS_THROUGH
 from reconciler.resource.conditions import excludes_nobody
+from reconciler.text.certificate import NoCertificate, certificate_content
 
 
 def _guest_to_null(value: Any) -> Any:
@@ -140,7 +141,6 @@ CERTIFICATE_MAX: Final = 10_000
 
 
 def _certificate(value: str) -> str:
-    from reconciler.text.certificate import NoCertificate, certificate_content
 
     try:
         content = certificate_content(value)
@@ -153,8 +153,6 @@ def _certificate(value: str) -> str:
 
 def _same_certificate(value: Any) -> Any:
     """The certificates in a text without what is around them; the value itself where it is none, as the service may have it."""
-    from reconciler.text.certificate import NoCertificate, certificate_content
-
     try:
         return certificate_content(value) if isinstance(value, str) else value
     except NoCertificate:

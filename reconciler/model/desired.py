@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from reconciler.address import Address, Glob
+from reconciler.model.access import AccessTest
 from reconciler.model.policy import Policies
 from reconciler.model.source import Source
-
-if TYPE_CHECKING:
-    from reconciler.model.access import AccessTest
-
 
 ORDER: Final = "order"
 """The position among siblings, where it is named like a field."""

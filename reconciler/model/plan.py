@@ -6,18 +6,16 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reconciler.address import Address
 from reconciler.model.actual import Unknown
+from reconciler.model.consent import Consent
 from reconciler.model.desired import Rules
 from reconciler.model.source import Source
 from reconciler.model.state import Before, Binding, SiblingPlace
 from reconciler.model.violation import Violation
 from reconciler.resource import UNSET
-
-if TYPE_CHECKING:
-    from reconciler.model.consent import Consent
 
 
 class Action(StrEnum):

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reconciler.address import Address
+from reconciler.model.consent import Consent
 from reconciler.model.desired import Rules
-
-if TYPE_CHECKING:
-    from reconciler.model.consent import Consent
 
 
 class Origin(StrEnum):

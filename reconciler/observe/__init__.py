@@ -20,7 +20,9 @@ from reconciler.address import Address
 from reconciler.client import Reader
 from reconciler.model import Actual, Desired, State
 from reconciler.observe.choose import Survey as Survey
+from reconciler.observe.missing import look_again
 from reconciler.observe.readers import planned as planned
+from reconciler.observe.wrong_address import look_for_roots
 from reconciler.resource import Kinds
 
 
@@ -34,7 +36,6 @@ async def observe(reader: Reader, kinds: Kinds, desired: Desired, state: State, 
     while True:
         while tasks := survey.next_wave():
             await asyncio.gather(*tasks)
-            from reconciler.observe.wrong_address import look_for_roots
 
             survey.fail_early()
             await look_for_roots(survey)
@@ -42,7 +43,6 @@ async def observe(reader: Reader, kinds: Kinds, desired: Desired, state: State, 
         again = {address: binding for address, binding in survey.suspects().items() if address not in looked}
         if not again:
             return survey.actual()
-        from reconciler.observe.missing import look_again
 
         await look_again(survey, again)
         survey.fail_early()

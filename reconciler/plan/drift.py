@@ -30,11 +30,11 @@ from reconciler.model import (
 )
 from reconciler.model.codec import title
 from reconciler.plan import Selection
-from reconciler.plan.matching.identity import identify
 from reconciler.plan.access.tests import Unmet, unmet
 from reconciler.plan.audience.agreed import RecordedObject, agreed_world, deciding
 from reconciler.plan.audience.disclosure import opened_outside
 from reconciler.plan.matching.earlier_runs import deleted_before, last_moment, window
+from reconciler.plan.matching.identity import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
 from reconciler.plan.passes import expectations

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from reconciler.model import Severity, Violation
 from reconciler.plan.access.review import ReaderLine, Review, ReviewRow
 from reconciler.report.documents import unknown_data, violation_data
 from reconciler.report.layout import table
+from reconciler.report.schemas.access import AccessDocument, ReaderData
 from reconciler.report.words import count
 from reconciler.text.escape import UNLIMITED
 from reconciler.text.times import utc_text
-
-if TYPE_CHECKING:
-    from reconciler.report.schemas.access import AccessDocument, ReaderData
 
 NOBODY: Final = "nobody"
 NOTHING: Final = "-"

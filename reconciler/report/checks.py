@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from reconciler.report.layout import ReportPage, Span, Style
+from reconciler.report.schemas.runs import CheckData, DoctorDocument, DoctorSummaryData
 from reconciler.report.words import Level, count
-
-if TYPE_CHECKING:
-    from reconciler.report.schemas.runs import CheckData, DoctorDocument, DoctorSummaryData
 
 
 @dataclass(frozen=True)

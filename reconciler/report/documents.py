@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 from urllib.parse import quote
 
 from reconciler.address import Address, bare
@@ -32,15 +32,13 @@ from reconciler.model import (
     Violation,
 )
 from reconciler.plan.drift import Drift, Drifted, DriftWord
+from reconciler.report.schemas import drift as drift_types
+from reconciler.report.schemas import plan as plan_types
+from reconciler.report.schemas import runs as run_types
+from reconciler.report.schemas import types as t
 from reconciler.report.values import HIDDEN, data
 from reconciler.report.words import CAUSES
 from reconciler.text.times import utc_text
-
-if TYPE_CHECKING:
-    from reconciler.report.schemas import drift as drift_types
-    from reconciler.report.schemas import plan as plan_types
-    from reconciler.report.schemas import runs as run_types
-    from reconciler.report.schemas import types as t
 
 PLAN_FORMAT: Final = "reconciler.plan/1"
 UNREAD: Final = "RC-unread"

@@ -6,15 +6,12 @@ In: findings, by place. Out: text, or the document `reconciler.findings/1`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from reconciler.errors import Problem
 from reconciler.model import Finding, Severity, Source, Violation
+from reconciler.report.schemas.findings import FindingData, FindingsDocument
 from reconciler.report.words import count
 from reconciler.text.escape import terminal
-
-if TYPE_CHECKING:
-    from reconciler.report.schemas.findings import FindingData, FindingsDocument
 
 
 def of_problem(problem: Problem) -> Finding:

@@ -8,19 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, tzinfo
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from reconciler.address import bare
 from reconciler.model import JournalEntry, RecordedRun, StateChange
 from reconciler.plan.names import Names, named
 from reconciler.report.layout import ReportPage, Span, Style, table
+from reconciler.report.schemas import runs as run_types
 from reconciler.report.state import turn_document
 from reconciler.report.values import HIDDEN, data, difference_lines, shown
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 from reconciler.text.times import clock_time, utc_text
-
-if TYPE_CHECKING:
-    from reconciler.report.schemas import runs as run_types
 
 ID_SHOWN: Final = 8  # characters of a run's id, as git shows them; more if two have the same beginning
 NOTHING: Final = "no request"

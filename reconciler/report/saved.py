@@ -12,15 +12,13 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from reconciler.address import Address
 from reconciler.model import Actual, Change, Consent, Plan, Step
 from reconciler.report.documents import plan_document
+from reconciler.report.schemas.plan import ConsentData, OptionsData, OriginData, PlanData, RulesFromData, SavedPlanDocument
 from reconciler.resource import UNSET, Foreign, Kind, Kinds
-
-if TYPE_CHECKING:
-    from reconciler.report.schemas.plan import ConsentData, OptionsData, OriginData, PlanData, RulesFromData, SavedPlanDocument
 
 NAMES: Final = {"format", "project", "environment", "createdAt", "address", "kind", "actions", "cause", "verb", "method"}
 SHOWN: Final = frozenset(NAMES | {"flag", "of", "parent", "previous", "sort", "rule", "level"})

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from reconciler.address import bare
-
-if TYPE_CHECKING:
-    from reconciler.model import Binding
-    from reconciler.report.schemas import state as state_types
-from typing import TYPE_CHECKING
-
-from reconciler.model import StateChange
-
-if TYPE_CHECKING:
-    from reconciler.report.schemas.runs import TurnData
+from reconciler.model import Binding, StateChange
+from reconciler.report.schemas import state as state_types
+from reconciler.report.schemas.runs import TurnData
+from reconciler.report.values import data
 
 
 class TrackedObject(Protocol):
@@ -50,8 +44,6 @@ def bindings_document(lineage: str, serial: int, objects: Iterable[TrackedObject
 
 def binding_document(binding: Binding, fields: Mapping[str, tuple[Any, Any]]) -> state_types.StateShowDocument:
     """One tracked object. `fields`: the values sent and read back, by field; sensitive values are hidden already."""
-    from reconciler.report.values import data
-
     listed: list[state_types.TrackedFieldData] = [
         {"name": name, "sent": data(sent), "seen": data(seen)} for name, (sent, seen) in fields.items()
     ]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from reconciler.model import Outcome, RecordedRun, StateChange
 from reconciler.report.documents import results_document, source_data
+from reconciler.report.schemas.runs import UndoDocument
 from reconciler.report.state import turn_document
-
-if TYPE_CHECKING:
-    from reconciler.report.schemas.runs import UndoDocument
-    from reconciler.undo import Cannot, YamlLine
+from reconciler.undo import Cannot, YamlLine
 
 
 def undo_document(

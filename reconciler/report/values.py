@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from reconciler.address import Address
+from reconciler.plan.matching.differences import explain
 from reconciler.resource import UNSET, Foreign
 from reconciler.text.certificate import FINGERPRINT, certificate
 
@@ -79,7 +80,6 @@ def difference_lines(name: str, before: Any, after: Any) -> list[tuple[str, str]
     """Names and texts: `mergeRules.rules.0.users.0` and `usr_ada -> usr_bob`; the field itself if it has no parts."""
     if before is UNSET or after is UNSET or not (_nested(before) and _nested(after)):
         return [(name, f"{shown(before)} -> {shown(after)}")]
-    from reconciler.plan.matching.differences import explain
 
     differences = explain(data(before), data(after)) or (("", before, after),)
     return [(f"{name}.{path}" if path else name, _change(was, now)) for path, was, now in differences]

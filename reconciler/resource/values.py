@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+from pydantic import TypeAdapter
+from pydantic_core import core_schema
 
 from reconciler.text.suggest import a
-
-if TYPE_CHECKING:
-    from pydantic_core import core_schema
 
 
 class _Unset(Enum):
@@ -46,7 +46,6 @@ class Foreign:
 
 
 def _validated(hint: Any, value: Any) -> Any:
-    from pydantic import TypeAdapter
 
     return TypeAdapter(hint).validate_python(value)
 
@@ -90,7 +89,6 @@ class To(NamedTuple):
         return {"description": f"The key of {a(self.kind)}, or {{id: …}} for one outside the project.", "anyOf": [text, outside]}
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        from pydantic_core import core_schema
 
         return core_schema.no_info_plain_validator_function(self.reference)
 
@@ -117,7 +115,6 @@ class Checked(NamedTuple):
     check: Callable[[Any], Any]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        from pydantic_core import core_schema
 
         return core_schema.no_info_after_validator_function(self.check, handler(source))
 

@@ -10,8 +10,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from reconciler.sandbox.bodies import SiteCreate
 from reconciler.sandbox.content.tree import collection_container, new_space
 from reconciler.sandbox.file import iso
+from reconciler.sandbox.integrations.integrations import KIND, publish
+from reconciler.sandbox.integrations.publishing import Publish
+from reconciler.sandbox.routes.sites import structure_site
 from reconciler.sandbox.service import Caller, Fault, Service
 from reconciler.sandbox.sites.structure import free_path
 from reconciler.sandbox.store import Object, Store
@@ -232,8 +236,6 @@ def _team(store: Store, entry: _Entry) -> None:
 
 
 def _site(store: Store, entry: _Entry) -> None:
-    from reconciler.sandbox.bodies import SiteCreate
-    from reconciler.sandbox.routes.sites import structure_site
 
     id, organization = _fresh(store, entry, "site"), _owner(store, entry)
     caller = Caller(Service(store, None), None, "write")
@@ -282,8 +284,6 @@ def _saml(store: Store, entry: _Entry) -> None:
 
 
 def _integration(store: Store, entry: _Entry) -> None:
-    from reconciler.sandbox.integrations.integrations import KIND, publish
-    from reconciler.sandbox.integrations.publishing import Publish
 
     organization, name = _owner(store, entry), entry.text("name")
     if store.find(KIND, name) is not None:

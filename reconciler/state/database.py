@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
+from shutil import copyfile
+from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import quote
 
@@ -25,6 +27,7 @@ from sqlalchemy.util import LRUCache
 from reconciler.errors import StateError
 from reconciler.links import written_place
 from reconciler.state.errors import READABLE, calm
+from reconciler.state.postgres import Postgres
 from reconciler.state.tables import migrations
 
 BUSY_SECONDS: Final = 5.0  # how long to wait for another program's transaction
@@ -73,7 +76,6 @@ def connect(url: str, *, create: bool) -> Database:
         raise StateError("the state is not a valid URL", id="RC-state-url", hint=_ADDRESSES) from None
     if parsed.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
         raise StateError(f"a state cannot be stored in {parsed.drivername!r}", id="RC-state-url", hint=_ADDRESSES)
-    from reconciler.state.postgres import Postgres  # imported only where it is used: psycopg is an extra
 
     return Postgres(parsed, create=create)
 
@@ -163,9 +165,6 @@ class SqliteFile:
     @contextmanager
     def _copied(self) -> Iterator[SqliteFile | None]:
         """A copy of the file and its log, next to which SQLite may create files; None where someone opened it meanwhile."""
-        from shutil import copyfile  # imported only where they are used
-        from tempfile import TemporaryDirectory
-
         with TemporaryDirectory(prefix="reconciler-state-") as folder:
             path, log = Path(folder, self._file.name), Path(f"{self._file}-wal")
             try:

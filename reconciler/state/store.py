@@ -14,28 +14,29 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import uuid4
 
 from sqlalchemy import Connection, update
 
 from reconciler.errors import Refused, StateError
-from reconciler.model import State
+from reconciler.model import JournalEntry, RecordedRun, State, StateChange
 from reconciler.model.state import StateScope
+from reconciler.report.schemas.state import StateDocument
 from reconciler.state.database import Database, connect
 from reconciler.state.errors import again
 from reconciler.state.health import Condition, file_holder, row_holder, writable
+from reconciler.state.history import read_entries, read_ids, read_runs, read_undos, read_users
+from reconciler.state.journal import Journal
 from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, lock_file
 from reconciler.state.reading import find, former, has_seen, read_others, read_projects, read_state, read_tracking
 from reconciler.state.tables.rows import inserting, plain
 from reconciler.state.tables.schema import leases, runs, states
-
-if TYPE_CHECKING:
-    from reconciler.model import JournalEntry, RecordedRun, StateChange
-    from reconciler.report.schemas.state import StateDocument
-    from reconciler.state.journal import Journal
-    from reconciler.state.transfer.push import Document
-    from reconciler.state.unsaved import Spare
+from reconciler.state.tables.turns import read_later, read_turns
+from reconciler.state.transfer.pull import pulled
+from reconciler.state.transfer.push import Document, checked
+from reconciler.state.uninterrupted import unbroken
+from reconciler.state.unsaved import Spare
 
 DIGEST_KEY_BYTES: Final = 32
 
@@ -110,7 +111,6 @@ class Store:
 
     def runs(self) -> tuple[RecordedRun, ...]:
         """Every run of this state, newest first. One without an end is `running` where it holds the state, and was killed where not."""
-        from reconciler.state.history import read_runs
 
         def work(connection: Connection) -> tuple[RecordedRun, ...]:
             row = find(connection, self._scope)
@@ -126,7 +126,6 @@ class Store:
 
     def users(self, plan: str) -> tuple[RecordedRun, ...]:
         """The runs that carried out the saved plan with this digest, newest first."""
-        from reconciler.state.history import read_users
 
         def work(connection: Connection) -> tuple[RecordedRun, ...]:
             row = find(connection, self._scope)
@@ -136,7 +135,6 @@ class Store:
 
     def undos(self) -> tuple[str, ...]:
         """The runs of `undo` that did something after the last effective `apply`, newest first."""
-        from reconciler.state.history import read_undos
 
         def work(connection: Connection) -> tuple[str, ...]:
             row = find(connection, self._scope)
@@ -146,7 +144,6 @@ class Store:
 
     def entries(self, run: str) -> tuple[JournalEntry, ...]:
         """The journal of the run with this id, in the order in which it was sent."""
-        from reconciler.state.history import read_entries
 
         def work(connection: Connection) -> tuple[JournalEntry, ...]:
             row = find(connection, self._scope)
@@ -156,7 +153,6 @@ class Store:
 
     def turns(self, run: str) -> tuple[StateChange, ...]:
         """The changes of bindings without a request by the run with this id."""
-        from reconciler.state.tables.turns import read_turns
 
         def work(connection: Connection) -> tuple[StateChange, ...]:
             row = find(connection, self._scope)
@@ -166,7 +162,6 @@ class Store:
 
     def later_turns(self, run: str) -> tuple[tuple[StateChange, ...], ...]:
         """The same of each run that began after it, in the order in which they ran; first its own after its last request."""
-        from reconciler.state.tables.turns import read_later
 
         def work(connection: Connection) -> tuple[tuple[StateChange, ...], ...]:
             row = find(connection, self._scope)
@@ -176,7 +171,6 @@ class Store:
 
     def ids(self) -> frozenset[str]:
         """The ids of every object that any run acted on, created, tracked or stopped tracking."""
-        from reconciler.state.history import read_ids
 
         def work(connection: Connection) -> frozenset[str]:
             row = find(connection, self._scope)
@@ -186,7 +180,6 @@ class Store:
 
     def pull(self) -> StateDocument | None:
         """All of it as one document; None where there is no state yet."""
-        from reconciler.state.transfer.pull import pulled
 
         def work(connection: Connection) -> StateDocument | None:
             row = find(connection, self._scope)
@@ -196,8 +189,6 @@ class Store:
 
     def check(self, document: Any) -> Document:
         """The document that was read from a file. Raises `UsageError` where it is not a state of this scope."""
-        from reconciler.state.transfer.push import checked
-
         return checked(document, self._scope)
 
     def condition(self) -> Condition:
@@ -220,9 +211,6 @@ class Store:
 
         `instead_of`: take it from the run with that id, on a server; that run can write nothing from then on.
         """
-        from reconciler.state.journal import Journal
-        from reconciler.state.uninterrupted import unbroken
-
         if not self._create:
             raise StateError(
                 "the state was opened for reading only", id="RC-state-read-only", hint="This is a defect of Reconciler, please report it."
@@ -245,9 +233,6 @@ class Store:
 
         The journal is that of `former`; `Journal.rename` gives it this scope's names. Raises Locked where another run has either of them.
         """
-        from reconciler.state.journal import Journal
-        from reconciler.state.uninterrupted import unbroken
-
         path = self._database.path
         pid = os.getpid() if path else None
         since, seconds = self._clock().isoformat(), None if path else LEASE_SECONDS
@@ -276,8 +261,6 @@ class Store:
 
     def _spare(self) -> Spare | None:
         """Where outcomes are kept; created before the first request, because the database may be unreachable when it is needed."""
-        from reconciler.state.unsaved import Spare
-
         row = self._database.read(lambda connection: find(connection, self._scope)) if self._beside is not None else None
         return Spare(self._beside, row.lineage, bytes(row.digest_key)) if self._beside is not None and row is not None else None
 

@@ -10,6 +10,7 @@ import base64
 import binascii
 import hashlib
 import re
+import warnings
 from datetime import date
 from functools import lru_cache
 from typing import Final
@@ -73,8 +74,6 @@ def _decoded(blocks: list[str]) -> bytes | None:
 
 def _read(der: bytes) -> tuple[str, date] | None:
     """The subject and the expiry; None if they cannot be read."""
-    import warnings
-
     try:
         from cryptography import x509
         from cryptography.exceptions import UnsupportedAlgorithm
@@ -126,8 +125,6 @@ def _checked(body: str, number: int, count: int) -> bytes:
 
 def is_certificate(der: bytes) -> bool:
     """Whether bytes are one certificate and nothing else; without `cryptography`, whether they may be."""
-    import warnings
-
     try:
         from cryptography import x509
         from cryptography.exceptions import UnsupportedAlgorithm

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from itertools import islice
 
 OPTIONS_MAX = 500  # candidates looked at; errors may be many, too
@@ -20,7 +21,6 @@ def closest(word: str, options: Iterable[str]) -> str | None:
         characters = set(wanted)
         near = sorted(lowered, key=lambda option: (-len(characters & set(option)), abs(len(option) - len(wanted))))
         lowered = {option: lowered[option] for option in near[:COMPARED_MAX]}
-    from difflib import get_close_matches
 
     matches = get_close_matches(wanted, lowered, n=3, cutoff=0.6)
     swapped = [option for option in matches if sorted(option) == sorted(wanted)]  # the commonest typo, which the ratio underrates

@@ -5,27 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from reconciler.cli.files import rewrite
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import known_service, now, open_store
+from reconciler.config import Project
+from reconciler.config.environments.mentions import values_of
+from reconciler.config.texts import texts
 from reconciler.errors import ReconcilerError
-
-if TYPE_CHECKING:
-    from reconciler.config import Project
-    from reconciler.lint import LintFacts
-    from reconciler.model import Finding, Source, State
-    from reconciler.resource import Kinds
+from reconciler.lint import LintFacts, fixed
+from reconciler.model import Finding, Source, State
+from reconciler.resource import Kinds
+from reconciler.yamltext import line_ends
 
 UNUSED: Final = "RC-unused-variable"
 
 
 def facts_of(screen: Screen, options: Options, kinds: Kinds, project: Project) -> LintFacts:
     """The facts that the rules check."""
-    from reconciler.lint import LintFacts
-
     state = _state(screen, options, project)
     return LintFacts(kinds, project.desired, now().date(), project.unused, project.ignores, state, project.variables, project.sensitive)
 
@@ -48,9 +47,7 @@ def _state(screen: Screen, options: Options, project: Project) -> State | None:
 
 def with_edits(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """The findings, with the edits of their fixes."""
-    from reconciler.config.texts import texts
     from reconciler.lint import with_edits
-    from reconciler.yamltext import line_ends
 
     before = texts(options.project, kinds)[1]
     return with_edits({name: text.removeprefix(line_ends.BOM) for name, text in before.items()}, findings)
@@ -58,10 +55,6 @@ def with_edits(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> t
 
 def fix(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], Mapping[Finding, str], list[str]]:
     """Apply the fixes, and write the files. Returns the corrected findings, the others with the reason, and the files."""
-    from reconciler.config.texts import texts
-    from reconciler.lint import fixed
-    from reconciler.yamltext import line_ends
-
     root, before = texts(options.project, kinds)
     result = fixed({name: line_ends.plain(text) for name, text in before.items()}, findings)
     return result.done, result.left, rewrite(root, {name: line_ends.as_before(text, before[name]) for name, text in result.texts.items()})
@@ -69,8 +62,6 @@ def fix(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> tuple[tu
 
 def everywhere(root: Path, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """The findings, with the fix of an unused variable extended to the environments that set it: otherwise those values would be errors."""
-    from reconciler.config.environments.mentions import values_of
-
     names = {finding.address.removeprefix("vars.") for finding in findings if finding.id == UNUSED}
     given = values_of(root, names) if names else {}
     return tuple(_with(finding, given) for finding in findings)

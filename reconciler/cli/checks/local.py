@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from reconciler.cli.files import path_from_here
 from reconciler.cli.options import Options
@@ -14,15 +13,14 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import trust
 from reconciler.cli.wiring.connect import BASE_URL, STATE, TOKEN, ConnectedService, known_service, load, open_store
 from reconciler.cli.wiring.unseen import unseen
+from reconciler.client import ClientSettings, normalise
+from reconciler.config import Project
 from reconciler.errors import ConfigError, ReconcilerError
+from reconciler.model import State
 from reconciler.report.checks import Check
-from reconciler.report.words import Level
+from reconciler.report.words import Level, count, listed
+from reconciler.resource import Kinds
 from reconciler.text.times import HERE, clock_time_of
-
-if TYPE_CHECKING:
-    from reconciler.config import Project
-    from reconciler.model import State
-    from reconciler.resource import Kinds
 
 WITHOUT_PROJECT = "not checked: the project is invalid"
 
@@ -34,8 +32,6 @@ def problem(check: str, error: ReconcilerError) -> Check:
 
 def project(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project | None, Check]:
     """The project, None if it is invalid, and its check."""
-    from reconciler.report.words import count
-
     option = ""
     try:
         if load(screen, options, kinds, decrypt=False).undecrypted:
@@ -60,8 +56,6 @@ def is_embedded(options: Options, project: Project | None) -> bool:
 
 def service(options: Options, project: Project | None) -> Check:
     """Whether the service is known and may be used; `SKIPPED` for a sandbox that does not exist yet."""
-    from reconciler.client import normalise
-
     settings = project.settings if project is not None else None
     if is_embedded(options, project):
         file = embedded.checked(options.sandbox or (settings.sandbox if settings is not None else None) or Path())
@@ -143,13 +137,10 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
 
 def _nowhere() -> ConnectedService:
     """The service of a sandbox that does not exist yet; no state can belong to it."""
-    from reconciler.client import ClientSettings
-
     return ConnectedService("sandbox:none", ClientSettings("http://127.0.0.1", "none"), "a sandbox", embedded=True)
 
 
 def _contents(options: Options, project: Project, found: State) -> Iterator[Check]:
-    from reconciler.report.words import count, listed
 
     doubtful = sorted({str(intent.address) for intent in found.intents})
     if doubtful:

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from reconciler.cli.git import NamedCommit, WorkingRepository
+from reconciler.cli.options import Options
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import load
+from reconciler.config import Project
+from reconciler.config.access.tests import rematched
+from reconciler.config.words import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError, Problem, UsageError
-
-if TYPE_CHECKING:
-    from reconciler.cli.git import NamedCommit
-    from reconciler.cli.options import Options
-    from reconciler.cli.terminal.screen import Screen
-    from reconciler.config import Project
-    from reconciler.report.schemas.plan import RulesFromData
-    from reconciler.resource import Kinds
+from reconciler.report.schemas.plan import RulesFromData
+from reconciler.resource import Kinds
 
 RULES: Final = "guards, prune, protect, access and policies"
 
@@ -54,7 +55,6 @@ def judged(screen: Screen, options: Options, kinds: Kinds, project: Project) -> 
     """The project with the rules of `--rules-from`. Raises `UsageError` or `ConfigError` where they cannot be read."""
     if options.rules_from is None:
         return JudgedProject(project)
-    from reconciler.cli.git import NamedCommit, WorkingRepository
 
     if _INSTALLED:
         id, root = _INSTALLED[0]
@@ -70,9 +70,6 @@ def judged(screen: Screen, options: Options, kinds: Kinds, project: Project) -> 
 
 def _loaded(screen: Screen, options: Options, kinds: Kinds, commit: NamedCommit, root: Path) -> Project:
     """The project of the commit. Its secrets are not decrypted, and values that are not known here are placeholders."""
-    from reconciler.cli.wiring.connect import load
-    from reconciler.config.words import ENVIRONMENTS, project_file
-
     name = project_file(options.project).name
     missing = name if not (root / name).is_file() else ""
     if options.env and not missing and not (root / ENVIRONMENTS / f"{options.env}.yaml").is_file():
@@ -96,8 +93,6 @@ def _loaded(screen: Screen, options: Options, kinds: Kinds, commit: NamedCommit,
 
 def with_rules_of(kinds: Kinds, project: Project, rules: Project) -> Project:
     """The project, judged by the rules of another version of it."""
-    from reconciler.config.access.tests import rematched
-
     own, other = project.desired, rules.desired
     asks = frozenset((at, kind) for at, kind in other.policies.asks if at in own.resources)
     desired = replace(

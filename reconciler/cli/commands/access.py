@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
+from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring import run
+from reconciler.cli.wiring.connect import connect, load, now
+from reconciler.cli.wiring.unseen import read_state
+from reconciler.config.access.readers import NamedReaders
+from reconciler.config.source.nodes import Map, MapEntry, Node, Problems, Scalar
 from reconciler.errors import UsageError
-
-if TYPE_CHECKING:
-    from reconciler.model import Desired, NamedReader
-    from reconciler.resource import Kinds
+from reconciler.kinds import load as load_kinds
+from reconciler.model import Desired, NamedReader, ReaderSort, Source
+from reconciler.plan.access.review import review
+from reconciler.report.access import access_document, access_text
+from reconciler.report.access_html import access_html
+from reconciler.resource import Kinds
+from reconciler.text.times import HERE
 
 FORMS: Final = "anyone, agent, link=KEY, role=ROLE or claims=NAME=VALUE[,NAME=VALUE]"
 
@@ -38,16 +47,6 @@ def command(screen: Screen, /, readers: tuple[str, ...], **words: Any) -> None:
       reconciler access --as anyone --as role=guest
       reconciler access --format html > access.html
     """
-    from reconciler.cli.terminal.progress import Narration
-    from reconciler.cli.wiring import run
-    from reconciler.cli.wiring.connect import connect, load, now
-    from reconciler.cli.wiring.unseen import read_state
-    from reconciler.kinds import load as load_kinds
-    from reconciler.plan.access.review import review
-    from reconciler.report.access import access_document, access_text
-    from reconciler.report.access_html import access_html
-    from reconciler.text.times import HERE
-
     options = Options.of(screen, words)
     kinds = load_kinds()
     project = load(screen, options, kinds)
@@ -70,10 +69,6 @@ def command(screen: Screen, /, readers: tuple[str, ...], **words: Any) -> None:
 
 def _reader(text: str, kinds: Kinds, desired: Desired) -> NamedReader:
     """The reader in an argument of the command line. Raises `UsageError`."""
-    from reconciler.config.access.readers import NamedReaders
-    from reconciler.config.source.nodes import Map, MapEntry, Node, Problems, Scalar
-    from reconciler.model import ReaderSort, Source
-
     at, problems = Source("--as", 1), Problems([])
 
     def entries(pairs: list[tuple[str, Node]]) -> Map:

@@ -5,21 +5,27 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from reconciler.address import bare
-from reconciler.cli import completion
+from reconciler.address import Address, Glob, bare
+from reconciler.cli import completion, exits
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
+from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring import run
+from reconciler.cli.wiring.connect import connect, current_user, load, recording_end
+from reconciler.cli.wiring.unseen import open_to_write
+from reconciler.client import Reader
 from reconciler.errors import Refused, UsageError
-
-if TYPE_CHECKING:
-    from reconciler.address import Address
-    from reconciler.model import Binding, Desired, Plan, State
-    from reconciler.resource import Kinds
+from reconciler.kinds import load as load_kinds
+from reconciler.model import Binding, Desired, Plan, State
+from reconciler.model.codec import path_ids
+from reconciler.plan import Selection
+from reconciler.resource import Kinds
+from reconciler.state import IntentEnding
 
 
 @click.command("adopt", short_help="Track an existing object at an address.")
@@ -40,17 +46,6 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
     Example:
       reconciler adopt acme/team/writers team_9f2 examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.address import Glob
-    from reconciler.cli import exits
-    from reconciler.cli.terminal.progress import Narration
-    from reconciler.cli.wiring import run
-    from reconciler.cli.wiring.connect import connect, current_user, load, recording_end
-    from reconciler.cli.wiring.unseen import open_to_write
-    from reconciler.client import Reader
-    from reconciler.kinds import load as load_kinds
-    from reconciler.plan import Selection
-    from reconciler.state import IntentEnding
-
     kinds = load_kinds()
     if address.kind in kinds and kinds.of(address).one_per:  # it has no id: the argument after the address is the project
         words, id = {**words, "project": Path(id) if id is not None and words["project"] == Path() else words["project"]}, None
@@ -93,8 +88,6 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
 
 def _identity(kinds: Kinds, desired: Desired, address: Address, id: str | None) -> str | None:
     """The engine's form of an object's id at this address; None for an object without an id."""
-    from reconciler.model.codec import path_ids
-
     if id is None:
         return None
     ids = {at: declared.id for at, declared in desired.resources.items()}

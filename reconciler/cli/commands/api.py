@@ -6,18 +6,21 @@ import asyncio
 import itertools
 import json
 import re
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 from urllib.parse import parse_qsl, quote, unquote
 
 import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
+from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import connect, load
+from reconciler.client import ClientSettings, Reader, RetryClass, Writer
+from reconciler.config.words import project_file
 from reconciler.errors import UsageError
-
-if TYPE_CHECKING:
-    from reconciler.client import ClientSettings
+from reconciler.kinds import load as load_kinds
+from reconciler.text.escape import terminal
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -71,10 +74,6 @@ def command(
       reconciler api POST /orgs/org_acme/conversations --input talk.json --sandbox .reconciler/acme.db
       reconciler api GET /orgs/org_acme/teams --paginate --jq '.[].title' --sandbox .reconciler/acme.db
     """
-    from reconciler.cli.wiring.connect import connect, load
-    from reconciler.config.words import project_file
-    from reconciler.kinds import load as load_kinds
-
     options = Options.of(screen, words)
     method = method.upper()
     steps = selection(jq) if jq is not None else []
@@ -99,8 +98,6 @@ def command(
 
 
 async def _call(screen: Screen, settings: ClientSettings, method: str, path: str, query: dict[str, str], data: Any, paginate: bool) -> Any:
-    from reconciler.cli.terminal.progress import Narration
-    from reconciler.client import Reader, RetryClass, Writer
 
     narration = Narration(screen)
     if method == "GET":
@@ -229,6 +226,5 @@ def _query(value: Any) -> str:
 
 
 def _line(text: str) -> str:
-    from reconciler.text.escape import terminal
 
     return terminal(text)

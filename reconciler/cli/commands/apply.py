@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
+from reconciler.apply import FRESH
+from reconciler.cli import exits, reports
 from reconciler.cli import options as shared
-from reconciler.cli import reports
+from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
 from reconciler.cli.options.run import require_commit as require_commit_option
+from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring import apply_saved
+from reconciler.cli.wiring.connect import connect, current_user, load, now, open_store, recording_end
+from reconciler.cli.wiring.run import ApplySession, Planned
+from reconciler.cli.wiring.unseen import Unseen, consented, to_create
+from reconciler.config import Project
 from reconciler.errors import StalePlan, UsageError
-
-if TYPE_CHECKING:
-    from reconciler.cli.wiring.run import ApplySession, Planned
-    from reconciler.cli.wiring.unseen import Unseen
-    from reconciler.config import Project
-    from reconciler.model import Outcome, Plan
+from reconciler.kinds import load as load_kinds
+from reconciler.model import Outcome, Plan, StepStatus
+from reconciler.plan.guard import consent, guard
+from reconciler.report.documents import outcome_document
+from reconciler.report.entries import outcome_sheet
+from reconciler.report.outcome import outcome_text
+from reconciler.report.text import plan_text
+from reconciler.text.times import HERE
 
 
 @click.command("apply", short_help="Apply changes after confirmation.")
@@ -72,16 +82,6 @@ def command(
       reconciler apply examples/acme --sandbox .reconciler/acme.db
       reconciler apply examples/acme --sandbox .reconciler/acme.db --plan acme.plan.json
     """
-    from reconciler.cli import exits
-    from reconciler.cli.checks.rules_from import judged
-    from reconciler.cli.terminal.progress import Narration
-    from reconciler.cli.wiring import apply_saved
-    from reconciler.cli.wiring.connect import connect, current_user, load, open_store, recording_end
-    from reconciler.cli.wiring.run import ApplySession
-    from reconciler.cli.wiring.unseen import consented, to_create
-    from reconciler.kinds import load as load_kinds
-    from reconciler.model import StepStatus
-
     options = Options.of(screen, words)
     use = None
     if file is not None:
@@ -151,11 +151,6 @@ def _write_outcome(
     screen: Screen, options: Options, report: tuple[tuple[str, Path], ...], project: Project, outcome: Outcome, *, text: bool
 ) -> None:  # fmt: skip
     """Write the report where it was requested. `text`: also to a screen, unless it requested JSON."""
-    from reconciler.cli.wiring.connect import now
-    from reconciler.report.documents import outcome_document
-    from reconciler.report.entries import outcome_sheet
-    from reconciler.report.outcome import outcome_text
-
     outcome = screen.masked_data(outcome)
     document = outcome_document(outcome)
     reports.write(screen, report, document, lambda: outcome_sheet(outcome), created_at=now(), folder=reports.folder(project))
@@ -172,9 +167,6 @@ def confirmed_plan(
 
     `new`: the state that applying the plan creates, if that requires consent. Raises `UsageError` if nobody can confirm.
     """
-    from reconciler.apply import FRESH
-    from reconciler.plan.guard import consent, guard
-
     planned = session.plan()
     while True:
         _show(screen, options, planned.plan, ask=ask, full=full)
@@ -205,8 +197,6 @@ def no_terminal(verb: str) -> UsageError:
 
 
 def _show(screen: Screen, options: Options, plan: Plan, *, ask: bool, full: bool) -> None:
-    from reconciler.report.text import plan_text
-    from reconciler.text.times import HERE
 
     shown = screen.masked_data(plan)
     if options.format == "text":

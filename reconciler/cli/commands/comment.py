@@ -7,19 +7,27 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
+from reconciler.cli import exits
 from reconciler.cli import options as shared
+from reconciler.cli.comment_parts import name_of, read_event, read_parts
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
-
-if TYPE_CHECKING:
-    from reconciler.forges.job import Job
-    from reconciler.forges.port import Forge
-    from reconciler.report.comment.part import CommentPart
+from reconciler.forges import bitbucket, github, gitlab
+from reconciler.forges.bitbucket import Bitbucket
+from reconciler.forges.github import GitHub
+from reconciler.forges.gitlab import GitLab
+from reconciler.forges.job import TOKENS, Job, job
+from reconciler.forges.keep import keep
+from reconciler.forges.port import Forge, ForgeError, MachineClock, NotAllowed
+from reconciler.forges.variables import forge_of_job
+from reconciler.report.comment.body import CommentText, TooLong, body
+from reconciler.report.comment.part import CommentPart, PartOrigin, is_link
+from reconciler.report.comment.upkeep import CommentMode
 
 FORGES: Final = ("github", "gitlab", "bitbucket")
 KINDS: Final = ("plan", "diff", "outcome", "drift", "findings")
@@ -82,13 +90,6 @@ def command(
       reconciler comment plan.json --project docs --report-url https://ci.example/plan.html
       reconciler comment plan.json --dry-run
     """
-    from reconciler.cli import exits
-    from reconciler.cli.comment_parts import name_of, read_event, read_parts
-    from reconciler.forges.job import job
-    from reconciler.forges.variables import forge_of_job
-    from reconciler.report.comment.body import TooLong
-    from reconciler.report.comment.part import PartOrigin
-
     Options.of(screen, words)
     if not documents and not failed:
         raise UsageError("there is nothing to show", id="RC-missing-argument", hint="Pass a document, or --failed NAME.")
@@ -120,7 +121,6 @@ def _unknown(dry_run: bool) -> str:
 
 
 def _links(run_url: str, report_url: str | None) -> tuple[tuple[str, str], ...]:
-    from reconciler.report.comment.part import is_link
 
     links = tuple((text, url) for text, url in (("run", run_url), ("report", report_url)) if url)
     for text, url in links:
@@ -132,9 +132,6 @@ def _links(run_url: str, report_url: str | None) -> tuple[tuple[str, str], ...]:
 
 def _printed(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bool) -> int:
     """Print the comments; returns how many serious entries do not fit."""
-    from reconciler.forges import bitbucket, github, gitlab
-    from reconciler.report.comment.body import CommentText, body
-
     dialects = {"github": github.DIALECT, "gitlab": gitlab.DIALECT, "bitbucket": bitbucket.DIALECT}
     names = dict.fromkeys(part.name if separate else "" for part in parts)
     bodies = [body(CommentText(name, tuple(part for part in parts if name in ("", part.name))), dialects[of.forge]) for name in names]
@@ -144,11 +141,6 @@ def _printed(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bo
 
 def _written(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bool) -> int:
     """Write the comment; returns how many serious entries do not fit."""
-    from reconciler.forges.job import TOKENS
-    from reconciler.forges.keep import keep
-    from reconciler.forges.port import ForgeError, MachineClock, NotAllowed
-    from reconciler.report.comment.upkeep import CommentMode
-
     token = os.environ.get(TOKENS[of.forge], "")
     if not token and of.read_only:
         screen.warn(f"no comment was written: {FORK}, and this job has no {TOKENS[of.forge]}", id="RC-fork")
@@ -176,12 +168,6 @@ def _written(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bo
 
 def _opened(of: Job, token: str) -> Forge:
     """The comments of the pull request. Raises `UsageError` for unknown facts."""
-    from reconciler.forges.bitbucket import Bitbucket
-    from reconciler.forges.github import GitHub
-    from reconciler.forges.gitlab import GitLab
-    from reconciler.forges.job import TOKENS
-    from reconciler.forges.port import MachineClock
-
     variable, clock = TOKENS[of.forge], MachineClock()
     if not of.repository:
         raise UsageError("the repository is unknown", id="RC-no-pull-request", hint="Add --repository OWNER/NAME.")

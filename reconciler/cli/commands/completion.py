@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 
 from reconciler.cli import completion
+from reconciler.cli.program import COMPLETING
+from reconciler.cli.shells import script
 from reconciler.cli.terminal.screen import Screen
 
 
@@ -22,7 +24,4 @@ def command(screen: Screen, /, shell: str) -> None:
       source <(reconciler completion zsh)                                      in ~/.zshrc, after compinit
       reconciler completion fish > ~/.config/fish/completions/reconciler.fish
     """
-    from reconciler.cli.program import COMPLETING
-    from reconciler.cli.shells import script
-
     screen.raw(script(shell, click.get_current_context().find_root().command, COMPLETING))

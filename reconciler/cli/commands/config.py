@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -10,6 +11,15 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import load, load_options
+from reconciler.config.environments.difference import differences
+from reconciler.config.rendered import rendered
+from reconciler.config.words import TOP
+from reconciler.kinds import load as load_kinds
+from reconciler.report.words import count
+from reconciler.text.escape import log, terminal
+from reconciler.yamltext.format import layout
+from reconciler.yamltext.key_order import document
 
 command = LazyGroup(
     name="config",
@@ -42,14 +52,6 @@ def render_command(screen: Screen, /, **words: Any) -> None:
       reconciler config render examples/acme --var brand=Beta
       reconciler config render --env staging
     """
-    from reconciler.cli.wiring.connect import load, load_options
-    from reconciler.config.rendered import rendered
-    from reconciler.config.words import TOP
-    from reconciler.kinds import load as load_kinds
-    from reconciler.text.escape import log, terminal
-    from reconciler.yamltext.format import layout
-    from reconciler.yamltext.key_order import document
-
     options = Options.of(screen, words)
     kinds = load_kinds()
     load(screen, options, kinds, decrypt=False)  # reports all errors, and hides secrets
@@ -72,14 +74,6 @@ def diff_command(screen: Screen, /, one: str, other: str, named: Any, **words: A
       reconciler config diff staging production
       reconciler config diff staging production examples/environments
     """
-    from dataclasses import replace
-
-    from reconciler.cli.wiring.connect import load
-    from reconciler.config.environments.difference import differences
-    from reconciler.kinds import load as load_kinds
-    from reconciler.report.words import count
-    from reconciler.text.escape import terminal
-
     options = Options.of(screen, words)
     kinds = load_kinds()
     projects = [load(screen, replace(options, env=name), kinds) for name in (one, other)]

@@ -7,21 +7,33 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
+from reconciler.address import bare
+from reconciler.cli import exits, reports
 from reconciler.cli import options as shared
-from reconciler.cli import reports
+from reconciler.cli.checks.rules_from import judged
+from reconciler.cli.git import NamedCommit, WorkingRepository
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import load, now
+from reconciler.config import Project
+from reconciler.config.words import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError, Problem
-
-if TYPE_CHECKING:
-    from reconciler.cli.git import NamedCommit, WorkingRepository
-    from reconciler.config import Project
-    from reconciler.model import Change
-    from reconciler.resource import Kinds
+from reconciler.kinds import load as load_kinds
+from reconciler.model import Change
+from reconciler.model.plan import Action
+from reconciler.plan import plan as make_plan
+from reconciler.plan.guard import guard
+from reconciler.plan.offline.as_declared import as_declared
+from reconciler.policies.judged import as_far_as_files_say
+from reconciler.report.documents import plan_document
+from reconciler.report.entries import plan_sheet
+from reconciler.report.text import plan_text
+from reconciler.resource import Kinds
+from reconciler.text.times import HERE
 
 FILES: Final = "the files as they are"
 COVERS: Final = "Nothing was read from the service, so exposures and broken URLs are shown only as far as the files declare them."
@@ -58,20 +70,6 @@ def command(
       reconciler diff --from origin/main
       reconciler diff docs --from v1.4 --to v1.5 --format markdown
     """
-    from reconciler.cli import exits
-    from reconciler.cli.checks.rules_from import judged
-    from reconciler.cli.git import WorkingRepository
-    from reconciler.cli.wiring.connect import now
-    from reconciler.kinds import load as load_kinds
-    from reconciler.plan import plan as make_plan
-    from reconciler.plan.guard import guard
-    from reconciler.plan.offline.as_declared import as_declared
-    from reconciler.policies.judged import as_far_as_files_say
-    from reconciler.report.documents import plan_document
-    from reconciler.report.entries import plan_sheet
-    from reconciler.report.text import plan_text
-    from reconciler.text.times import HERE
-
     options = Options.of(screen, words)
     kinds = load_kinds().with_digest_key(b"a comparison of files")
     repository = WorkingRepository.around(options.project if options.project.is_dir() else options.project.parent)
@@ -108,16 +106,11 @@ def command(
 
 def _file(options: Options) -> str:
     """The name of the project file."""
-    from reconciler.config.words import project_file
-
     return project_file(options.project).name
 
 
 def _without_id(change: Change) -> Change:
     """The same without ids; objects that no request creates are assumed to exist."""
-    from reconciler.address import bare
-    from reconciler.model.plan import Action
-
     if Action.ADOPT not in change.actions:
         return replace(change, id=None)
     title = None if change.id is None or change.title == bare(change.id) else change.title
@@ -137,9 +130,6 @@ def _side(
 ) -> Iterator[Project | None]:
     """The project of a commit, or of the present files. `inside`: its folder in the commit. `optional`: None if the commit has no such
     project, which is an error otherwise."""
-    from reconciler.cli.wiring.connect import load
-    from reconciler.config.words import ENVIRONMENTS
-
     if commit is None:
         yield load(screen, options, kinds, decrypt=False, stand_ins=True)
         return

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import asyncio
+from typing import Any, Final
 
 import click
 
+from reconciler.cli import exits
 from reconciler.cli import options as shared
+from reconciler.cli.checks import local
+from reconciler.cli.checks.local import problem
+from reconciler.cli.checks.remote import examine
 from reconciler.cli.options import Options
+from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import connect
+from reconciler.client import Reader
+from reconciler.config import Project
 from reconciler.errors import ReconcilerError
-
-if TYPE_CHECKING:
-    from reconciler.config import Project
-    from reconciler.model import State
-    from reconciler.report.checks import Check
-    from reconciler.resource import Kinds
+from reconciler.kinds import load as load_kinds
+from reconciler.model import State
+from reconciler.report.checks import Check, checks_document, checks_text
+from reconciler.report.words import Level
+from reconciler.resource import Kinds
 
 PATIENCE: Final = 120.0  # seconds for all requests
 
@@ -35,12 +43,6 @@ def command(screen: Screen, /, **words: Any) -> int:
     Example:
       reconciler doctor examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.cli import exits
-    from reconciler.cli.checks import local
-    from reconciler.kinds import load as load_kinds
-    from reconciler.report.checks import checks_document, checks_text
-    from reconciler.report.words import Level
-
     options = Options.of(screen, words)
     kinds = load_kinds()
     project, check = local.project(screen, options, kinds)
@@ -68,17 +70,6 @@ def command(screen: Screen, /, **words: Any) -> int:
 
 def _service_checks(screen: Screen, options: Options, project: Project | None, kinds: Kinds, state: State | None) -> list[Check]:
     """The checks at the service, or why it cannot be reached."""
-    import asyncio
-
-    from reconciler.cli.checks.local import problem
-    from reconciler.cli.checks.remote import examine
-    from reconciler.cli.terminal.progress import Narration
-    from reconciler.cli.wiring.connect import connect
-    from reconciler.client import Reader
-    from reconciler.model import State
-    from reconciler.report.checks import Check
-    from reconciler.report.words import Level
-
     try:
         with connect(screen, options, project, kinds) as service:
             narration = Narration(screen)

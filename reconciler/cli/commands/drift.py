@@ -9,10 +9,21 @@ from typing import Any
 
 import click
 
-from reconciler.cli import completion, reports
+from reconciler.cli import completion, exits, reports
 from reconciler.cli import options as shared
+from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
+from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring import accept_drift, baselines, run
+from reconciler.cli.wiring.connect import connect, load, now
+from reconciler.cli.wiring.unseen import read_state
+from reconciler.kinds import load as load_kinds
+from reconciler.plan.drift import DriftWord, drift, without_known
+from reconciler.report.documents import drift_document
+from reconciler.report.drift import drift_text
+from reconciler.report.entries import drift_sheet
+from reconciler.text.times import HERE
 
 
 @click.command("drift", short_help="Show what was changed outside Reconciler.")
@@ -63,19 +74,6 @@ def command(
       reconciler drift examples/acme --sandbox .reconciler/acme.db
       reconciler drift --accept acme/space/guides.title
     """
-    from reconciler.cli import exits
-    from reconciler.cli.checks.rules_from import judged
-    from reconciler.cli.terminal.progress import Narration
-    from reconciler.cli.wiring import accept_drift, baselines, run
-    from reconciler.cli.wiring.connect import connect, load, now
-    from reconciler.cli.wiring.unseen import read_state
-    from reconciler.kinds import load as load_kinds
-    from reconciler.plan.drift import DriftWord, drift, without_known
-    from reconciler.report.documents import drift_document
-    from reconciler.report.drift import drift_text
-    from reconciler.report.entries import drift_sheet
-    from reconciler.text.times import HERE
-
     options = Options.of(screen, words)
     kinds = load_kinds()
     by = judged(screen, options, kinds, load(screen, options, kinds))

@@ -10,7 +10,14 @@ from reconciler.cli import completion
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.config.policies.keys import SECTIONS
 from reconciler.errors import UsageError
+from reconciler.kinds import load as load_kinds
+from reconciler.report import explain, explain_key
+from reconciler.report.explain import explain_cause
+from reconciler.report.explain_key import explain_policies
+from reconciler.text.pages import PREFIX, pages
+from reconciler.text.suggest import did_you_mean
 
 
 @click.command("explain", short_help="Describe a kind, a field or the cause of an error.")
@@ -34,11 +41,6 @@ def command(screen: Screen, /, word: str, **words: Any) -> None:
     if word.upper().startswith("RC-"):
         _cause(screen, word)
         return
-    from reconciler.config.policies.keys import SECTIONS
-    from reconciler.kinds import load as load_kinds
-    from reconciler.report import explain, explain_key
-    from reconciler.report.explain_key import explain_policies
-    from reconciler.text.suggest import did_you_mean
 
     Options.of(screen, words)
     kinds = load_kinds()
@@ -68,10 +70,6 @@ def command(screen: Screen, /, word: str, **words: Any) -> None:
 
 def _cause(screen: Screen, word: str) -> None:
     """The page of one cause. Raises `UsageError` if there is none."""
-    from reconciler.report.explain import explain_cause
-    from reconciler.text.pages import PREFIX, pages
-    from reconciler.text.suggest import did_you_mean
-
     known = pages()
     id = PREFIX + word[len(PREFIX) :].lower()
     if id not in known:

@@ -14,6 +14,7 @@ from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import StateError, UsageError
+from reconciler.text.escape import as_json
 
 if TYPE_CHECKING:
     from reconciler.fleet.store import FleetDatabase
@@ -111,7 +112,6 @@ class _Printer:
         """Print the lines after the last one."""
         from reconciler.fleet.reports import audit_document, audit_text
         from reconciler.fleet.store import audit
-        from reconciler.text.escape import as_json
 
         with self.database.transaction() as connection:
             for line in audit.read(connection, after=self.after, since=self.since, settled=self.settled):

@@ -9,20 +9,41 @@ and end if the worker does; `apply` asks it before each step that gives more acc
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
+from reconciler.apply import clearance
+from reconciler.cli import exits
 from reconciler.cli import options as shared
+from reconciler.cli.checks import rules_from
+from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, Program
+from reconciler.cli.reports import write_report
+from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-
-if TYPE_CHECKING:
-    from reconciler.state import Store
+from reconciler.cli.wiring import plan_file, run
+from reconciler.cli.wiring.approval import sent_digest
+from reconciler.cli.wiring.connect import connect, load, now, open_store
+from reconciler.cli.wiring.unseen import unseen
+from reconciler.client import pacing
+from reconciler.errors import Refused
+from reconciler.kinds import load as load_kinds
+from reconciler.plan.drift import drift
+from reconciler.plan.guard import guard
+from reconciler.plan.health import HealthInputs, health
+from reconciler.report.documents import drift_document, plan_document
+from reconciler.report.layout import plain
+from reconciler.report.saved import saved_plan
+from reconciler.report.text import plan_text
+from reconciler.state import Store
+from reconciler.text.escape import as_json
 
 PR_SET_PDEATHSIG: Final = 1
 NEW_STATE: Final = "Apply it once with this --state and --create-state, or copy its state there: state pull, state push."
@@ -42,26 +63,8 @@ NEW_STATE: Final = "Apply it once with this --state and --create-state, or copy 
 @click.pass_obj
 def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save: bool, **words: Any) -> int:
     """Read the service once, and write what a plan and a drift of that reading say."""
-    from reconciler.cli import exits
-    from reconciler.cli.checks.rules_from import judged
-    from reconciler.cli.reports import write_report
-    from reconciler.cli.terminal.progress import Narration
-    from reconciler.cli.wiring import plan_file, run
-    from reconciler.cli.wiring.approval import sent_digest
-    from reconciler.cli.wiring.connect import connect, load, now, open_store
-    from reconciler.cli.wiring.unseen import unseen
-    from reconciler.errors import Refused
     from reconciler.fleet import health as healths
     from reconciler.fleet.declared import claims
-    from reconciler.kinds import load as load_kinds
-    from reconciler.plan.drift import drift
-    from reconciler.plan.guard import guard
-    from reconciler.plan.health import HealthInputs, health
-    from reconciler.report.documents import drift_document, plan_document
-    from reconciler.report.layout import plain
-    from reconciler.report.saved import saved_plan
-    from reconciler.report.text import plan_text
-    from reconciler.text.escape import as_json
 
     options = Options.of(screen, words)
     kinds = load_kinds()
@@ -143,20 +146,15 @@ child = Program(
 
 def main() -> None:
     """Run one command behind the gate of the worker."""
-    from reconciler.client import pacing
     from reconciler.fleet.runs.gate import RULES, VARIABLE, Turnstile
 
     _end_with_the_worker()
     turnstile = Turnstile(os.environ[VARIABLE])
     pacing.install(turnstile)
     if RULES in os.environ:
-        from reconciler.cli.checks import rules_from
-
         commit, _, folder = os.environ[RULES].partition(":")
         rules_from.install(commit, Path(folder))
     if sys.argv[1:2] == ["apply"]:
-        from reconciler.apply import clearance
-
         clearance.install(turnstile)
     child.main()
 
@@ -164,8 +162,6 @@ def main() -> None:
 def _end_with_the_worker() -> None:
     """Let the kernel end this process when the worker ends (Linux); elsewhere the gate notices it."""
     import ctypes
-    import signal
-    from contextlib import suppress
 
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

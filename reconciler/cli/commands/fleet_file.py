@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reconciler.cli import exits
 from reconciler.cli import options as shared
 from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import current_user
+from reconciler.errors import Refused
 
 if TYPE_CHECKING:
     from reconciler.fleet.changes import Changes
@@ -35,8 +38,6 @@ def plan_command(screen: Screen, /, file: Path, database: str | None, data: Path
     Example:
       reconciler fleet plan fleet.yaml
     """
-    from reconciler.cli import exits
-
     options = Options.of(screen, words)
     fleet_options.installed()
     declared, _, _ = declaration(file, data)
@@ -62,8 +63,6 @@ def apply_command(screen: Screen, /, file: Path, database: str | None, data: Pat
     Example:
       reconciler fleet apply fleet.yaml --database 'postgresql://fleet@db.example.com/fleet?sslmode=verify-full'
     """
-    from reconciler.cli import exits
-
     options = Options.of(screen, words)
     with fleet_options.opened(screen, database, prepare=True) as opened:
         changes = take_effect(opened, file, data, allow_vanish)
@@ -83,8 +82,6 @@ def declaration(file: Path, data: Path) -> tuple[dict[str, FleetProject], str, F
 
 def take_effect(database: FleetDatabase, file: Path, data: Path, allow_vanish: int | None) -> Changes:
     """Put a fleet file into effect. Raises `Refused` if too many projects would be removed."""
-    from reconciler.cli.wiring.connect import current_user
-    from reconciler.errors import Refused
     from reconciler.fleet.changes import changes
     from reconciler.fleet.refresh import generation
     from reconciler.fleet.store import projects

@@ -15,10 +15,15 @@ from urllib.parse import parse_qs, urlsplit
 
 import click
 
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import current_user
 from reconciler.errors import StateError, UsageError
+from reconciler.git import user_email
+from reconciler.text.install import installing_extra
+from reconciler.text.redact import of_urls
+from reconciler.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from reconciler.cli.terminal.screen import Screen
     from reconciler.fleet.people import Person
     from reconciler.fleet.store import FleetDatabase
 
@@ -52,8 +57,6 @@ def data() -> Decorator:
 
 def installed(*modules: str) -> None:
     """Raise `UsageError` where a package of the extra is missing."""
-    from reconciler.text.install import installing_extra
-
     missing = [name for name in modules or NEEDED if find_spec(name) is None]
     if missing:
         raise UsageError(f"a fleet requires {', '.join(missing)}", id="RC-package-missing", hint=f"Install it: {installing_extra('fleet')}")
@@ -61,8 +64,6 @@ def installed(*modules: str) -> None:
 
 def url_of(screen: Screen, given: str | None, folder: Path = DATA) -> str | None:
     """The URL of the database, its password hidden from now on; None if none is set."""
-    from reconciler.text.redact import of_urls
-
     url = given if given is not None else _started_here(folder / "url")
     if url is not None:
         screen.hide(of_urls([url]))
@@ -147,9 +148,7 @@ def moment(value: str, ctx: click.Context, param: click.Parameter, *, ago: bool)
 def operator() -> Person:
     """The user of a command: an admin of every tenant, since the database's password allows writing every row anyway. The name is the
     e-mail address in the user's own configuration of git, so that it matches the same person's login and commits."""
-    from reconciler.cli.wiring.connect import current_user
     from reconciler.fleet.people import ALL, Person, Role
-    from reconciler.git import user_email
 
     email = user_email()
     return Person(email if "@" in email and email.isprintable() else current_user(), {ALL: Role.ADMIN})
@@ -157,8 +156,6 @@ def operator() -> Person:
 
 def checked(names: tuple[str, ...], known: list[str]) -> None:
     """Raise `UsageError` for a project that does not exist."""
-    from reconciler.text.suggest import did_you_mean
-
     for name in names:
         if name not in known:
             raise UsageError(

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from reconciler.cli import exits
 from reconciler.cli import options as shared
 from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
+from reconciler.text.times import HERE, clock_time
 
 if TYPE_CHECKING:
     from reconciler.fleet.acts import Decided
@@ -54,7 +56,6 @@ def approve_command(
       reconciler fleet approve acme
       reconciler fleet approve acme --class create
     """
-    from reconciler.cli import exits
     from reconciler.fleet import acts
     from reconciler.fleet.model import ChangeClass
     from reconciler.fleet.reports import needs_text
@@ -150,7 +151,6 @@ def pause_command(screen: Screen, /, names: tuple[str, ...], until: datetime, re
       reconciler fleet pause acme --until 2h --reason "the migration of Tuesday"
     """
     from reconciler.fleet import acts
-    from reconciler.text.times import HERE, clock_time
 
     Options.of(screen, words)
     with fleet_options.opened(screen, database) as opened, opened.transaction() as connection:

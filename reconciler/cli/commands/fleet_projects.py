@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from reconciler.cli import exits
 from reconciler.cli import options as shared
 from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.errors import ReconcilerError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from reconciler.fleet.facts import Judged
     from reconciler.fleet.store import FleetDatabase
     from reconciler.fleet.store.projects import ProjectRow
@@ -63,7 +64,6 @@ def _read(database: FleetDatabase, names: tuple[str, ...]) -> tuple[list[Project
 
 
 def _show(screen: Screen, options: Options, rows: Sequence[ProjectRow], workers: int, judged: Mapping[int, Judged]) -> int:
-    from reconciler.cli import exits
     from reconciler.fleet.reports import status_document, status_of, status_text
     from reconciler.fleet.status import StatusWord
 
@@ -91,8 +91,6 @@ def sync_command(screen: Screen, /, names: tuple[str, ...], wait: bool, database
     Example:
       reconciler fleet sync acme --wait
     """
-    from reconciler.cli import exits
-    from reconciler.errors import ReconcilerError
     from reconciler.fleet import acts
     from reconciler.fleet.facts import is_unverified
     from reconciler.fleet.store import projects, runs

@@ -12,6 +12,7 @@ from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
+from reconciler.text.redact import of_urls
 from reconciler.writing import create_folder, write_whole
 
 
@@ -30,7 +31,6 @@ def roles_command(screen: Screen, /, folder: Path, database: str | None, **words
       reconciler fleet roles /etc/reconciler --database postgresql://owner@db.example.com/fleet
     """
     from reconciler.fleet.store.access import roles
-    from reconciler.text.redact import of_urls
 
     Options.of(screen, words)
     with fleet_options.opened(screen, database, prepare=True) as opened, opened.transaction() as connection:

@@ -11,6 +11,8 @@ from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
+from reconciler.report.layout import table
+from reconciler.text.times import utc_text
 
 if TYPE_CHECKING:
     from reconciler.fleet.store.dashboard.sessions import Login
@@ -37,8 +39,6 @@ def sessions_command(
     """
     from reconciler.fleet.store import audit
     from reconciler.fleet.store.dashboard import sessions
-    from reconciler.report.layout import table
-    from reconciler.text.times import utc_text
 
     Options.of(screen, words)
     with fleet_options.opened(screen, database) as opened, opened.transaction() as connection:

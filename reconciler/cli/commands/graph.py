@@ -9,7 +9,13 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
+from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring import run
+from reconciler.cli.wiring.connect import connect, load, open_store
+from reconciler.cli.wiring.unseen import warn_unseen
+from reconciler.kinds import load as load_kinds
+from reconciler.report import graph
 
 
 @click.command("graph", short_help="Draw resources or requests as a Mermaid or Graphviz graph.")
@@ -30,13 +36,6 @@ def command(screen: Screen, /, steps: bool, format: Literal["mermaid", "dot"], *
     Example:
       reconciler graph examples/acme --format dot | dot -Tsvg > acme.svg
     """
-    from reconciler.cli.terminal.progress import Narration
-    from reconciler.cli.wiring import run
-    from reconciler.cli.wiring.connect import connect, load, open_store
-    from reconciler.cli.wiring.unseen import warn_unseen
-    from reconciler.kinds import load as load_kinds
-    from reconciler.report import graph
-
     options = Options.of(screen, words)
     kinds = load_kinds()
     project = load(screen, options, kinds)

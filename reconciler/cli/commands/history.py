@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-
-if TYPE_CHECKING:
-    from reconciler.model import RecordedRun
-    from reconciler.resource import Kinds
-    from reconciler.state import Store
+from reconciler.cli.wiring.connect import known_service, load, open_store, state_file
+from reconciler.cli.wiring.find_run import find_run
+from reconciler.cli.wiring.state_only import settings_of
+from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
+from reconciler.kinds import load as load_kinds
+from reconciler.model import RecordedRun
+from reconciler.plan.names import Names
+from reconciler.report.history import history_document, history_text, run_document, run_text
+from reconciler.report.layout import environment_header
+from reconciler.resource import Kinds
+from reconciler.state import Store
+from reconciler.state.tables.direct import read_runs
+from reconciler.text.times import HERE
 
 
 @click.command("history", short_help="List runs: who ran what, when, and what it did.")
@@ -31,9 +39,6 @@ def history_command(screen: Screen, /, **words: Any) -> None:
     Example:
       reconciler history examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.report.history import history_document, history_text
-    from reconciler.text.times import HERE
-
     options = Options.of(screen, words)
     runs = _runs(screen, options)
     if options.format == "json":
@@ -61,11 +66,6 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
     Example:
       reconciler show last examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.cli.wiring.find_run import find_run
-    from reconciler.plan.names import Names
-    from reconciler.report.history import run_document, run_text
-    from reconciler.text.times import HERE
-
     options = Options.of(screen, words)
     with _opened(screen, options) as (store, kinds):
         recorded = find_run(store.runs() if store is not None else (), run)
@@ -82,11 +82,6 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
 
 def _runs(screen: Screen, options: Options) -> tuple[RecordedRun, ...]:
     """Every run of the state, newest first."""
-    from reconciler.cli.wiring.connect import known_service, open_store, state_file
-    from reconciler.cli.wiring.state_only import settings_of
-    from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
-    from reconciler.state.tables.direct import read_runs
-
     project = settings_of(screen, options)
     service = known_service(screen, options, project)
     if service is None:
@@ -107,7 +102,6 @@ def _environment(options: Options) -> dict[str, str]:
 
 
 def _say_environment(screen: Screen, options: Options) -> None:
-    from reconciler.report.layout import environment_header
 
     screen.spans(environment_header(options.env))
 
@@ -115,10 +109,6 @@ def _say_environment(screen: Screen, options: Options) -> None:
 @contextmanager
 def _opened(screen: Screen, options: Options) -> Iterator[tuple[Store | None, Kinds]]:
     """The state to read, None if there cannot be one yet; and the kinds."""
-    from reconciler.cli.wiring.connect import known_service, load, open_store
-    from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
-    from reconciler.kinds import load as load_kinds
-
     kinds = load_kinds()
     project = load(screen, options, kinds)
     service = known_service(screen, options, project)

@@ -4,29 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from reconciler.cli import exits
 from reconciler.cli import options as shared
+from reconciler.cli.commands.init import IGNORED
 from reconciler.cli.files import path_from_here
 from reconciler.cli.options import Options
+from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import ConnectedService, connect, current_user, load, open_store, recording_end
+from reconciler.cli.wiring.unseen import confirm_new_state, origin, warn_unseen
+from reconciler.client import Reader
+from reconciler.config import Project
+from reconciler.config.schemas.document import dumped
+from reconciler.config.words import ServiceSection as Word
 from reconciler.errors import ConfigError, UsageError, os_reason
+from reconciler.importer.merge import into
+from reconciler.importer.project import ImportedProject, project
+from reconciler.kinds import load as load_kinds
+from reconciler.model import Actual, Observed, Plan, State
+from reconciler.observe.everything import read_all, roots
+from reconciler.observe.privileged import people, reaching
+from reconciler.plan import plan
+from reconciler.plan.prove import prove
+from reconciler.plan.state_updates import journal_changes
+from reconciler.report.words import count
+from reconciler.resource import Kinds
+from reconciler.text.escape import terminal
 from reconciler.writing import create_folder, write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from reconciler.cli.terminal.progress import Narration
-    from reconciler.cli.wiring.connect import ConnectedService
-    from reconciler.client import Reader
-    from reconciler.config import Project
-    from reconciler.importer.project import ImportedProject
-    from reconciler.model import Actual, Observed, Plan, State
-    from reconciler.resource import Kinds
+from reconciler.yamltext import line_ends
 
 FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
 
@@ -53,14 +65,6 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
       reconciler import acme --org org_acme --sandbox .reconciler/acme.db
       reconciler import acme --into --env staging
     """
-    from reconciler.cli import exits
-    from reconciler.cli.terminal.progress import Narration
-    from reconciler.cli.wiring.connect import connect, load
-    from reconciler.cli.wiring.unseen import confirm_new_state
-    from reconciler.kinds import load as load_kinds
-    from reconciler.report.words import count
-    from reconciler.text.escape import terminal
-
     options = Options.of(screen, {**words, "project": directory or Path()})
     kinds = load_kinds()
     narration = Narration(screen)
@@ -106,9 +110,6 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
 
 def _list(screen: Screen, narration: Narration, service: ConnectedService, kinds: Kinds) -> None:
     """The organizations within reach, one a line."""
-    from reconciler.observe.everything import roots
-    from reconciler.text.escape import terminal
-
     with narration.phase(f"Asking {service.where} for organizations"):
         found = asyncio.run(_with_reader(narration, service, lambda reader: roots(reader, kinds)))
     for one in found:
@@ -118,8 +119,6 @@ def _list(screen: Screen, narration: Narration, service: ConnectedService, kinds
 
 def _read(narration: Narration, service: ConnectedService, kinds: Kinds, org: str) -> Actual:
     """Everything of one organization. Raises `UsageError` where it is not within reach."""
-    from reconciler.observe.everything import read_all
-
     with narration.phase(f"Reading {org}", where=service.where):
         actual: Actual = asyncio.run(_with_reader(narration, service, lambda reader: read_all(reader, kinds, [org])))
     if not any(actual.find(kind.name, org) for kind in kinds.roots):
@@ -129,7 +128,6 @@ def _read(narration: Narration, service: ConnectedService, kinds: Kinds, org: st
 
 
 async def _with_reader(narration: Narration, service: ConnectedService, work: Any) -> Any:
-    from reconciler.client import Reader
 
     reader: Reader
     async with Reader(service.settings, listener=narration) as reader:
@@ -139,7 +137,6 @@ async def _with_reader(narration: Narration, service: ConnectedService, work: An
 def _written(
     kinds: Kinds, actual: Actual, service: ConnectedService, options: Options, directory: Path, owner: str | None
 ) -> ImportedProject:
-    from reconciler.importer.project import project
 
     return project(kinds, actual, service=_service(service, options, directory, owner), schema=".reconciler/config.schema.json")
 
@@ -162,11 +159,6 @@ def _added(
     narration: Narration, options: Options, service: ConnectedService, kinds: Kinds, actual: Actual, project: Project
 ) -> ImportedProject:
     """What the project lacks, as changed and new files."""
-    from reconciler.cli.wiring.connect import open_store
-    from reconciler.cli.wiring.unseen import warn_unseen
-    from reconciler.importer.merge import into
-    from reconciler.yamltext import line_ends
-
     with open_store(narration.screen, options, project, service, create=False) as store:
         warn_unseen(narration.screen, options, project, service, store)
         state = store.read()
@@ -182,15 +174,11 @@ def _added(
 
 def _objects(actual: Actual) -> str:
     """`10,003 objects`: how many were read."""
-    from reconciler.report.words import count
-
     return count(sum(map(len, actual.objects.values())), "object")
 
 
 def _service(service: ConnectedService, options: Options, directory: Path, owner: str | None) -> dict[str, object]:
     """The words by which the project finds this service again."""
-    from reconciler.config.words import ServiceSection as Word
-
     if options.sandbox is not None:
         found: dict[str, object] = {Word.SANDBOX.value: Path(os.path.relpath(options.sandbox, directory)).as_posix()}
     else:
@@ -200,8 +188,6 @@ def _service(service: ConnectedService, options: Options, directory: Path, owner
 
 def _owner(screen: Screen, kinds: Kinds, actual: Actual, named: str | None) -> str | None:
     """The key of the member who owns the token: the named one, else the first of those who reach most, which is said; None without any."""
-    from reconciler.observe.privileged import people, reaching
-    from reconciler.text.escape import terminal
 
     def keys(found: Iterable[Observed]) -> list[str]:
         return [str(observed.values[key_is]) for observed in found if (key_is := kinds[observed.kind].place.key_is)]
@@ -228,9 +214,6 @@ def _check_empty(directory: Path) -> None:
 
 def _check_untracked(screen: Screen, options: Options, project: Project, service: ConnectedService) -> None:
     """Raises `UsageError` where a shared state tracks a project of that name, whose plan would delete what only these files declare."""
-    from reconciler.cli.wiring.connect import open_store
-    from reconciler.cli.wiring.unseen import origin
-
     source = origin(options, project)
     if source is None:
         return
@@ -255,12 +238,6 @@ def _adopt(
     found: ImportedProject,
 ) -> int:
     """Bind what the planner finds in what was read; the project was loaded as any is."""
-    from reconciler.cli import exits
-    from reconciler.cli.wiring.connect import current_user, open_store, recording_end
-    from reconciler.plan import plan
-    from reconciler.plan.prove import prove
-    from reconciler.plan.state_updates import journal_changes
-
     screen = narration.screen
     with (
         open_store(screen, options, project, service, create=True) as store,
@@ -279,9 +256,6 @@ def _adopt(
 
 def _write(directory: Path, files: Mapping[str, str], kinds: Kinds, project: Project | None) -> None:
     """Write the files, and what editors need. Raises `UsageError`; of what exists only the files of the project are touched."""
-    from reconciler.cli.commands.init import IGNORED
-    from reconciler.config.schemas.document import dumped
-
     mine = [] if project is None else [path.resolve() for path in map(project.settings.root.joinpath, project.settings.files)]
     there = [path for path in files if (directory / path).exists() and (directory / path).resolve() not in mine]
     if there:
@@ -316,9 +290,6 @@ def _take_back(directory: Path, files: Iterable[str], before: Mapping[str, bytes
 
 def _tell(screen: Screen, directory: Path, made: Plan, found: ImportedProject, *, before: State) -> int:
     """Say what was done; the exit code. `before`: what the state tracked until then."""
-    from reconciler.cli import exits
-    from reconciler.report.words import count
-
     files, objects = count(len(found.files), "file"), count(len(made.state_update.bind.keys() - before.bindings.keys()), "object")
     screen.out(f"Wrote {files} to {path_from_here(directory)} and tracked {objects}.\n")
     _tell_missing(screen, found)

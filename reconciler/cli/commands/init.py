@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,11 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
+from reconciler.cli.sandboxes.embedded import require_extra
 from reconciler.cli.terminal.screen import Screen
+from reconciler.config.schemas.document import dumped
 from reconciler.errors import UsageError, os_reason
+from reconciler.kinds import load as load_kinds
 from reconciler.links import written_place
 from reconciler.writing import create_folder, write_whole
 
@@ -68,12 +72,6 @@ def command(screen: Screen, /, directory: Path, sandbox: bool, **words: Any) -> 
     Example:
       reconciler init mydocs --sandbox
     """
-    import re
-
-    from reconciler.cli.sandboxes.embedded import require_extra
-    from reconciler.config.schemas.document import dumped
-    from reconciler.kinds import load as load_kinds
-
     Options.of(screen, words)
     if sandbox:
         require_extra()

@@ -7,7 +7,12 @@ from typing import Final
 
 import click
 
+from reconciler.cli.pipeline.results import PLAN, Results, changes
+from reconciler.cli.pipeline.trigger import triggered
+from reconciler.cli.pipeline.works import Works, artifact
 from reconciler.cli.terminal.screen import Screen
+from reconciler.errors import ConfigError, ReconcilerError
+from reconciler.report.words import count
 
 WORKS: Final = ("auto", "plan", "apply", "drift", "validate")
 
@@ -62,12 +67,6 @@ def command(
       reconciler pipeline plan docs --env production -- --allow-delete 5
       reconciler pipeline plan -- --allow-delete 5
     """
-    from reconciler.cli.pipeline.results import PLAN, Results, changes
-    from reconciler.cli.pipeline.trigger import triggered
-    from reconciler.cli.pipeline.works import Works, artifact
-    from reconciler.errors import ConfigError, ReconcilerError
-    from reconciler.report.words import count
-
     if str(project).startswith("-"):  # no project before the options
         project, more = Path(), (str(project), *more)
     screen: Screen = context.obj

@@ -10,13 +10,28 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from reconciler.cli import exits, reports
 from reconciler.cli import options as shared
-from reconciler.cli import reports
+from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
 from reconciler.cli.options.declare import OutputFile
 from reconciler.cli.options.run import commit as commit_option
+from reconciler.cli.saved.origin import origin
+from reconciler.cli.saved.signature import signing_key
+from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring import plan_file, run
+from reconciler.cli.wiring.connect import connect, current_user, load, now
+from reconciler.cli.wiring.unchanged import Unchanged
+from reconciler.cli.wiring.unseen import read_state
 from reconciler.errors import UsageError
+from reconciler.kinds import load as load_kinds
+from reconciler.plan.guard import guard
+from reconciler.report.documents import plan_document
+from reconciler.report.entries import plan_sheet
+from reconciler.report.text import plan_text
+from reconciler.report.warnings import forecast_text
+from reconciler.text.times import HERE
 
 
 @click.command("plan", short_help="Show what would change.")
@@ -47,28 +62,16 @@ def command(
       reconciler plan examples/acme --sandbox .reconciler/acme.db
       reconciler plan examples/acme --sandbox .reconciler/acme.db --out acme.plan.json
     """
-    from reconciler.cli import exits
-    from reconciler.cli.wiring.unchanged import Unchanged
-
     options = Options.of(screen, words)
     typed = click.get_current_context().get_parameter_source("commit") is ParameterSource.COMMANDLINE
     if typed and out is None:
         raise UsageError("--commit requires --out FILE", id="RC-options-conflict", hint="Only a saved plan records a commit.")
     if out is not None:
-        from reconciler.cli.saved.signature import signing_key
-
         signing_key(screen)  # a key that cannot be used is reported before anything is read
     unchanged = Unchanged.of(options) if out is None and not report else None
     if unchanged is not None and (says := unchanged.recall(screen)) is not None:
         screen.spans(says)
         return exits.DONE
-
-    from reconciler.cli.checks.rules_from import judged
-    from reconciler.cli.terminal.progress import Narration
-    from reconciler.cli.wiring import run
-    from reconciler.cli.wiring.connect import connect, current_user, load, now
-    from reconciler.cli.wiring.unseen import read_state
-    from reconciler.kinds import load as load_kinds
 
     kinds = load_kinds()
     by = judged(screen, options, kinds, load(screen, options, kinds))
@@ -79,14 +82,6 @@ def command(
             known = read_state(screen, options, project, service)
         kinds, new = kinds.with_digest_key(known.key, project.sensitive), known.new
         planned = run.read_only(narration, service, kinds, project.desired, known.state, options)
-
-    from reconciler.cli.saved.origin import origin
-    from reconciler.plan.guard import guard
-    from reconciler.report.documents import plan_document
-    from reconciler.report.entries import plan_sheet
-    from reconciler.report.text import plan_text
-    from reconciler.report.warnings import forecast_text
-    from reconciler.text.times import HERE
 
     first = (*((str(new),) if new is not None else ()), *by.notes)
     planned = replace(planned, plan=replace(planned.plan, notes=(*first, *planned.plan.notes)))
@@ -109,8 +104,6 @@ def command(
     if options.format == "text" and plan.pending:
         screen.out(f"Apply it with: {options.saved_line(out) if out is not None else options.command_line('apply')}\n")
     if out is not None:
-        from reconciler.cli.wiring import plan_file
-
         made = plan_file.plan_inputs(
             options, project, known.state, service.identity, origin(project, current_user(), commit=commit), by.origin
         )

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from reconciler.cli import exits
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
-
-if TYPE_CHECKING:
-    from reconciler.config.source.nodes import Map, Problems
-    from reconciler.model import Policies, Policy
-    from reconciler.resource import Kinds
+from reconciler.cli.wiring.connect import load, now
+from reconciler.config.language.evaluate import Evaluation
+from reconciler.config.language.variables import Variables
+from reconciler.config.policies.section import SECTIONS, PolicySections, ready_policies
+from reconciler.config.source.nodes import PROBLEMS_MAX, Map, Problems, described
+from reconciler.config.source.reader import FILE_MAX, read
+from reconciler.config.words import project_file
+from reconciler.errors import ConfigError, UsageError
+from reconciler.kinds import load as load_kinds
+from reconciler.links import check_read
+from reconciler.model import Policies, Policy
+from reconciler.policies.cases import EXAMPLES, FORM, CasesReader, differences, unexpected
+from reconciler.report.layout import table, wrapped
+from reconciler.report.words import count
+from reconciler.resource import Kinds
+from reconciler.text.escape import terminal
 
 command = LazyGroup(
     name="policy",
@@ -47,11 +60,6 @@ def list_command(screen: Screen, /, **words: Any) -> None:
       reconciler policy list
       reconciler policy list examples/environments --env staging
     """
-    from reconciler.cli.wiring.connect import load
-    from reconciler.config.policies.section import ready_policies
-    from reconciler.config.words import project_file
-    from reconciler.kinds import load as load_kinds
-
     options = Options.of(screen, words)
     kinds = load_kinds()
     if project_file(options.project).is_file() or options.project != Path():
@@ -63,7 +71,6 @@ def list_command(screen: Screen, /, **words: Any) -> None:
 
 
 def _own(policies: Policies, screen: Screen) -> str:
-    from reconciler.report.layout import table
 
     if not policies:
         return "The project has no policies.\n\n"
@@ -82,8 +89,6 @@ def _own(policies: Policies, screen: Screen) -> str:
 
 
 def _described(policy: Policy, width: int) -> str:
-    from reconciler.report.layout import wrapped
-    from reconciler.text.escape import terminal
 
     lines = [f"\n{policy.id}  (on {', '.join(policy.on)})"]
     lines += [f"  {line}" for line in wrapped(terminal(policy.reason), width - 2, width - 2)]
@@ -106,15 +111,6 @@ def test_command(screen: Screen, /, file: Path, **words: Any) -> int:
     Example:
       reconciler policy test examples/environments/policies.test.yaml --env staging
     """
-    from reconciler.cli import exits
-    from reconciler.cli.wiring.connect import load, now
-    from reconciler.config.source.nodes import PROBLEMS_MAX, Problems
-    from reconciler.errors import ConfigError
-    from reconciler.kinds import load as load_kinds
-    from reconciler.policies.cases import EXAMPLES, FORM, CasesReader, differences, unexpected
-    from reconciler.report.words import count
-    from reconciler.text.escape import terminal
-
     options = Options.of(screen, words)
     kinds, problems = load_kinds(), Problems([])
     top = _document(file, problems)
@@ -122,8 +118,6 @@ def test_command(screen: Screen, /, file: Path, **words: Any) -> int:
     if problems.found or top is None:
         raise ConfigError(problems.found)
     if policies is None:
-        from dataclasses import replace
-
         given = options if options.project != Path() else replace(options, project=file.parent)
         policies = load(screen, given, kinds).desired.policies
     for key, entry in top.entries.items():
@@ -151,11 +145,6 @@ def test_command(screen: Screen, /, file: Path, **words: Any) -> int:
 
 def _document(file: Path, problems: Problems) -> Map | None:
     """The nodes of the file; None, with the problems reported or raised, if it is not a map."""
-    from reconciler.config.source.nodes import Map, described
-    from reconciler.config.source.reader import FILE_MAX, read
-    from reconciler.errors import UsageError
-    from reconciler.links import check_read
-
     try:
         check_read(file)
         with file.open("rb") as opened:
@@ -175,10 +164,6 @@ def _document(file: Path, problems: Problems) -> Map | None:
 
 def _inline(kinds: Kinds, top: Map, problems: Problems) -> Policies | None:
     """The policies that the file itself contains; None if it contains none."""
-    from reconciler.config.language.evaluate import Evaluation
-    from reconciler.config.language.variables import Variables
-    from reconciler.config.policies.section import SECTIONS, PolicySections
-
     entries = {name: [top.entries[name]] if name in top.entries and name != "exceptions" else [] for name in SECTIONS}
     if not any(entries.values()):
         return None

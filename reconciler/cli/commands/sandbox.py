@@ -11,7 +11,9 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.options.secret import secret, warn_if_visible
 from reconciler.cli.program import Lazy, LazyGroup
+from reconciler.cli.sandboxes.embedded import checked, read_seed, sandbox_errors
 from reconciler.cli.terminal.screen import Screen
+from reconciler.report.words import count
 
 command = LazyGroup(
     name="sandbox",
@@ -55,8 +57,6 @@ def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **w
     Example:
       reconciler sandbox serve --db sandbox.db --port 8080 --token-file token.txt
     """
-    from reconciler.cli.sandboxes.embedded import checked, sandbox_errors
-
     Options.of(screen, words)
     warn_if_visible(screen, "token")
     checked(db, said="--db")
@@ -78,9 +78,6 @@ def seed_command(screen: Screen, /, db: Path, seed: Path, **words: Any) -> None:
     Example:
       reconciler sandbox seed --db sandbox.db seed.yaml
     """
-    from reconciler.cli.sandboxes.embedded import checked, read_seed, sandbox_errors
-    from reconciler.report.words import count
-
     Options.of(screen, words)
     checked(db, said="--db")
     document = read_seed(seed)

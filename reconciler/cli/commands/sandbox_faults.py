@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,11 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.sandboxes.control import Control, where
+from reconciler.cli.sandboxes.embedded import read_document
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
+from reconciler.report.layout import table
+from reconciler.report.words import count
 
 command = LazyGroup(
     name="faults",
@@ -58,8 +62,6 @@ def set_command(screen: Screen, /, file: Path | None, inline: tuple[str, ...], *
       reconciler sandbox faults set --base-url http://127.0.0.1:8080 --rule '{"fault": "cut", "operation": "POST *", "nth": [2]}'
       reconciler sandbox faults set --db sandbox.db --rule '{"fault": "latency", "seconds": 0.5}'
     """
-    from reconciler.report.words import count
-
     control = _control(screen, words)
     rules = [*(_read(file) if file is not None else []), *(_parsed(text) for text in inline)]
     if not rules:
@@ -81,8 +83,6 @@ def show_command(screen: Screen, /, **words: Any) -> None:
     Example:
       reconciler sandbox faults show --db sandbox.db
     """
-    from reconciler.report.layout import table
-
     found = _control(screen, words)("GET", "/faults")
     if words["format"] == "json":
         screen.document({"format": "reconciler.faults/1", **found})
@@ -107,8 +107,6 @@ def log_command(screen: Screen, /, **words: Any) -> None:
     Example:
       reconciler sandbox faults log --db sandbox.db
     """
-    from reconciler.report.layout import table
-
     found = _control(screen, words)("GET", "/faults/log")
     fields = ("number", "at", "rule", "fault", "method", "path")
     if words["format"] == "json":
@@ -145,8 +143,6 @@ def _control(screen: Screen, words: dict[str, Any]) -> Control:
 
 def _read(path: Path) -> list[Any]:
     """The rules of a file: a list, or under `rules`."""
-    from reconciler.cli.sandboxes.embedded import read_document
-
     document = read_document(path)
     rules = document.get("rules") if isinstance(document, dict) else document
     if not isinstance(rules, list):
@@ -155,7 +151,6 @@ def _read(path: Path) -> list[Any]:
 
 
 def _parsed(text: str) -> Any:
-    import json
 
     try:
         return json.loads(text)

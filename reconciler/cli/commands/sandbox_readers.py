@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
+from urllib.parse import urlencode
 
 import click
 
@@ -11,6 +12,8 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.sandboxes.control import Control, where
 from reconciler.cli.terminal.screen import Screen
+from reconciler.kinds import load
+from reconciler.report.layout import table
 
 ANYONE: Final = "anyone"
 WITHIN_ANYONE: Final = ("anyone-with-the-address", "link:", "visitor")  # readers that need no line of their own besides `anyone`
@@ -32,11 +35,6 @@ def readers_command(screen: Screen, /, org: str | None, condition: tuple[str, ..
     Example:
       reconciler sandbox readers --db sandbox.db --org org_acme
     """
-    from urllib.parse import urlencode
-
-    from reconciler.kinds import load
-    from reconciler.report.layout import table
-
     Options.of(screen, words)
     control = Control(screen, db=words["db"], base_url=words["base_url"], token=words["token"])
     asked = [(load().roots[0].name, org)] if org is not None else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ import click
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.sandboxes.control import Control, where
+from reconciler.cli.sandboxes.embedded import read_seed
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
+from reconciler.links import check_read
+from reconciler.report.words import count
 
 
 @click.command("clock", short_help="Show, stop or move the clock.")
@@ -62,9 +66,6 @@ def reset_command(screen: Screen, /, seed: Path | None, export: Path | None, **w
     Example:
       reconciler sandbox reset --db sandbox.db --seed seed.yaml
     """
-    from reconciler.cli.sandboxes.embedded import read_seed
-    from reconciler.report.words import count
-
     control = _control(screen, words)
     if seed is not None and export is not None:
         raise UsageError("--seed and --export cannot be combined", id="RC-options-conflict", hint="Pass one of them.")
@@ -79,9 +80,6 @@ def _control(screen: Screen, words: dict[str, Any]) -> Control:
 
 
 def _exported(path: Path) -> Any:
-    import json
-
-    from reconciler.links import check_read
 
     try:
         check_read(path)

@@ -13,7 +13,15 @@ from reconciler.cli import completion
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.config.schemas.document import catalog_entry, schema
+from reconciler.config.words import project_file
 from reconciler.errors import UsageError, os_reason
+from reconciler.kinds import load as load_kinds
+from reconciler.report.layout import table
+from reconciler.report.schemas.documents import DOCUMENTS, schema_of
+from reconciler.text.escape import as_json
+from reconciler.text.suggest import did_you_mean
+from reconciler.writing import create_folder, write_whole
 
 SUFFIX: Final = ".schema.json"
 CATALOG: Final = "catalog"
@@ -39,12 +47,7 @@ def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
       reconciler schema plan
       reconciler schema --write
     """
-    from reconciler.config.schemas.document import catalog_entry, schema
     from reconciler.fleet.declared.schema import schema as fleet
-    from reconciler.kinds import load as load_kinds
-    from reconciler.report.layout import table
-    from reconciler.report.schemas.documents import DOCUMENTS, schema_of
-    from reconciler.text.suggest import did_you_mean
 
     options = Options.of(screen, words)
     known: dict[str, Callable[[], dict[str, Any]]] = {
@@ -69,10 +72,6 @@ def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
 
 def _write(screen: Screen, project: Path, known: Mapping[str, Any]) -> None:
     """Write schemas into the project, and print the line by which its files refer to them. Raises `UsageError`."""
-    from reconciler.config.words import project_file
-    from reconciler.text.escape import as_json
-    from reconciler.writing import create_folder, write_whole
-
     file = project_file(project)
     folder = file.parent / FOLDER
     try:

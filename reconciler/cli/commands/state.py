@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from reconciler.address import bare
+from reconciler.address import Address, bare
 from reconciler.cli import completion, exits
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import known_service, load, open_store, state_file
+from reconciler.cli.wiring.state_only import journal_for, not_tracked, settings_of
+from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
 from reconciler.errors import UsageError
-
-if TYPE_CHECKING:
-    from reconciler.address import Address
-    from reconciler.model import State
-    from reconciler.resource import Kinds
-    from reconciler.state.tables.direct import Tracking
+from reconciler.kinds import load as load_kinds
+from reconciler.model import State
+from reconciler.report.layout import table
+from reconciler.report.state import binding_document, bindings_document
+from reconciler.report.values import HIDDEN, shown
+from reconciler.resource import UNSET, Kinds
+from reconciler.state import IntentEnding
+from reconciler.state.tables.direct import Tracking, read_tracking, tracking_of
 
 command = LazyGroup(
     name="state",
@@ -62,13 +67,9 @@ def list_command(screen: Screen, /, **words: Any) -> None:
     Example:
       reconciler state list examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.report.layout import table
-
     options = Options.of(screen, words)
     tracking = _tracking(screen, options)
     if options.format == "json":
-        from reconciler.report.state import bindings_document
-
         screen.document(bindings_document(*tracking))
     elif tracking.objects:
         rows = ((tracked.address, tracked.kind, bare(tracked.id)) for tracked in tracking.objects)
@@ -91,12 +92,6 @@ def show_command(screen: Screen, /, address: Address, **words: Any) -> None:
     Example:
       reconciler state show acme/site/docs examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.cli.wiring.state_only import not_tracked
-    from reconciler.report.layout import table
-    from reconciler.report.state import binding_document
-    from reconciler.report.values import HIDDEN, shown
-    from reconciler.resource import UNSET
-
     options = Options.of(screen, words)
     state, kinds = _read(screen, options)
     binding = state.bindings.get(address)
@@ -140,9 +135,6 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words:
     Example:
       reconciler state forget acme/team/writers examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.cli.wiring.state_only import journal_for, not_tracked
-    from reconciler.state import IntentEnding
-
     with journal_for(screen, Options.of(screen, words), address, command="state forget") as journal:
         state = journal.state()
         if in_doubt:
@@ -161,10 +153,6 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words:
 
 
 def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:
-    from reconciler.cli.wiring.connect import known_service, load, open_store
-    from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
-    from reconciler.kinds import load as load_kinds
-    from reconciler.model import State
 
     kinds = load_kinds()
     project = load(screen, options, kinds)
@@ -179,11 +167,6 @@ def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:
 
 def _tracking(screen: Screen, options: Options) -> Tracking:
     """What the state tracks."""
-    from reconciler.cli.wiring.connect import known_service, open_store, state_file
-    from reconciler.cli.wiring.state_only import settings_of
-    from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
-    from reconciler.state.tables.direct import Tracking, read_tracking, tracking_of
-
     project = settings_of(screen, options)
     service = known_service(screen, options, project)
     if service is None:

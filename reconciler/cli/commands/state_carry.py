@@ -5,20 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Never
+from typing import Any, Final, Never
 
 import click
 
+from reconciler.cli import exits
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.options.declare import OutputFile
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end
+from reconciler.cli.wiring.trust import write_private
+from reconciler.cli.wiring.unseen import unseen, warn_unseen
 from reconciler.errors import Refused, UsageError, os_reason
+from reconciler.kinds import load as load_kinds
+from reconciler.report.schemas.state import BindingData, StateDocument
+from reconciler.report.words import count
+from reconciler.resource import Kinds
+from reconciler.state.transfer.push import PUSH
 from reconciler.text.credentials import has_credentials
-
-if TYPE_CHECKING:
-    from reconciler.report.schemas.state import BindingData, StateDocument
-    from reconciler.resource import Kinds
+from reconciler.text.escape import as_json
 
 BYTES_MAX: Final = 1 << 30  # of a document, most of which is history
 
@@ -36,13 +42,6 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
     Example:
       reconciler state pull examples/acme --sandbox .reconciler/acme.db --out acme-state.json
     """
-    from reconciler.cli.wiring.connect import known_service, load, open_store
-    from reconciler.cli.wiring.trust import write_private
-    from reconciler.cli.wiring.unseen import warn_unseen
-    from reconciler.kinds import load as load_kinds
-    from reconciler.report.words import count
-    from reconciler.text.escape import as_json
-
     options = Options.of(screen, words)
     kinds = load_kinds()
     project = load(screen, options, kinds)
@@ -90,13 +89,6 @@ def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> No
     Example:
       reconciler state push acme-state.json examples/acme --sandbox .reconciler/acme.db --state 'postgresql://ada@db.example/reconciler?sslmode=verify-full'
     """
-    from reconciler.cli import exits
-    from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end
-    from reconciler.cli.wiring.unseen import unseen
-    from reconciler.kinds import load as load_kinds
-    from reconciler.report.words import count
-    from reconciler.state.transfer.push import PUSH
-
     options = Options.of(screen, words)
     found = read(file)
     project = load(screen, options, load_kinds())

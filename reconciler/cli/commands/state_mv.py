@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
-from reconciler.address import bare
-from reconciler.cli import completion
+from reconciler.address import Address, bare
+from reconciler.cli import completion, exits
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end, state_scope
+from reconciler.cli.wiring.state_only import journal_for, not_tracked
+from reconciler.cli.wiring.unseen import NO_SANDBOX, has_environment, named
 from reconciler.errors import Refused, UsageError
-
-if TYPE_CHECKING:
-    from reconciler.address import Address
-    from reconciler.model import State
-    from reconciler.model.state import StateScope
-
+from reconciler.kinds import load as load_kinds
+from reconciler.model import State
+from reconciler.model.state import StateScope
+from reconciler.report.words import count
+from reconciler.state.tables.renames import after
 
 SHORT_HELP: Final = "Move what is tracked to another address, or from another project name or environment."
 
@@ -56,9 +58,6 @@ def command(screen: Screen, /, words: tuple[str, ...], old: str | None, former_e
       reconciler state mv --project acme-handbook examples/acme --sandbox .reconciler/acme.db
       reconciler state mv --from-env staging --env preview
     """
-    from reconciler.cli.wiring.state_only import journal_for
-    from reconciler.state.tables.renames import after
-
     ctx = click.get_current_context()
     whole = old is not None or former_env is not None
     most = 1 if whole else 3
@@ -85,13 +84,6 @@ def rename_scope(screen: Screen, options: Options, old: str | None, former_env: 
 
     Raises `UsageError` and `Refused` with the remedy.
     """
-    from reconciler.cli import exits
-    from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end, state_scope
-    from reconciler.cli.wiring.unseen import NO_SANDBOX, has_environment, named
-    from reconciler.kinds import load as load_kinds
-    from reconciler.model.state import StateScope
-    from reconciler.report.words import count
-
     project = load(screen, options, load_kinds())
     service = known_service(screen, options, project)
     if service is None:
@@ -143,9 +135,6 @@ def _already_named(scope: StateScope, *, by_project: bool) -> UsageError:
 
 def renamed(state: State, old: Address, new: Address) -> dict[Address, Address]:
     """The new address of everything at and below the old one. Raises `UsageError` and `Refused` with the remedy."""
-    from reconciler.address import Address
-    from reconciler.cli.wiring.state_only import not_tracked
-
     if old not in state.bindings:
         raise not_tracked(old)
     if old.kind != new.kind:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
+from reconciler.cli import exits
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end
+from reconciler.cli.wiring.unseen import warn_unseen
 from reconciler.errors import Locked, Refused, UsageError
-
-if TYPE_CHECKING:
-    from reconciler.state.health import Condition
-    from reconciler.state.lease import Holder
+from reconciler.kinds import load as load_kinds
+from reconciler.state.health import Condition
+from reconciler.state.lease import Holder
+from reconciler.text.escape import terminal
+from reconciler.text.times import HERE, clock_time_of
 
 SHORTEST: Final = 8  # characters of a run's id that identify it
 ONLY_SHOWS: Final = "Nothing was unlocked: without --force this command only shows who holds the state."
@@ -36,11 +40,6 @@ def command(screen: Screen, /, force: str | None, **words: Any) -> None:
     Example:
       reconciler state unlock examples/acme --sandbox .reconciler/acme.db --state 'postgresql://ada@db.example/reconciler?sslmode=verify-full'
     """
-    from reconciler.cli import exits
-    from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end
-    from reconciler.cli.wiring.unseen import warn_unseen
-    from reconciler.kinds import load as load_kinds
-
     options = Options.of(screen, words)
     project = load(screen, options, load_kinds())
     service = known_service(screen, options, project)
@@ -88,14 +87,12 @@ def _of_a_file(screen: Screen, found: Condition, force: str | None) -> None:
 
 
 def _held(holder: Holder) -> str:
-    from reconciler.text.times import HERE, clock_time_of
 
     since = _shown(clock_time_of(holder.since, HERE))
     return f"{_shown(holder.who)} holds the state with run {_shown(holder.run)}, `{_shown(holder.command)}`, since {since}"
 
 
 def _shown(text: str) -> str:
-    from reconciler.text.escape import terminal
 
     return terminal(text)
 

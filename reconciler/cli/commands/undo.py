@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Collection
+from typing import Any, Final, Literal
 
 import click
 
+from reconciler.cli import exits
 from reconciler.cli import options as shared
+from reconciler.cli.commands.apply import confirmed_plan, no_terminal
 from reconciler.cli.options import Options
+from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from reconciler.cli.wiring.run import ApplySession, Planned
-    from reconciler.config import Project
-    from reconciler.model import Outcome, RecordedRun, StateChange
-    from reconciler.state import Journal, Store
-    from reconciler.undo import Cannot, Inverse, YamlLine
+from reconciler.cli.wiring.connect import connect, current_user, known_service, load, open_store, recording_end
+from reconciler.cli.wiring.find_run import find_run
+from reconciler.cli.wiring.run import ApplySession, Planned
+from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
+from reconciler.config import Project
+from reconciler.kinds import load as load_kinds
+from reconciler.model import Outcome, RecordedRun, StateChange, StepStatus
+from reconciler.plan import Selection
+from reconciler.plan.matching.identity import identify
+from reconciler.report.history import ID_SHOWN
+from reconciler.report.outcome import Onward, outcome_text
+from reconciler.report.state import turn_line
+from reconciler.report.undo import undo_document
+from reconciler.state import Journal, Store
+from reconciler.undo import (
+    Cannot,
+    Inverse,
+    YamlLine,
+    desired_for_reading,
+    entries_today,
+    inverse,
+    journal_arguments,
+    redeclaring_lines,
+    run_effects,
+    stop_managing_fields,
+    turns_today,
+)
 
 ONLY_RECORDED: Final = (
     "Run {} only recorded values that the service had already, so there is nothing to undo.\n"
@@ -53,17 +75,6 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     Example:
       reconciler undo last examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.cli import exits
-    from reconciler.cli.commands.apply import confirmed_plan, no_terminal
-    from reconciler.cli.terminal.progress import Narration
-    from reconciler.cli.wiring.connect import connect, current_user, load, open_store, recording_end
-    from reconciler.cli.wiring.run import ApplySession
-    from reconciler.kinds import load as load_kinds
-    from reconciler.model import StepStatus
-    from reconciler.report.history import ID_SHOWN
-    from reconciler.report.outcome import Onward, outcome_text
-    from reconciler.report.undo import undo_document
-
     options = Options.of(screen, words)
     kinds = load_kinds()
     project = load(screen, options, kinds)
@@ -114,10 +125,6 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
 
 def _recorded_run(screen: Screen, options: Options, project: Project, run: str) -> RecordedRun:
     """The run that is meant, found before anything is asked or sent. Raises `UsageError` where there is none."""
-    from reconciler.cli.wiring.connect import known_service, open_store
-    from reconciler.cli.wiring.find_run import find_run
-    from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
-
     service = known_service(screen, options, project)
     if service is None:
         screen.warn(NO_SANDBOX, id="RC-no-sandbox")
@@ -129,8 +136,6 @@ def _recorded_run(screen: Screen, options: Options, project: Project, run: str) 
 
 def _inverse(session: ApplySession, store: Store, run: str) -> Inverse:
     """Read the current objects, and find what takes the run back."""
-    from reconciler.undo import desired_for_reading, entries_today, inverse, run_effects, turns_today
-
     kinds, project, state = session.kinds, session.project.desired, session.journal.state()
     later = store.later_turns(run)
     done, turns = run_effects(kinds, entries_today(store.entries(run), later)), turns_today(store.turns(run), later)
@@ -140,9 +145,6 @@ def _inverse(session: ApplySession, store: Store, run: str) -> Inverse:
 
 def _turned(screen: Screen, journal: Journal, outcome: Outcome, inverse: Inverse, run: str) -> tuple[StateChange, ...]:
     """Change the bindings once everything else is done; answers what was changed. Fields that were not managed are unmanaged again."""
-    from reconciler.model import StepStatus
-    from reconciler.undo import journal_arguments, stop_managing_fields
-
     turns = inverse.turns
     if not turns and not inverse.unmanaged:
         return ()
@@ -157,17 +159,13 @@ def _turned(screen: Screen, journal: Journal, outcome: Outcome, inverse: Inverse
 
 
 def _about(session: ApplySession, found: Inverse) -> None:
-    from reconciler.plan import Selection
 
     session.desired, session.selection = found.desired, Selection(only=found.only)
 
 
 def _lines(session: ApplySession, planned: Planned, turns: Collection[StateChange]) -> tuple[YamlLine, ...]:
     """Where the YAML still wants what is about to be taken back."""
-    from reconciler.plan import match
-    from reconciler.undo import redeclaring_lines
-
-    ids = match(session.kinds, session.project.desired, planned.state, planned.actual).ids
+    ids = identify(session.kinds, session.project.desired, planned.state, planned.actual).ids
     return redeclaring_lines(session.kinds, session.project.desired, session.desired, planned.plan, turns, ids)
 
 
@@ -177,7 +175,6 @@ def _tell_what_stays(screen: Screen, cannot: Collection[Cannot]) -> None:
 
 
 def _tell_what_turns(screen: Screen, turns: Collection[StateChange]) -> None:
-    from reconciler.report.state import turn_line
 
     if turns:
         screen.note("Changes of the state, without requests:\n" + "\n".join(f"  {turn_line(turn)}" for turn in turns))

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from reconciler.cli import exits, reports
 from reconciler.cli import options as shared
+from reconciler.cli.checks import linting
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.checked import CheckedProject
+from reconciler.cli.wiring.connect import load, now
+from reconciler.config import Project
 from reconciler.errors import ConfigError
-
-if TYPE_CHECKING:
-    from reconciler.config import Project
-    from reconciler.model import Desired, Finding, Violation
-    from reconciler.resource import Kinds
+from reconciler.kinds import load as load_kinds
+from reconciler.lint import findings
+from reconciler.lint.rules import in_order
+from reconciler.model import Desired, Finding, Severity, Violation
+from reconciler.plan.guard import refuse
+from reconciler.policies.judged import by_configuration
+from reconciler.report.annotations.github import github_findings, github_violations
+from reconciler.report.findings import findings_document, findings_text, of_problem, of_violation, summary
+from reconciler.report.words import count
+from reconciler.resource import Kinds
+from reconciler.text.escape import as_json, terminal
 
 FORMATS: Final = ("json", "github", *reports.CHECKS)
 LISTED: Final = ("json", *reports.CHECKS)  # formats that hold everything in one list
@@ -52,8 +62,6 @@ def command(
       reconciler validate examples/acme
       reconciler validate --lint examples/acme
     """
-    from reconciler.cli.wiring.checked import CheckedProject
-
     options = Options.of(screen, words)
     lint = lint or fix or strict
     known = not lint and not decrypt and options.format not in LISTED and not report  # whether there is a key is not remembered
@@ -64,7 +72,6 @@ def command(
             screen.warn(warning, id="RC-unused-variable")
         screen.out(sentence)
         return exits.DONE
-    from reconciler.kinds import load as load_kinds
 
     kinds = load_kinds()
     project = _load(screen, options, kinds, report, decrypt=decrypt, warn=not lint)
@@ -92,8 +99,6 @@ def _judged(kinds: Kinds, desired: Desired) -> tuple[Sequence[Violation], str]:
     """The policies that the configuration violates, and a remark on those that only a plan can decide."""
     if not desired.policies:
         return (), ""
-    from reconciler.cli.wiring.connect import now
-    from reconciler.policies.judged import by_configuration
 
     return by_configuration(kinds, desired, today=now().date())
 
@@ -102,9 +107,6 @@ def _refused(screen: Screen, options: Options, violations: Sequence[Violation], 
     """Print the policies that the configuration violates. Raises `Refused` where one is an error."""
     if not violations and not remark:
         return
-    from reconciler.plan.guard import refuse
-    from reconciler.report.annotations.github import github_violations
-    from reconciler.text.escape import terminal
 
     shown = screen.masked_data(violations)
     if options.format == "github":
@@ -133,14 +135,10 @@ def _folder(options: Options) -> str:
 
 def _load(screen: Screen, options: Options, kinds: Kinds, report: Sequence[tuple[str, Path]], *, decrypt: bool, warn: bool) -> Project:
     """The project. Its problems are printed in the format that was asked for, and raised."""
-    from reconciler.cli.wiring.connect import load
-
     try:
         return load(screen, options, kinds, decrypt=decrypt, warn=warn)
     except ConfigError as error:
         if options.format != "text" or report:
-            from reconciler.report.findings import of_problem
-
             findings = [of_problem(problem) for problem in error.problems]
             _write(screen, options, report, findings, None)
             if options.format != "text":
@@ -149,7 +147,6 @@ def _load(screen: Screen, options: Options, kinds: Kinds, report: Sequence[tuple
 
 
 def _valid(project: Project) -> str:
-    from reconciler.report.words import count
 
     resources = [resource for resource in project.desired.resources.values() if not resource.implied]
     return f"{project.settings.project} is valid: {count(len(resources), 'resource')} in {count(len(project.settings.files), 'file')}.\n"
@@ -157,9 +154,6 @@ def _valid(project: Project) -> str:
 
 def _linted(screen: Screen, options: Options, kinds: Kinds, project: Project, *, fix: bool, edits: bool) -> Sequence[Finding]:
     """What lint finds, without what it corrected. `edits`: with the changes of text that a correction consists of."""
-    from reconciler.cli.checks import linting
-    from reconciler.lint import findings
-
     found = linting.everywhere(project.settings.root, findings(linting.facts_of(screen, options, kinds, project)))
     if not fix:
         return linting.with_edits(options, kinds, found) if edits else found
@@ -177,15 +171,11 @@ def _report(
     screen: Screen, options: Options, found: Sequence[Finding], violations: Sequence[Violation], project: Project, *, strict: bool
 ) -> int:
     """Print what lint found; in JSON with the policies that are violated. The exit code as far as lint decides it."""
-    from reconciler.model import Severity
-
     if options.format in LISTED:
         _print(screen, options, _listed(found, violations), project)
     else:
         _print(screen, options, found, project)
     if options.format not in LISTED:
-        from reconciler.report.findings import summary
-
         screen.out(_valid(project) + summary(found) + "\n")
     errors = any(finding.severity is Severity.ERROR for finding in found)
     return exits.WRONG if errors or (strict and found) else exits.DONE
@@ -193,9 +183,6 @@ def _report(
 
 def _listed(found: Sequence[Finding], violations: Sequence[Violation]) -> Sequence[Finding]:
     """What lint found and the policies that are violated, by place."""
-    from reconciler.lint.rules import in_order
-    from reconciler.report.findings import of_violation
-
     return in_order([*map(of_violation, violations), *found])
 
 
@@ -207,16 +194,11 @@ def _write(screen: Screen, options: Options, report: Sequence[tuple[str, Path]],
 
 def _rendered(screen: Screen, options: Options, name: str, found: Sequence[Finding], project: Project | None) -> str:
     """Findings in one of `FORMATS`."""
-    from reconciler.report.findings import findings_document, summary
-    from reconciler.text.escape import as_json
-
     shown = screen.masked_data(list(found))
     called = project.settings.project if project is not None else None
     if name == "json":
         return as_json(findings_document(shown, project=called, environment=options.env)) + "\n"
     if name == "github":
-        from reconciler.report.annotations.github import github_findings
-
         return github_findings(shown, folder=_folder(options))
     title = f"Validation of {called or _folder(options) or 'the project'}"
     return reports.checked(name, shown, title=title, summary=summary(shown), folder=_folder(options))
@@ -225,12 +207,8 @@ def _rendered(screen: Screen, options: Options, name: str, found: Sequence[Findi
 def _print(screen: Screen, options: Options, found: Sequence[Finding], project: Project | None) -> None:
     """Findings in the format that was asked for."""
     if options.format == "text":
-        from reconciler.report.findings import findings_text
-
         screen.out(findings_text(screen.masked_data(list(found))))
     elif options.format == "json":
-        from reconciler.report.findings import findings_document
-
         called = project.settings.project if project is not None else None
         screen.document(findings_document(screen.masked_data(list(found)), project=called, environment=options.env))
     else:

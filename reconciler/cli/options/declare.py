@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
+from reconciler.address import Address, Glob
+from reconciler.errors import os_reason
 from reconciler.links import check_read
-
-if TYPE_CHECKING:
-    from reconciler.address import Address, Glob
 
 STDIN: Final = "-"
 VARIABLES_MAX: Final = 16 * 2**20  # bytes of a file of variables
@@ -46,8 +45,6 @@ def together(*decorators: Decorator) -> Decorator:
 
 def globs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[Glob, ...]:
     """Patterns over addresses."""
-    from reconciler.address import Glob
-
     try:
         return tuple(Glob.parse(value) for value in values)
     except ValueError as error:
@@ -56,8 +53,6 @@ def globs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
 
 def address(ctx: click.Context, param: click.Parameter, value: str) -> Address:
     """An address."""
-    from reconciler.address import Address
-
     try:
         return Address.parse(value)
     except ValueError as error:
@@ -89,8 +84,6 @@ def files(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
                 with Path(value).open("rb") as file:
                     text = file.read(VARIABLES_MAX + 1)
         except OSError as error:
-            from reconciler.errors import os_reason
-
             raise click.BadParameter(f"{value!r} cannot be read: {os_reason(error)}", ctx=ctx, param=param) from None
         if len(text) > VARIABLES_MAX:
             raise click.BadParameter(f"{value!r} is larger than {VARIABLES_MAX // 2**20} MiB", ctx=ctx, param=param)

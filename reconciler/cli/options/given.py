@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from reconciler.address import Glob
 from reconciler.cli.files import path_from_here
 from reconciler.cli.options.declare import STDIN
-
-if TYPE_CHECKING:
-    from reconciler.address import Glob
-    from reconciler.cli.terminal.screen import Screen
-    from reconciler.config.language.variable_files import VariableFile
+from reconciler.cli.terminal.screen import Screen
+from reconciler.config.language.variable_files import STANDARD_INPUT, VariableFile
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,6 @@ class Options:
         """The files of variables with their names in messages: relative to the project if they are in it."""
         if not self.var_file:
             return ()
-        from reconciler.config.language.variable_files import STANDARD_INPUT, VariableFile
 
         folder = Path(os.path.normpath((self.project if self.project.is_dir() else self.project.parent).absolute()))
         named = []
@@ -73,16 +71,11 @@ class Options:
 
     def saved_line(self, plan: Path) -> str:
         """The command line that applies a saved plan; the plan itself contains the rest."""
-        import shlex
-        from dataclasses import replace
-
         rest = replace(self, target=(), exclude=(), allow_replace=(), allow_exposure=())
         return f"{rest.command_line('apply')} --plan {shlex.quote(str(plan))}"
 
     def command_line(self, command: str) -> str:
         """The same options for another command, as a user would type them."""
-        import shlex
-
         words = ["reconciler", *(word for name in self.directories for word in ("-C", name)), *command.split()]
         if self.project != Path():
             words.append(str(self.project))

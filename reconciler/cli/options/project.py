@@ -6,9 +6,13 @@ import os
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
-from reconciler.cli import completion
+from reconciler.cli import completion, env_file
 from reconciler.cli.options.declare import STDIN, Decorator, files, pairs, together
+from reconciler.cli.terminal.screen import Screen
+from reconciler.config.words import PROJECT_FILE
+from reconciler.errors import ConfigError, UsageError
 
 
 def project(*, nearest: bool = True) -> Decorator:
@@ -107,8 +111,6 @@ def reading() -> tuple[Decorator, ...]:
 
 def nearest_project(ctx: click.Context) -> Path:
     """The project of RECONCILER_PROJECT, of the current folder, or of the nearest folder above it; reports which one it is."""
-    from reconciler.cli.terminal.screen import Screen
-
     if given := os.environ.get("RECONCILER_PROJECT"):
         return Path(given)
     here = Path.cwd()
@@ -125,8 +127,6 @@ def _nearest_folder(here: Path) -> Path:
     The search ends at the top of a repository, the home directory or a file system, and never uses another user's file: on a machine with
     many users, anybody can put a project into a folder above.
     """
-    from reconciler.config.words import PROJECT_FILE
-
     try:
         status = here.stat()
         home = _home()
@@ -150,10 +150,6 @@ def _home() -> Path | None:
 
 def _nearest(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
     """The given project, or else the nearest one."""
-    from click.core import ParameterSource
-
-    from reconciler.errors import UsageError
-
     if value.suffix == ".json" and not ctx.resilient_parsing:
         hint = f"Pass a saved plan with --plan {value}; the project is a directory, or its reconciler.yaml."
         raise UsageError(f"{value} is not a project", id="RC-no-project", hint=hint)
@@ -162,8 +158,6 @@ def _nearest(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
 
 def _last(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path:
     """The given project, as an argument or by --project, or else the nearest one."""
-    from reconciler.errors import UsageError
-
     named: Path | None = ctx.params.get("named")
     if value is not None and named is not None:
         raise UsageError(f"the project is given twice: {value} and --project {named}", id="RC-options-conflict", hint="Pass one of them.")
@@ -172,8 +166,6 @@ def _last(ctx: click.Context, param: click.Parameter, value: Path | None) -> Pat
 
 def _environment(ctx: click.Context, param: click.Parameter, value: str) -> str:
     """The name of an environment. Raises `UsageError` if the value is a project."""
-    from reconciler.errors import UsageError
-
     if not _is_project(value):
         return value
     hint = f"Name two environments first: reconciler config diff staging production {value}"
@@ -182,8 +174,6 @@ def _environment(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 def _run(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """The id of a run. Raises `UsageError` if it is missing, or is a project."""
-    from reconciler.errors import UsageError
-
     if ctx.resilient_parsing or (value and not _is_project(value)):
         return value
     line = f"reconciler {ctx.info_name} last"
@@ -197,8 +187,6 @@ def _run(ctx: click.Context, param: click.Parameter, value: str | None) -> str |
 
 def _is_project(text: str) -> bool:
     """Whether a text is a path of a project, and no id."""
-    from reconciler.config.words import PROJECT_FILE
-
     path = Path(text)
     return "/" in text or text in (".", "..") or path.suffix in (".yaml", ".yml") or (path / PROJECT_FILE).is_file()
 
@@ -207,8 +195,6 @@ def _env_files(ctx: click.Context, param: click.Parameter, names: tuple[str, ...
     """Set the variables in the files, as if the environment contained them; existing variables are kept. Raises `ConfigError`."""
     if ctx.resilient_parsing or not names:
         return names
-    from reconciler.cli import env_file
-    from reconciler.errors import ConfigError
 
     values: dict[str, str] = {}
     problems = []

@@ -8,15 +8,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from reconciler import git
 from reconciler.cli.pipeline.trigger import Ci
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
-from reconciler.text.escape import terminal
+from reconciler.report.markdown import fenced
+from reconciler.report.words import count
+from reconciler.text.escape import github, terminal
 from reconciler.writing import append, create_folder, write_whole
-
-if TYPE_CHECKING:
-    from reconciler.cli.terminal.screen import Screen
 
 REPORTS: Final[Mapping[str, str]] = {
     "json": "report.json",
@@ -69,8 +70,6 @@ class Results:
 
     def say(self, level: str, text: str) -> None:
         """Print a message to the log of the job. `level`: notice or error."""
-        from reconciler.text.escape import github
-
         if self.ci is Ci.GITHUB:
             self.screen.raw(f"::{level} title=Reconciler::{github(self.screen.masked(text))}\n")
         elif level == "notice":
@@ -106,7 +105,6 @@ class Results:
         summary = self.document().get("summary")
         if not isinstance(summary, dict) or "error" not in summary:
             return ""
-        from reconciler.report.words import count
 
         return f"{count(summary['error'], 'error')} and {count(summary['warning'], 'warning')} in the files."
 
@@ -115,7 +113,6 @@ class Results:
         path = os.environ.get("GITHUB_STEP_SUMMARY")
         if self.ci is not Ci.GITHUB or not path:
             return
-        from reconciler.report.markdown import fenced
 
         file = self.folder / REPORTS["markdown"]
         text = file.read_text(encoding="utf-8") if file.is_file() else f"### Reconciler\n\n{fenced([terminal(sentence)])}\n"
@@ -132,8 +129,6 @@ class Results:
 
 def _check_untracked(folder: Path) -> None:
     """Raise `UsageError` if files in the folder are committed: whoever proposes a change could have put reports of their own there."""
-    from reconciler import git
-
     repository = git.around(folder)
     if repository is None or not git.is_installed():  # without git, nothing is known of commits; the writer follows no link in any case
         return

@@ -17,6 +17,7 @@ from typing import Final
 import click
 
 from reconciler.cli import exits
+from reconciler.cli.pipeline.approved import approved
 from reconciler.cli.pipeline.results import CHECKED, PLAN, Results
 from reconciler.cli.pipeline.trigger import PipelineEvent, Trigger
 from reconciler.cli.terminal.screen import Screen
@@ -109,7 +110,6 @@ class Works:
         return self._call("diff", "--from", self.trigger.base or "HEAD^1", *self.more)
 
     def _apply(self) -> int:
-        from reconciler.cli.pipeline.approved import approved
 
         plan = approved(self.trigger, artifact=artifact(self.project, self.environment), file=self.file.as_posix())
         write_whole(self.file, plan.content)

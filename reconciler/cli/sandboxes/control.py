@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -88,7 +89,6 @@ class Control:
         if self.base_url is not None:
             async with httpx.AsyncClient(base_url=self.base_url, **words) as client:
                 return await self._send(client, self.token, method, path, body)
-        import secrets
 
         from reconciler.sandbox.app import create_app
 

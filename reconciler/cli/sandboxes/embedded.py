@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reconciler.address import bare
+from reconciler.address import Address, bare
+from reconciler.config import Project
+from reconciler.config.source.nodes import List, Map, Node, Scalar
+from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import ConfigError, ReconcilerError, UsageError, os_reason
 from reconciler.links import check_read, written_place
+from reconciler.model import Declared
+from reconciler.resource import Kind, Kinds
+from reconciler.resource.audience import LEVELS
+from reconciler.text.install import installing
 
 if TYPE_CHECKING:
-    from reconciler.address import Address
-    from reconciler.config import Project
-    from reconciler.model import Declared
-    from reconciler.resource import Kind, Kinds
     from reconciler.sandbox.server import Embedded
 
 SEED_FILE = "sandbox.seed.yaml"
@@ -111,7 +115,6 @@ def require_extra() -> None:
 
 
 def _installed(name: str) -> bool:
-    from importlib.util import find_spec
 
     try:
         return find_spec(name) is not None
@@ -120,7 +123,6 @@ def _installed(name: str) -> bool:
 
 
 def _without_extra(missing: Sequence[str]) -> ReconcilerError:
-    from reconciler.text.install import installing
 
     return ReconcilerError(
         f"the sandbox requires packages that are not installed: {', '.join(missing)}",
@@ -151,8 +153,6 @@ def seed_document(project: Project, kinds: Kinds) -> dict[str, list[dict[str, An
 
 def _people(project: Project, kind: Kind, roots: Mapping[Address, str]) -> Iterator[dict[str, Any]]:
     """The people who are declared or referenced in each root, and an admin; others have the lowest role."""
-    from reconciler.resource.audience import LEVELS
-
     resources = project.desired.resources.values()
     names, admin = _Names(), _admin(project, kind)
     for address, id in roots.items():
@@ -245,9 +245,6 @@ def read_seed(path: Path) -> Mapping[str, Any]:
 
 def read_document(path: Path) -> Any:
     """The contents of a YAML or JSON file, read as strictly as a project. Raises `ConfigError` with the positions of errors."""
-    from reconciler.config.source.nodes import List, Map, Node, Scalar
-    from reconciler.config.source.reader import FILE_MAX, read
-
     try:
         check_read(path)
         with path.open("rb") as file:

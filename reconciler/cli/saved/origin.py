@@ -11,14 +11,13 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from reconciler.cli.git import WorkingRepository
+from reconciler.config import Project
 from reconciler.errors import ReconcilerError
 from reconciler.forges.variables import event, facts, forge_of_job
-
-if TYPE_CHECKING:
-    from reconciler.config import Project
-    from reconciler.report.schemas.plan import OriginData
+from reconciler.report.schemas.plan import OriginData
 
 WHOLE: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 SHORT: Final = 9  # characters of a commit in messages
@@ -69,8 +68,6 @@ def _commit(there: CiJob | None, checked_out: str | None) -> str | None:
 
 def _checked_out(project: Project) -> tuple[str | None, bool]:
     """The commit that git has checked out, and whether the project differs from it; None outside a repository."""
-    from reconciler.cli.git import WorkingRepository
-
     root = project.settings.root
     try:
         repository = WorkingRepository.around(root)

@@ -10,12 +10,11 @@ import hmac
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import Refused, UsageError
-
-if TYPE_CHECKING:
-    from reconciler.cli.terminal.screen import Screen
+from reconciler.report.saved import canonical
 
 KEY: Final = "RECONCILER_PLAN_KEY"
 OLD: Final = "RECONCILER_PLAN_KEY_OLD"
@@ -28,8 +27,6 @@ HOW: Final = "Create one with `openssl rand -hex 32`, and store it as a secret o
 
 def sign(document: Mapping[str, Any], key: bytes) -> str:
     """The signature of a document, independent of its present signature, its layout and the order of its keys."""
-    from reconciler.report.saved import canonical
-
     text = canonical({name: value for name, value in document.items() if name != NAME})
     return f"{ALGORITHM}:{hmac.digest(key, PURPOSE + text.encode(), 'sha256').hex()}"
 

@@ -12,14 +12,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from reconciler.address import Address
+from reconciler.cli.terminal.bar import Bar
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.tally import Tally
-
-if TYPE_CHECKING:
-    from reconciler.address import Address
-    from reconciler.model import Step, StepResult
+from reconciler.model import Step, StepResult
 
 HEARTBEAT: Final = 10.0  # seconds between lines where there is no terminal
 TOLD: Final = 2.0  # seconds of waiting that are worth a word
@@ -90,8 +89,6 @@ class Narration:
         over = threading.Event()
         self._visible = self._named
         if self._live:
-            from reconciler.cli.terminal.bar import Bar
-
             colored = self.screen.colored(sys.stderr)
             self.screen.bar = Bar(sys.stderr, self._short, self._part, lambda: self.screen.narration_width, colored=colored)
         thread = threading.Thread(target=self._narrate, args=(over,), daemon=True, name="narration")

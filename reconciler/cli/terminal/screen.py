@@ -8,20 +8,21 @@ from __future__ import annotations
 import os
 import sys
 import time
+import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
+from typing import IO, Any, Final, TypeVar
 
 import click
 
 from reconciler import __version__
-
-if TYPE_CHECKING:
-    from reconciler.cli.terminal.bar import Bar
-    from reconciler.cli.terminal.log import LogFile
-    from reconciler.cli.terminal.traces import Traces
-    from reconciler.errors import ConfigError
-    from reconciler.text.redact import Mask
+from reconciler.cli.terminal import tracing
+from reconciler.cli.terminal.bar import Bar
+from reconciler.cli.terminal.log import LogFile
+from reconciler.cli.terminal.traces import Traces
+from reconciler.errors import ConfigError, UsageError, os_reason
+from reconciler.text.escape import UNLIMITED, as_json, log, terminal
+from reconciler.text.redact import Mask
 
 T = TypeVar("T")
 
@@ -31,7 +32,6 @@ class UnknownCommand(click.UsageError):
 
 
 VARIABLES: Final = "RECONCILER_VAR_"
-ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")  # of a collector of traces
 LOG_FORMATS: Final = ("text", "json")
 WIDTH: Final = 100  # columns of a terminal that does not say how wide it is
 COLOURS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -119,7 +119,6 @@ class Screen:
         return frozenset(self._hidden)
 
     def _masking(self) -> Mask:
-        from reconciler.text.redact import Mask
 
         self._mask = self._mask or Mask(self._hidden)
         return self._mask
@@ -137,8 +136,6 @@ class Screen:
 
     def out(self, text: str) -> None:
         """Print a result, as text for people."""
-        from reconciler.text.escape import log
-
         self._write(log(self.masked(text)))
 
     def raw(self, text: str) -> None:
@@ -162,8 +159,6 @@ class Screen:
 
     def document(self, document: Any) -> None:
         """Print a result as JSON."""
-        from reconciler.text.escape import as_json
-
         self._write(as_json(self.masked_data(document)) + "\n", utf8=True)
 
     def say(self, text: str, *, event: str = "message", **facts: Any) -> None:
@@ -203,8 +198,6 @@ class Screen:
 
     def problems(self, error: ConfigError) -> None:
         """Print every problem of a project, one a line."""
-        from reconciler.text.escape import terminal
-
         for problem in error.problems:
             place = {"file": problem.file, "line": problem.line or None, "column": problem.column or None}
             if self.event("error", "problem", problem.message, id=problem.id, **place):
@@ -218,7 +211,6 @@ class Screen:
         self.hide(value for name, value in os.environ.items() if name.startswith(VARIABLES))
         hint = None if self.verbose else "-v shows where."
         self.error(f"this is a defect of Reconciler: {type(error).__name__}: {error}", id="RC-defect", hint=hint)
-        import traceback
 
         trace = "".join(traceback.format_exception(error))
         if self.event("debug", "traceback", trace) and self.verbose:
@@ -229,9 +221,6 @@ class Screen:
 
     def log_to(self, path: str) -> None:
         """Write every event to this file from now on. Raises `UsageError`."""
-        from reconciler.cli.terminal.log import LogFile
-        from reconciler.errors import UsageError, os_reason
-
         if path == "-":  # which would become a file of that name
             hint = "Pass -v to show every request there, --log-format json for JSON lines, or --log-file FILE to keep them in a file."
             wrong = "--log-file: '-' is not the name of a file, and messages are on stderr already"
@@ -259,9 +248,7 @@ class Screen:
         """The traces of this program, begun at the first use; None if no collector is configured."""
         if not self._traced:
             self._traced = True
-            if any(os.environ.get(name) for name in ENDPOINTS):
-                from reconciler.cli.terminal import tracing
-
+            if any(os.environ.get(name) for name in tracing.ENDPOINTS):
                 self._traces = tracing.begin(self) if tracing.is_wanted() else None
         return self._traces
 
@@ -285,7 +272,6 @@ class Screen:
         return not as_json
 
     def _lines(self, text: str) -> list[str]:
-        from reconciler.text.escape import terminal
 
         return [terminal(line) for line in self.masked(text).splitlines()] or [""]
 
@@ -294,7 +280,6 @@ class Screen:
         self._tell("\n".join(self._lines(text)) + "\n")
 
     def _tell(self, text: str) -> None:
-        from reconciler.text.escape import log
 
         self._put(log(self.masked(text)))
 
@@ -379,8 +364,6 @@ def _usage_id(error: click.ClickException) -> str:
 
 def _columns(stream: IO[str]) -> int:
     """The columns of a stream: those of the variable COLUMNS, else of the terminal. Without a terminal, nothing wraps."""
-    from reconciler.text.escape import UNLIMITED
-
     given = os.environ.get("COLUMNS", "")
     if given.isascii() and given.isdigit() and int(given) > 0:
         return int(given)

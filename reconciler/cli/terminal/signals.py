@@ -6,6 +6,7 @@ awaited; so the first signal raises. Python loses exceptions in destructors and 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
@@ -151,8 +152,6 @@ def ending() -> Iterator[StopSignals]:
 @contextmanager
 def stopping(stop: Callable[[], None]) -> Iterator[StopSignals]:
     """In this block of an event loop the first signal calls `stop` instead of raising. Only the main thread gets signals."""
-    import asyncio
-
     heard = _HEARING[-1] if _HEARING and threading.current_thread() is threading.main_thread() else StopSignals()
     heard.stop = partial(asyncio.get_running_loop().call_soon_threadsafe, stop)
     try:

@@ -9,6 +9,8 @@ from collections import Counter, deque
 from collections.abc import Hashable, Iterable
 from typing import Final
 
+from reconciler.text.times import duration
+
 STEADY: Final = 2.0  # seconds after which a rate means something
 WINDOW: Final = 10.0  # seconds that a rate looks back: what the service allows can change
 SAMPLE: Final = 0.5  # seconds between two samples
@@ -69,7 +71,6 @@ class Tally:
         return self._rates(now)[0] if self.queued and now - self.began >= STEADY else 0.0
 
     def _time(self, now: float) -> str:
-        from reconciler.text.times import duration
 
         requests, steps = self._rates(now)
         left = _left(self.steps - self.done, steps) if self.steps else _left(self.queued - self.answered, requests)

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import requests
 from opentelemetry import trace
@@ -24,9 +24,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from reconciler import __version__
-
-if TYPE_CHECKING:
-    from reconciler.model import Step, StepResult
+from reconciler.model import Step, StepResult
 
 FLUSH: Final = 1.0  # seconds for the last spans
 LOOK: Final = 0.01  # seconds between two looks whether they are sent

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from reconciler.cli.terminal.screen import ENDPOINTS
+from reconciler.text.install import installing_extra
+from reconciler.text.redact import of_urls
 
 if TYPE_CHECKING:
     from reconciler.cli.terminal.screen import Screen
     from reconciler.cli.terminal.traces import Traces
 
+ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")  # of a collector of traces
 HEADERS: Final = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
 PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 PROTOCOL: Final = "http/protobuf"
@@ -25,8 +27,6 @@ def is_wanted() -> bool:
 
 def begin(screen: Screen) -> Traces | None:
     """The traces of this program; None, with a warning, if they cannot be sent."""
-    from reconciler.text.redact import of_urls
-
     screen.hide([*_header_values(), *of_urls([os.environ[name] for name in ENDPOINTS if os.environ.get(name)])])
     endpoint = next(name for name in ENDPOINTS if os.environ.get(name))
     protocol = next((os.environ[name] for name in PROTOCOLS if os.environ.get(name)), PROTOCOL)
@@ -39,8 +39,6 @@ def begin(screen: Screen) -> Traces | None:
     try:
         from reconciler.cli.terminal.traces import Traces
     except ImportError:
-        from reconciler.text.install import installing_extra
-
         way = installing_extra("otel")
         screen.warn(
             f"{endpoint} is set, but the extra otel is not installed. No traces are sent. To install it: {way}", id="RC-package-missing"

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.files import rewrite
+from reconciler.cli.options import Options
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import load
+from reconciler.cli.wiring.run import Planned
+from reconciler.config import Project
+from reconciler.config.texts import texts as read
 from reconciler.errors import ConfigError, ReconcilerError
-
-if TYPE_CHECKING:
-    from reconciler.cli.options import Options
-    from reconciler.cli.terminal.screen import Screen
-    from reconciler.cli.wiring.run import Planned
-    from reconciler.config import Project
-    from reconciler.importer.accept import AcceptedField
-    from reconciler.model import Plan
-    from reconciler.plan.drift import Drift
-    from reconciler.resource import Kinds
+from reconciler.importer.accept import Acceptance, AcceptedField, chosen
+from reconciler.importer.matched import MatchedProject, excluded_objects
+from reconciler.model import Action, Plan
+from reconciler.plan import plan
+from reconciler.plan.drift import Drift
+from reconciler.plan.guard import consent_to_exposures
+from reconciler.plan.matching.identity import identify
+from reconciler.resource import Kinds
+from reconciler.yamltext import line_ends
 
 
 def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, words: Sequence[str]) -> None:
     """Write the named values. Raises `Refused` or `UsageError` before anything is written; if it fails, the files are as before."""
-    from reconciler.config.texts import texts as read
-    from reconciler.importer.accept import Acceptance, chosen
-    from reconciler.importer.matched import MatchedProject, excluded_objects
-    from reconciler.plan.matching.identity import identify
-    from reconciler.yamltext import line_ends
-
     root, before = read(options.project, kinds)
     plain = {file: line_ends.plain(text) for file, text in before.items()}
     picked = chosen(drift, words, project.desired.generated)
@@ -51,12 +50,6 @@ def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
 
     Raises `Refused` if they now accept an exposure without consent.
     """
-    from reconciler.cli.checks.rules_from import judged
-    from reconciler.cli.wiring.connect import load
-    from reconciler.model import Action
-    from reconciler.plan import plan
-    from reconciler.plan.guard import consent_to_exposures
-
     try:
         desired = judged(screen, options, kinds, load(screen, options, kinds)).project.desired
     except ConfigError as error:

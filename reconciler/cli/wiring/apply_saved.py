@@ -5,26 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
+from reconciler.address import Glob
 from reconciler.cli import exits
+from reconciler.cli.options import Options
+from reconciler.cli.saved import signature
+from reconciler.cli.saved.origin import sentence
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.approval import ApprovedPlan, approve
+from reconciler.cli.wiring.connect import ConnectedService, now
+from reconciler.cli.wiring.plan_file import Saved, digests_of, plan_inputs, read
+from reconciler.cli.wiring.run import ApplySession, Planned, selected
+from reconciler.cli.wiring.unseen import Unseen
+from reconciler.config import Project
 from reconciler.errors import StalePlan, UsageError
-
-if TYPE_CHECKING:
-    from reconciler.address import Glob
-    from reconciler.cli.options import Options
-    from reconciler.cli.terminal.screen import Screen
-    from reconciler.cli.wiring.approval import ApprovedPlan
-    from reconciler.cli.wiring.connect import ConnectedService
-    from reconciler.cli.wiring.plan_file import Saved
-    from reconciler.cli.wiring.run import ApplySession, Planned
-    from reconciler.cli.wiring.unseen import Unseen
-    from reconciler.config import Project
-    from reconciler.model import Outcome, Withheld
-    from reconciler.report.schemas.plan import OriginData
-    from reconciler.state import Store
+from reconciler.model import Outcome, StepStatus, Withheld
+from reconciler.plan.guard import guard
+from reconciler.report.saved import saved_plan
+from reconciler.report.schemas.plan import OriginData
+from reconciler.report.text import plan_text
+from reconciler.state import Store
+from reconciler.text.times import HERE
 
 FRESH: Final = 10.0  # seconds; what was read longer ago is read again before anything is sent
 NAMED: Final = 50  # addresses that are said at most
@@ -75,8 +79,6 @@ class Use:
 
         Raises `StalePlan` where the file was used, belongs to another state, or does not hold and nobody said that the rest will do.
         """
-        from reconciler.plan.guard import guard
-
         self._check_state(session, store)
         self._compare(session.project, store)
         planned = self._approved(session, store)
@@ -106,8 +108,6 @@ class Use:
 
     def ended(self, outcome: Outcome, code: int) -> tuple[Outcome, int]:
         """The outcome with what to do next, and the exit code."""
-        from reconciler.model import StepStatus
-
         assert self.approval is not None
         if self.approval.refused:
             code = exits.strongest([code, exits.PARTLY])
@@ -124,8 +124,6 @@ class Use:
 
     def nothing(self, run: str) -> Outcome | None:
         """The outcome where nothing was done because not all of it holds; None where it was not compared at all."""
-        from reconciler.model import Outcome
-
         if self.approval is None:
             return None
         plan = replace(self.approval.planned.plan, changes=(), steps=())
@@ -133,7 +131,6 @@ class Use:
         return Outcome(run, plan, stopped=stopped, onward=onward, withheld=self._withheld())
 
     def _withheld(self) -> Withheld:
-        from reconciler.model import Withheld
 
         assert self.approval is not None
         return Withheld(self.approval.refused, self.approval.new, self.saved.document.get("origin"), self.same)
@@ -154,8 +151,6 @@ class Use:
 
     def _compare(self, project: Project, store: Store) -> None:
         """Report whether the evaluated configuration is unchanged. The commit may differ: a merge or a squash has the same one."""
-        from reconciler.cli.wiring.plan_file import digests_of
-
         then = self.saved.document["digests"]["configuration"]
         if then is None:
             return
@@ -169,12 +164,6 @@ class Use:
 
     def _approved(self, session: ApplySession, store: Store) -> Planned:
         """Plan again, and narrow that to the file."""
-        from reconciler.cli.wiring.approval import approve
-        from reconciler.cli.wiring.connect import now
-        from reconciler.cli.wiring.plan_file import digests_of, plan_inputs
-        from reconciler.cli.wiring.run import selected
-        from reconciler.report.saved import saved_plan
-
         digests = digests_of(self.screen, self.saved.document["digests"]["lineage"], store.digest_key())
 
         def describe(planned: Planned) -> Mapping[str, Any]:
@@ -211,8 +200,6 @@ class Use:
             self.screen.say(f"  and {len(every) - NAMED:,} more")
 
     def _show(self, planned: Planned, *, full: bool) -> None:
-        from reconciler.report.text import plan_text
-        from reconciler.text.times import HERE
 
         if self.options.format == "text":
             self.screen.spans(plan_text(planned.plan, width=self.screen.width, full=full, zone=HERE))
@@ -242,10 +229,6 @@ def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: 
 
     Raises `UsageError`, `Refused` where it is not signed as it should be, `StalePlan` where it is of another commit.
     """
-    from reconciler.cli.saved import signature
-    from reconciler.cli.saved.origin import sentence
-    from reconciler.cli.wiring.plan_file import read
-
     if options.target or options.exclude or options.allow_replace:
         raise UsageError(
             "--plan FILE already selects the addresses", id="RC-options-conflict", hint="Remove --target, --exclude and --allow-replace."
@@ -286,7 +269,6 @@ def _check_commit(path: Path, origin: OriginData | None, commit: str) -> None:
 
 
 def _globs(path: Path, texts: Sequence[str]) -> tuple[Glob, ...]:
-    from reconciler.address import Glob
 
     if len(texts) > GLOBS_MAX:
         wrong = f"{path} is not a saved plan: it names {len(texts):,} patterns, and at most {GLOBS_MAX:,} are allowed"

@@ -11,13 +11,11 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reconciler.address import Address
-
-if TYPE_CHECKING:
-    from reconciler.cli.wiring.run import Planned
-    from reconciler.model import Plan
+from reconciler.cli.wiring.run import Planned
+from reconciler.model import Plan
 
 GONE = "nothing is left to change there"
 OTHER_OBJECT = "the object changed since the plan was saved"

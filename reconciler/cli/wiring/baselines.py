@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from reconciler.address import Glob
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.reader import read as parse
 from reconciler.errors import ConfigError, Problem, UsageError, os_reason
-
-if TYPE_CHECKING:
-    from reconciler.config.source.nodes import MapEntry, Node
-    from reconciler.plan.drift import KnownDrift
+from reconciler.links import check_read
+from reconciler.plan.drift import KnownDrift
 
 WORDS: Final = ("address", "field", "reason", "until")
 SHAPE: Final = "a baseline is {known: [{address: GLOB, field: NAME, reason: …, until: YYYY-MM-DD}, …]}"
@@ -19,10 +20,6 @@ SHAPE: Final = "a baseline is {known: [{address: GLOB, field: NAME, reason: …,
 
 def read(file: Path) -> tuple[KnownDrift, ...]:
     """The entries of a file. Raises `ConfigError` with every problem at its place, `UsageError` where the file cannot be read."""
-    from reconciler.config.source.nodes import List, Map
-    from reconciler.config.source.reader import read as parse
-    from reconciler.links import check_read
-
     try:
         check_read(file)
         if file.exists() and not (file.is_file() or file.is_dir()):
@@ -48,9 +45,6 @@ def read(file: Path) -> tuple[KnownDrift, ...]:
 
 
 def _entry(item: Node, problems: list[Problem]) -> KnownDrift | None:
-    from reconciler.address import Glob
-    from reconciler.config.source.nodes import Map, Scalar
-    from reconciler.plan.drift import KnownDrift
 
     if not isinstance(item, Map):
         problems.append(_problem(item, f"an entry is a map; {SHAPE}"))

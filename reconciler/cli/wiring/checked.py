@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import VARIABLES
 from reconciler.cli.wiring.sealed import SIZE_MAX, Seal, digests, listing, places_outside
+from reconciler.config import Project
 from reconciler.config.words import project_file
 from reconciler.regular_file import open_regular
-
-if TYPE_CHECKING:
-    from reconciler.cli.options import Options
-    from reconciler.config import Project
 
 
 @dataclass(frozen=True)

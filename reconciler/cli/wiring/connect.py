@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+import getpass
 import os
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from reconciler.cli import exits
 from reconciler.cli.files import path_from_here
 from reconciler.cli.options import Options
+from reconciler.cli.sandboxes import embedded
+from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import VARIABLES, Screen
 from reconciler.cli.terminal.signals import of_signal
 from reconciler.cli.wiring import trust
+from reconciler.client import ClientSettings, KnownAnswers, normalise
+from reconciler.client.settings import PORTS
+from reconciler.config import Project
+from reconciler.config import load as read
+from reconciler.config.language.variables import texts
+from reconciler.config.project import FileAccess, LoadOptions
 from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageError
-
-if TYPE_CHECKING:
-    from reconciler.client import ClientSettings, KnownAnswers
-    from reconciler.config import Project
-    from reconciler.config.project import LoadOptions
-    from reconciler.model.state import StateScope
-    from reconciler.resource import Kinds
-    from reconciler.state import Journal, Store
+from reconciler.model.state import StateScope
+from reconciler.resource import Kinds
+from reconciler.state import SEND_SECONDS_MAX, Journal, Store
+from reconciler.state.postgres import require_verified
+from reconciler.text.redact import of_urls
 
 LOADING: Final = "Loading the project"
 PART_MIN = 8  # characters of a --var, or a value of a --var-file, that a secret is made of; less may be an ordinary word
@@ -66,8 +73,6 @@ def load(
     `decrypt`: False if only the names of secrets are checked. `stand_ins`: accept unknown values. `warn`: print its warnings.
     `phase`: its name in the narration if it takes long.
     """
-    from reconciler.config import load as read
-
     given = load_options(options, decrypt=decrypt, stand_ins=stand_ins)
     project = _read(screen, options, partial(read, options.project, kinds, **given), phase)
     secrets = list(_secrets(project, kinds))
@@ -87,8 +92,6 @@ def load_settings(screen: Screen, options: Options, kinds: Kinds) -> Project:
 
 def load_options(options: Options, *, decrypt: bool = True, stand_ins: bool = False) -> LoadOptions:
     """What the command line and the environment say about how a project is read."""
-    from reconciler.config.project import FileAccess
-
     access = FileAccess(options.var_files, tuple(options.allow_file), decrypt, stand_ins)
     return {
         "environment": options.env, "variables": options.var, "public": options.public_var, "environ": dict(os.environ), "access": access,
@@ -97,8 +100,6 @@ def load_options(options: Options, *, decrypt: bool = True, stand_ins: bool = Fa
 
 def _read(screen: Screen, options: Options, read: Callable[[], Project], phase: str = LOADING) -> Project:
     """The project that `read` returns; its secrets are masked from now on. Raises `ConfigError`."""
-    from reconciler.cli.terminal.progress import Narration
-
     try:
         with Narration(screen).lasting(phase):
             project = read()
@@ -125,8 +126,6 @@ def variables_not_public(public: tuple[str, ...]) -> Iterator[str]:
 
 def _secrets(project: Project, kinds: Kinds) -> Iterator[str]:
     """Every text in a sensitive field, from any source: the YAML, a file, a variable."""
-    from reconciler.config.language.variables import texts
-
     sensitive = {kind.name: names for kind in kinds.values() if (names := [name for name, field in kind.fields.items() if field.sensitive])}
     for resource in project.desired.resources.values():
         for name in sensitive.get(resource.kind, ()):
@@ -141,8 +140,6 @@ def connect(
     """The service that the command line and the project name. `create`: create a sandbox that does not exist; otherwise refuse it."""
     file = _sandbox_file(screen, options, project)
     if file is not None:
-        from reconciler.cli.sandboxes import embedded
-
         if not create and not file.exists():
             raise UsageError(
                 f"there is no sandbox {path_from_here(file)}", id="RC-no-sandbox", hint="Correct --sandbox, or what the project says."
@@ -180,20 +177,17 @@ def _sandbox_file(screen: Screen, options: Options, project: Project | None) -> 
     if options.sandbox is not None:
         if options.base_url is not None:
             raise UsageError("--sandbox and --base-url cannot be combined", id="RC-options-conflict", hint="Pass one of them.")
-        from reconciler.cli.sandboxes import embedded
 
         return embedded.checked(options.sandbox)
     if options.base_url is None and project is not None and project.settings.sandbox is not None:
         if os.environ.get(BASE_URL):
             screen.say(f"{BASE_URL} is ignored: the project uses a sandbox.")
-        from reconciler.cli.sandboxes import embedded
 
         return embedded.checked(project.settings.sandbox, said="service.sandbox:")
     return None
 
 
 def _base_url(screen: Screen, options: Options, project: Project | None) -> str:
-    from reconciler.client import normalise
 
     given = options.base_url or os.environ.get(BASE_URL)
     if given:
@@ -207,8 +201,6 @@ def _base_url(screen: Screen, options: Options, project: Project | None) -> str:
 
 
 def _settings(screen: Screen, options: Options, project: Project | None, url: str, token: str) -> ClientSettings:
-    from reconciler.client import ClientSettings
-    from reconciler.client.settings import PORTS
 
     plain, host = ClientSettings(url, token), urlsplit(url)
     screen.service = {"server.address": host.hostname or "", "server.port": host.port or PORTS[host.scheme], "url.full": url}
@@ -221,8 +213,6 @@ def _settings(screen: Screen, options: Options, project: Project | None, url: st
 
 def open_store(screen: Screen, options: Options, project: Project, service: ConnectedService, *, create: bool) -> Store:
     """The state of this project on that service; without `create` nothing is written."""
-    from reconciler.state import SEND_SECONDS_MAX, Store
-
     url = state_url(screen, options, project)
     if create and not url.startswith("sqlite:") and project.settings.timeout > SEND_SECONDS_MAX:
         raise UsageError(
@@ -236,15 +226,11 @@ def open_store(screen: Screen, options: Options, project: Project, service: Conn
 
 def state_scope(options: Options, project: Project, service: ConnectedService) -> StateScope:
     """The project, environment and service of the state."""
-    from reconciler.model.state import StateScope
-
     return StateScope(project.settings.project, options.env or None, service.identity)
 
 
 def state_url(screen: Screen, options: Options, project: Project) -> str:
     """The URL of the state, whose secrets are masked from now on. Raises `Refused` for a server that the user has not confirmed."""
-    from reconciler.text.redact import of_urls
-
     given = options.state or os.environ.get(STATE)
     url = given or project.settings.state
     screen.hide(of_urls([url]))
@@ -252,8 +238,6 @@ def state_url(screen: Screen, options: Options, project: Project) -> str:
         instead = f"--state {url}, or set {STATE}"
         trust.require(screen, project.settings.root, url, what="the state's server or bucket", instead=instead, whole=True)
     if url.startswith("postgres"):
-        from reconciler.state.postgres import require_verified
-
         require_verified(url, given="--state" if options.state else STATE if given else "state in the YAML", written=bool(given))
     return url
 
@@ -271,7 +255,6 @@ def known_service(screen: Screen, options: Options, project: Project) -> Connect
     if file is None:
         settings = _settings(screen, options, project, _base_url(screen, options, project), "none")
         return ConnectedService(settings.base_url, settings, settings.base_url, embedded=False)
-    from reconciler.cli.sandboxes import embedded
 
     identity = embedded.identity(file)
     if identity is None:
@@ -299,9 +282,6 @@ def recording_end(journal: Journal) -> Iterator[None]:
 
 def current_user() -> str:
     """The user of this run, for the message about a locked state."""
-    import getpass
-    import socket
-
     try:
         user = getpass.getuser()
     except (OSError, KeyError):  # a container without an entry for its user

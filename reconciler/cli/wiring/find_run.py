@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from reconciler.errors import UsageError
-
-if TYPE_CHECKING:
-    from reconciler.model import RecordedRun
+from reconciler.model import RecordedRun
+from reconciler.report.history import did, shortest
+from reconciler.text.times import HERE, clock_time
 
 LAST: Final = "last"
 LISTED: Final = 5  # runs that are named where the one that was asked for is not known
@@ -16,8 +16,6 @@ LISTED: Final = 5  # runs that are named where the one that was asked for is not
 
 def find_run(runs: Sequence[RecordedRun], text: str) -> RecordedRun:
     """The run that `text` names; `last` is the newest that did anything. `runs`: newest first. Raises `UsageError`."""
-    from reconciler.report.history import shortest
-
     if text == LAST:
         candidates = [run for run in runs if run.anything][:1]
     else:
@@ -36,9 +34,6 @@ def find_run(runs: Sequence[RecordedRun], text: str) -> RecordedRun:
 
 def _known(runs: Sequence[RecordedRun]) -> str:
     """The newest runs that did anything, to choose from."""
-    from reconciler.report.history import did, shortest
-    from reconciler.text.times import HERE, clock_time
-
     length, listed = shortest(runs), [run for run in runs if run.anything]
     lines = [f"{run.id[:length]}  {clock_time(run.started, HERE)}  {run.command}: {did(run)}" for run in listed[:LISTED]]
     if not lines:

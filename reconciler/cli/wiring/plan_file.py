@@ -6,21 +6,24 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
+from reconciler import __version__
 from reconciler.cli.json_file import NotJson, Unreadable, read_json
+from reconciler.cli.options import Options
+from reconciler.cli.saved import signature
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.trust import write_private
+from reconciler.config import Project
 from reconciler.errors import UsageError, os_reason
-
-if TYPE_CHECKING:
-    from reconciler.cli.options import Options
-    from reconciler.config import Project
-    from reconciler.model import State
-    from reconciler.report.saved import Digests, PlanInputs
-    from reconciler.report.schemas.plan import OptionsData, OriginData, RulesFromData, SavedPlanDocument
-    from reconciler.resource import Kinds
+from reconciler.model import State
+from reconciler.report.documents import PLAN_FORMAT
+from reconciler.report.saved import Digests, PlanInputs, digest_of, saved_plan
+from reconciler.report.schemas.check import problem
+from reconciler.report.schemas.plan import OptionsData, OriginData, RulesFromData, SavedPlanDocument
+from reconciler.resource import Kinds
+from reconciler.text.escape import as_json
 
 SIZE_MAX: Final = 20 * 1024 * 1024  # bytes; a plan of 10,000 objects has about 13 million
 PARTS_MAX: Final = 1_500_000  # commas, colons and opening brackets, which decoding takes memory for; that plan has about 1,100,000
@@ -38,10 +41,6 @@ class Saved:
 
 def write(screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, made: PlanInputs, digests: Digests, created_at: datetime) -> None:
     """Save a plan in a file that only its owner can read; signed if the environment has a key."""
-    from reconciler.cli.saved import signature
-    from reconciler.report.saved import saved_plan
-    from reconciler.text.escape import as_json
-
     key = signature.signing_key(screen)
     document = saved_plan(planned.plan, kinds, planned.actual, created_at=created_at, made=made, digests=digests)
     text = as_json(document, indent=1) + "\n"
@@ -65,9 +64,6 @@ def plan_inputs(
 
     `rules`: the commit whose rules judged it, None for those of its own files.
     """
-    from reconciler import __version__
-    from reconciler.report.saved import PlanInputs
-
     said: OptionsData = {
         "target": [str(glob) for glob in options.target],
         "exclude": [str(glob) for glob in options.exclude],
@@ -80,18 +76,11 @@ def plan_inputs(
 
 def digests_of(screen: Screen, lineage: str, key: bytes) -> Digests:
     """The digests of a file: with a key if it was created from a state."""
-    from reconciler.report.saved import Digests
-
     return Digests(key if lineage else None, screen.masked_data)
 
 
 def read(path: Path) -> Saved:
     """Read a plan file. Raises `UsageError` for any other file; only its form is checked here."""
-    from reconciler.report.documents import PLAN_FORMAT
-    from reconciler.report.saved import digest_of
-    from reconciler.report.schemas.check import problem
-    from reconciler.report.schemas.plan import SavedPlanDocument
-
     try:
         document = read_json(path, most=SIZE_MAX, parts=PARTS_MAX)
     except Unreadable as error:

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
+from reconciler.address import Address
+from reconciler.apply import FRESH, ApplyOptions, apply
+from reconciler.apply.recover import recover
+from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.signals import stopping
+from reconciler.cli.wiring.connect import ConnectedService, now
+from reconciler.client import Answer, Reader, Writer
+from reconciler.config import Project
 from reconciler.errors import UsageError
-
-if TYPE_CHECKING:
-    from reconciler.address import Address
-    from reconciler.cli.options import Options
-    from reconciler.cli.wiring.connect import ConnectedService
-    from reconciler.client import Answer, Reader, Writer
-    from reconciler.config import Project
-    from reconciler.model import Actual, Desired, Forecast, Outcome, Plan, State
-    from reconciler.plan import Selection
-    from reconciler.plan.matching.matches import Matches
-    from reconciler.resource import Kinds
-    from reconciler.state import Journal
-
+from reconciler.model import Actual, Desired, Forecast, Outcome, Plan, PlanCost, State
+from reconciler.observe import observe, planned
+from reconciler.plan import Selection, plan
+from reconciler.plan.forecast import forecast
+from reconciler.plan.matching.absence import believable
+from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.matches import Matches
+from reconciler.plan.prove import prove
+from reconciler.policies.judged import with_violations
+from reconciler.report.words import count
+from reconciler.resource import Kinds
+from reconciler.state import Journal
 
 LOOK_AGAIN: Final = 0.002  # seconds
 
@@ -70,8 +77,6 @@ def _judged(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan) -> Plan:
     """The plan with the policies that it violates, as of today."""
     if not desired.policies:
         return plan
-    from reconciler.cli.wiring.connect import now
-    from reconciler.policies.judged import with_violations
 
     return with_violations(kinds, desired, actual, plan, today=now().date())
 
@@ -90,8 +95,6 @@ async def make_plan(
 
     Raises `ServiceError` if the service cannot be read at all.
     """
-    from reconciler.observe import observe
-
     began, before = time.monotonic() if earlier is None else earlier.began, reader.requests
     selection = extent.selection
     importing = asyncio.create_task(_import_meanwhile(reader, before))
@@ -100,13 +103,6 @@ async def make_plan(
             actual = await observe(reader, kinds, desired, state, everything=extent.everything)
     finally:
         importing.cancel()
-    from reconciler.model import PlanCost
-    from reconciler.observe import planned
-    from reconciler.plan import plan
-    from reconciler.plan.forecast import forecast
-    from reconciler.plan.matching.identity import identify
-    from reconciler.plan.prove import prove
-    from reconciler.report.words import count
 
     read_at, objects = time.monotonic(), count(len(desired.resources), "object")
     if earlier is not None:
@@ -136,9 +132,7 @@ async def _import_meanwhile(reader: Reader, before: int) -> None:
 
 
 def _import_planner() -> None:
-    from reconciler.observe import readers, wrong_address  # noqa: F401
     from reconciler.plan import forecast, guard, planner, prove  # noqa: F401
-    from reconciler.report import documents, entries, text, warnings  # noqa: F401
 
 
 def _check_selection(selection: Selection, desired: Desired, state: State, made: Plan) -> None:
@@ -169,7 +163,6 @@ def read_only(
     """A plan, read with a client that cannot write."""
 
     async def run() -> Planned:
-        from reconciler.client import Reader
 
         async with Reader(service.settings, listener=narration, answers=service.answers) as reader:
             extent = PlanScope(selected(options), replaceable(options), everything)
@@ -181,16 +174,12 @@ def read_only(
 
 def _believed(planned: Planned, desired: Desired, options: Options) -> Planned:
     """The plan, unchanged. Raises `Refused` if implausibly many objects are missing."""
-    from reconciler.plan.matching.absence import believable
-
     believable(planned.matches, desired, accept=options.accept_gone)
     return planned
 
 
 def selected(options: Options) -> Selection:
     """The selection of the run."""
-    from reconciler.plan import Selection
-
     return Selection(options.target, options.exclude)
 
 
@@ -229,7 +218,6 @@ class ApplySession:
             self._runner.close()
 
     async def _open(self) -> Writer:
-        from reconciler.client import Writer
 
         return await Writer(self.service.settings, listener=self.narration).__aenter__()
 
@@ -240,8 +228,6 @@ class ApplySession:
 
     def recover(self) -> tuple[str, ...]:
         """Resolve what earlier runs left in doubt; returns a sentence for each."""
-        from reconciler.apply.recover import recover
-
         if not self.journal.open_intents() and not self.journal.unsaved_endings():
             return ()
         lasting = self.service.effect_seconds(self.project)
@@ -256,8 +242,6 @@ class ApplySession:
 
     def look(self, desired: Desired) -> Actual:
         """What there is of a Desired and the state; the next `plan` asks only for what was not answered here, unless it comes late."""
-        from reconciler.observe import observe
-
         began = time.monotonic()
         with self.narration.phase(f"Reading {desired.project}", where=self.service.where), self.writer.keeping() as answers:
             actual = self._runner.run(observe(self.writer, self.kinds, desired, self.journal.state()))
@@ -266,8 +250,6 @@ class ApplySession:
 
     def _fresh_reading(self) -> EarlierReading | None:
         """What `look` was answered, once, and only while nothing of it would have to be read again before it is written."""
-        from reconciler.apply import FRESH
-
         earlier, self._earlier = self._earlier, None
         return earlier if earlier is not None and time.monotonic() - earlier.began <= FRESH else None
 
@@ -287,9 +269,6 @@ class ApplySession:
 
     def narrowed(self, planned: Planned, only: frozenset[Address]) -> Planned:
         """The same reading, planned for these addresses only."""
-        from reconciler.plan import plan
-        from reconciler.plan.prove import prove
-
         selection = replace(self.selection, only=only)
         state, actual = planned.state, planned.actual
         new_plan = plan(self.kinds, self.desired, state, actual, selection=selection, allow_replace=replaceable(self.options))
@@ -305,9 +284,6 @@ class ApplySession:
             return self._runner.run(self._apply(planned, on_error, verify))
 
     async def _apply(self, planned: Planned, on_error: Literal["continue", "stop"], verify: Literal["written", "full"]) -> Outcome:
-        import secrets
-
-        from reconciler.apply import ApplyOptions, apply
 
         plan = replace(planned.plan, consents=()) if self.alone else planned.plan
         stop = asyncio.Event()

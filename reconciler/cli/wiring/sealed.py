@@ -25,6 +25,7 @@ from reconciler import __version__
 from reconciler.cli.wiring import trust
 from reconciler.links import LinkRefused
 from reconciler.regular_file import open_regular
+from reconciler.writing import write_whole
 
 FOLDER: Final = ".reconciler"
 STATE: Final = "RECONCILER_STATE"
@@ -81,8 +82,6 @@ class Seal:
 
     def write(self, name: str, value: Any) -> None:
         """Write a file that only its owner can read. A failure is ignored: the value can be computed again."""
-        from reconciler.writing import write_whole
-
         body = json.dumps(value, separators=(",", ":")).encode()
         with suppress(OSError, LinkRefused):
             write_whole(self.path(name), f"{self._digest(name, body).decode()}\n{body.decode()}")

@@ -10,20 +10,21 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from reconciler.address import Address
+from reconciler.cli import exits
+from reconciler.cli.options import Options
+from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.checked import CommandInputs
-from reconciler.cli.wiring.connect import load, load_settings, note_project
+from reconciler.cli.wiring.connect import current_user, known_service, load, load_settings, note_project, open_store, recording_end
+from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
+from reconciler.config import Project
 from reconciler.config.words import ENVIRONMENTS
 from reconciler.errors import UsageError
-
-if TYPE_CHECKING:
-    from reconciler.address import Address
-    from reconciler.cli.options import Options
-    from reconciler.cli.terminal.screen import Screen
-    from reconciler.config import Project
-    from reconciler.state import Journal
-
+from reconciler.kinds import load as load_kinds
+from reconciler.model import Desired
+from reconciler.state import Journal
 
 SETTINGS: Final = "settings.json"
 _PATHS: Final = ("root", "sandbox")
@@ -40,7 +41,6 @@ def settings_of(screen: Screen, options: Options) -> Project:
             project = _project(known["settings"])
             note_project(screen, options, project)
             return project
-    from reconciler.kinds import load as load_kinds
 
     project = load_settings(screen, options, load_kinds())
     if given is not None:
@@ -61,7 +61,6 @@ def _remember(given: CommandInputs, project: Project) -> None:
 
 def _project(settings: Mapping[str, Any]) -> Project:
     from reconciler.config.settings import Project, ProjectSettings
-    from reconciler.model import Desired
 
     paths = {name: Path(settings[name]) for name in _PATHS if settings[name] is not None}
     project_settings = ProjectSettings(**{**settings, **paths, "files": ()})
@@ -75,11 +74,6 @@ def _digest(text: bytes) -> str:
 @contextmanager
 def journal_for(screen: Screen, options: Options, address: Address, *, command: str) -> Iterator[Journal]:
     """The journal of `command`, which changes an address. Raises `UsageError` if nothing can be tracked yet."""
-    from reconciler.cli import exits
-    from reconciler.cli.wiring.connect import current_user, known_service, open_store, recording_end
-    from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
-    from reconciler.kinds import load as load_kinds
-
     project = load(screen, options, load_kinds(), warn=False)  # about what the project declares, which is not asked for
     service = known_service(screen, options, project)
     if service is None:

@@ -14,6 +14,7 @@ import click
 
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
+from reconciler.writing import write_whole
 
 FILE = "trusted.json"
 
@@ -76,6 +77,4 @@ def _remember(root: Path, host: str) -> None:
 
 def write_private(target: Path, text: str) -> None:
     """Write a file atomically that only its owner can read. Raises OSError and `LinkRefused`."""
-    from reconciler.writing import write_whole
-
     write_whole(target, text)

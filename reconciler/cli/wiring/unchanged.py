@@ -14,20 +14,21 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from reconciler.cli.options import Options
+from reconciler.cli.terminal.progress import Narration
+from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import trust
 from reconciler.cli.wiring.checked import CheckedProject
+from reconciler.cli.wiring.connect import ConnectedService, state_file
 from reconciler.cli.wiring.sealed import STATE, written_state
+from reconciler.client import ClientSettings, KnownAnswers, Listener, Reader
+from reconciler.config import Project
+from reconciler.model import Plan
 from reconciler.regular_file import open_regular
-
-if TYPE_CHECKING:
-    from reconciler.cli.options import Options
-    from reconciler.cli.terminal.screen import Screen
-    from reconciler.cli.wiring.connect import ConnectedService
-    from reconciler.client import KnownAnswers, Listener
-    from reconciler.config import Project
-    from reconciler.model import Plan
+from reconciler.report.layout import ReportPage, environment_header
+from reconciler.report.text import summary
 
 FILE: Final = "unchanged.json"
 SAYS_NOTHING: Final = frozenset({"project", "environment", "managed", "unmanaged", "places", "objects"})  # of a plan without changes
@@ -45,8 +46,6 @@ class Unchanged:
     @classmethod
     def of(cls, options: Options) -> Unchanged | None:
         """None if a plan is limited to a part, may do more than usual, or is not only for a screen, or if its state is not a file."""
-        from reconciler.client import KnownAnswers
-
         token = os.environ.get(TOKEN)
         plain = type(options)()
         if not token or options.format != "text" or any(getattr(options, name) != getattr(plain, name) for name in DEFAULTS):
@@ -60,7 +59,6 @@ class Unchanged:
         known = self.checked.recall(FILE)
         if known is None or not self.state or known["state"] != self.state:
             return None
-        from reconciler.cli.terminal.progress import Narration
 
         screen.hide([os.environ[TOKEN]])
         url, root = known["url"], self.checked.root
@@ -73,15 +71,12 @@ class Unchanged:
             return None
         for warning in self.checked.warnings:
             screen.warn(warning, id="RC-unused-variable")
-        from reconciler.report.layout import ReportPage, environment_header
 
         page = ReportPage(screen.width)
         page.line(known["says"])
         return (*environment_header(self.options.env), *page.spans)
 
     async def _same(self, screen: Screen, known: Mapping[str, Any], listener: Listener) -> bool:
-        from reconciler.client import ClientSettings, Reader
-
         settings = ClientSettings(
             known["url"], os.environ[TOKEN], timeout=known["timeout"], max_rps=self.options.max_rps, secrets=screen.hidden
         )  # fmt: skip
@@ -93,9 +88,6 @@ class Unchanged:
     def remember(self, screen: Screen, project: Project, service: ConnectedService, plan: Plan) -> None:
         """Store the result of a plan without changes, unless an answer is missing, a secret is masked, or the project names encrypted
         files: what `sops` needs to decrypt them, such as a key or a server, is not compared."""
-        from reconciler.cli.wiring.connect import state_file
-        from reconciler.report.text import summary
-
         empty = type(plan)(plan.project, plan.environment)
         said = any(getattr(plan, field.name) != getattr(empty, field.name) for field in fields(plan) if field.name not in SAYS_NOTHING)
         digests, says, used = self.answers.digests, summary(plan), state_file(self.options, project)

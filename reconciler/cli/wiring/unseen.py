@@ -13,23 +13,22 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from reconciler.cli.files import path_from_here
-from reconciler.cli.wiring.connect import STATE, is_outside, now, open_store, state_file, state_scope, state_url
+from reconciler.cli.options import Options
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import STATE, ConnectedService, is_outside, now, open_store, state_file, state_scope, state_url
+from reconciler.config import Project
 from reconciler.config.words import ENVIRONMENTS
 from reconciler.errors import Refused
-
-if TYPE_CHECKING:
-    from reconciler.cli.options import Options
-    from reconciler.cli.terminal.screen import Screen
-    from reconciler.cli.wiring.connect import ConnectedService
-    from reconciler.config import Project
-    from reconciler.model import State
-    from reconciler.model.state import StateScope
-    from reconciler.state import Store
+from reconciler.model import State
+from reconciler.model.state import StateScope
+from reconciler.report.words import count, listed
+from reconciler.state import Store
+from reconciler.state.tables import quiet
 
 NO_SANDBOX: Final = "The sandbox does not exist yet, so no state has seen this project. The first plan or apply creates it."
 FILE: Final = "sqlite:///"
@@ -131,8 +130,6 @@ class KnownState:
 
 def read_state(screen: Screen, options: Options, project: Project, service: ConnectedService) -> KnownState:
     """The state of this project on a service, read without SQLAlchemy if possible; nothing is written."""
-    from reconciler.state.tables import quiet
-
     state_url(screen, options, project)  # refuses what is not to be opened
     file, scope = state_file(options, project), state_scope(options, project, service)
     lag = timedelta(seconds=service.effect_seconds(project) or 0.0)
@@ -146,7 +143,6 @@ def read_state(screen: Screen, options: Options, project: Project, service: Conn
 
 def named(found: Sequence[tuple[StateScope, int]], service: ConnectedService) -> str:
     """`12 resources of other on the same service`."""
-    from reconciler.report.words import count, listed
 
     def one(scope: StateScope, number: int) -> str:
         place = "the same service" if scope.service == service.identity else scope.service

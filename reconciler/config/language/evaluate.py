@@ -11,8 +11,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from reconciler.config.language.bounds import ExpressionError, NoValue, Usage
+from reconciler.config.language.expressions import Evaluator, SecretValues
+from reconciler.config.language.files import ProjectFiles
+from reconciler.config.language.stand_ins import stand_in
 from reconciler.config.language.variables import Variables
 from reconciler.config.source.nodes import (
     FOR_EACH,
@@ -32,10 +36,6 @@ from reconciler.config.source.nodes import (
 from reconciler.config.words import IGNORED
 from reconciler.errors import Problem
 from reconciler.model import Source
-
-if TYPE_CHECKING:
-    from reconciler.config.language.bounds import Usage
-    from reconciler.config.language.expressions import Evaluator, SecretValues
 
 LATER: Final = ("policies",)  # top keys whose expressions are evaluated for each resource
 _VARIABLE: Final = re.compile(r"\bvars\s*\.\s*(\w+)")
@@ -93,16 +93,11 @@ class Evaluation:
     @cached_property
     def work(self) -> Usage:
         """The work of all expressions of the project."""
-        from reconciler.config.language.bounds import Usage
-
         return Usage()
 
     @cached_property
     def evaluator(self) -> Evaluator:
         """The evaluator of scalars."""
-        from reconciler.config.language.expressions import Evaluator
-        from reconciler.config.language.files import ProjectFiles
-
         made = Evaluator(
             vars=self.variables.values,
             tainted=self.variables.tainted,
@@ -160,8 +155,6 @@ class Evaluation:
 
     def scalar(self, node: Scalar, evaluator: Evaluator, put: Callable[[str], str] = str) -> Node | None:
         """The value of a scalar that contains an expression; None, with a problem, if it has none. `put`: rewords a problem."""
-        from reconciler.config.language.bounds import ExpressionError, NoValue
-
         try:
             evaluated = evaluator.scalar(node.text)
         except ExpressionError as error:
@@ -184,8 +177,6 @@ class Evaluation:
 
     def _stand_in(self, node: Scalar, names: Collection[str], value: Any = None) -> Scalar:
         """The text in place of a value that depends on these names; other text in the same value stays."""
-        from reconciler.config.language.stand_ins import stand_in
-
         known = isinstance(value, str) and all(stand_in([name]) in value for name in names)
         text = StandIn(value) if known else stand_in(names)
         return Scalar(node.at, text, False, text, computed=True)

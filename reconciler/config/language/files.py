@@ -7,6 +7,7 @@ state and the sandbox under any name.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection
 from hashlib import sha256
 from pathlib import Path
@@ -103,8 +104,6 @@ class ProjectFiles:
 
 def _typed(path: Path) -> str:
     """The path as a user would type it from the current folder."""
-    import shlex
-
     near = os.path.relpath(path)
     return shlex.quote(min(near, str(path), key=len))
 

@@ -11,6 +11,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from reconciler.config.language import bounds
+from reconciler.config.language.accepted import are_limits, refusal
 from reconciler.config.source import json_text
 from reconciler.config.source.nodes import (
     List,
@@ -182,8 +184,6 @@ def _words(each: MapEntry, problems: Problems) -> Mapping[str, MapEntry] | None:
         elif key == "description" and (not isinstance(entry.node, Scalar) or entry.node.null):
             problems.add(entry.node.at, f"description must be text, not {described(entry.node)}", about, id="RC-wrong-form")
     if len(problems.found) == before and LIMITS & words.keys():
-        from reconciler.config.language.accepted import are_limits
-
         are_limits(words, _type(words), _fits, problems, about)
     if len(problems.found) == before and _keeps_digits(words, _type(words)):
         for key in ("default", "enum"):
@@ -290,7 +290,6 @@ def _refusal(words: Mapping[str, MapEntry], kind: str, value: Any, *, secret: bo
     """Why `enum` or `pattern` refuses a value; "" if neither does."""
     if not LIMITS & words.keys():
         return ""
-    from reconciler.config.language.accepted import refusal
 
     return refusal(words, kind, value, secret=secret)
 
@@ -353,7 +352,6 @@ def is_usable(value: Any) -> bool:
         except UnicodeEncodeError:
             return False
         return True
-    from reconciler.config.language import bounds
 
     try:
         bounds.plain(value)

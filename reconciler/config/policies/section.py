@@ -9,10 +9,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from reconciler.address import Address, is_key
 from reconciler.config.language.bounds import ExpressionError
+from reconciler.config.language.evaluate import Evaluation
+from reconciler.config.language.variables import Variables
 from reconciler.config.policies.checks import ExpressionScope, expressions, read, test_of
 from reconciler.config.policies.expression import Uses
 from reconciler.config.policies.keys import ACTIONS, GONE
@@ -23,9 +25,6 @@ from reconciler.model import Exemption, Policies, Policy, Severity, Source
 from reconciler.model.policy import PLAN
 from reconciler.resource import Kind, Kinds
 from reconciler.text.suggest import did_you_mean, one_of
-
-if TYPE_CHECKING:
-    from reconciler.config.language.evaluate import Evaluation
 
 POLICIES: Final = "policies"
 USE: Final = "use"
@@ -314,9 +313,6 @@ class PolicySections:
 
 def ready_policies(kinds: Kinds) -> list[Policy]:
     """The ready policies as a project that uses all of them has them."""
-    from reconciler.config.language.evaluate import Evaluation
-    from reconciler.config.language.variables import Variables
-
     problems = Problems([])
     section = PolicySections(kinds, {}, problems, Evaluation(Path(), Variables({}, frozenset(), frozenset()), None, problems))
     return [policy for node in ready().values() if (policy := section.policy(node)) is not None]

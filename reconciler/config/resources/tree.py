@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from reconciler.address import Address
+from reconciler.config.language.evaluate import Evaluation
+from reconciler.config.language.for_each import ForEachCopies
 from reconciler.config.resources.items import ItemReader
 from reconciler.config.resources.nodes import head_of, kind_of
 from reconciler.config.resources.reserved import ResourceFlags, read_reserved
@@ -36,10 +37,6 @@ from reconciler.config.source.split import INCLUDE, Split, is_split
 from reconciler.model import Source
 from reconciler.resource import RESERVED, UNSET, FieldRole, Kind, Kinds
 from reconciler.text.suggest import a, closest, did_you_mean
-
-if TYPE_CHECKING:
-    from reconciler.config.language.evaluate import Evaluation
-    from reconciler.config.language.for_each import ForEachCopies
 
 
 @dataclass(eq=False)
@@ -213,8 +210,6 @@ class ResourceTree:
     @cached_property
     def generator(self) -> ForEachCopies:
         """Creates the elements of `forEach`."""
-        from reconciler.config.language.for_each import ForEachCopies
-
         return ForEachCopies(self.evaluation, self.problems)
 
     def _generated_nodes(self, members: Mapping[str, Kind], parent: Item, section: str, template: Map) -> list[Item]:

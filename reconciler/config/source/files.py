@@ -7,6 +7,7 @@ from the limits of the machine, of the control group and of the process.
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -50,8 +51,6 @@ def _available() -> int | None:
         with suppress(OSError, ValueError):
             limits.append(int(most.read_text()) - int(used.read_text()))
     with suppress(ImportError, OSError, ValueError, IndexError):
-        import resource
-
         size, data = int(_PROCESS.read_text().split()[0]), int(_PROCESS.read_text().split()[5])
         for name, pages in ((resource.RLIMIT_AS, size), (resource.RLIMIT_DATA, data)):
             limit_of = resource.getrlimit(name)[0]

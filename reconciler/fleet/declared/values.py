@@ -8,6 +8,7 @@ from typing import Final
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from reconciler.client import normalise
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Scalar, described, shown
 from reconciler.errors import UsageError
@@ -125,8 +126,6 @@ def reference(words: KeyReader, key: str) -> SecretReference | None:
 
 def service(words: KeyReader, key: str) -> str | None:
     """The URL of a service."""
-    from reconciler.client import normalise
-
     value = words.text(key)
     if value is None:
         return None

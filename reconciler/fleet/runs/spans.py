@@ -11,12 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from reconciler import __version__
-
-if TYPE_CHECKING:
-    from reconciler.fleet.store.runs import BegunRun
+from reconciler.fleet.store.runs import BegunRun
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 PASSED: Final = "OTEL_"  # variables with this prefix are passed to the process of a run

@@ -7,17 +7,15 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
 
+from reconciler.fleet.serve.feed import Feed
 from reconciler.fleet.serve.settings import ServeSettings, of_data
 from reconciler.fleet.serve.single import SinglePerson
 from reconciler.fleet.store import FleetDatabase, projects
-
-if TYPE_CHECKING:
-    from reconciler.fleet.serve.feed import Feed
 
 FRESH_SECONDS: Final = 3.0  # after which a new fleet file is noticed
 SEEN_MAX: Final = 20_000

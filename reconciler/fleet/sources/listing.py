@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from reconciler.client import ClientSettings, Reader
+from reconciler.errors import ServiceError
 from reconciler.fleet.generated import Listing
 from reconciler.fleet.model import Fleet, Generator
 from reconciler.fleet.secrets import token_for
 from reconciler.fleet.sources import git
-
-if TYPE_CHECKING:
-    from reconciler.client import ClientSettings
+from reconciler.kinds import load
 
 Using = Callable[[str, str], AbstractContextManager[None]]
 """The budget of a service and a token, for the requests of a block."""
@@ -39,7 +39,6 @@ def listing(fleet: Fleet, cache: Path, *, using: Using = _unlimited, strict: boo
 
 
 def _listed(generator: Generator, cache: Path, using: Using, *, strict: bool) -> list[dict[str, str]]:
-    from reconciler.client import ClientSettings
 
     assert generator.token is not None
     assert generator.base_url is not None
@@ -49,9 +48,6 @@ def _listed(generator: Generator, cache: Path, using: Using, *, strict: bool) ->
 
 
 async def _organizations(generator: Generator, settings: ClientSettings) -> list[dict[str, str]]:
-    from reconciler.client import Reader
-    from reconciler.errors import ServiceError
-    from reconciler.kinds import load
 
     path = next(reading.path for kind in load().values() if kind.within is None for reading in kind.whole_listings)
     async with Reader(settings) as reader:

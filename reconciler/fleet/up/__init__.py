@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from reconciler.errors import ReconcilerError
+from reconciler.fleet.up.server import start
 from reconciler.writing import write_whole
 
 
@@ -20,8 +21,6 @@ def postgres(data: Path, url: str | None) -> Iterator[str]:
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         with warnings.catch_warnings(action="ignore"):  # of packages, about this machine
-            from reconciler.fleet.up.server import start
-
             server, address = start(data)
     except (OSError, RuntimeError, ValueError) as error:
         wrong = f"PostgreSQL cannot be started in {data / 'postgres'}: {str(error).splitlines()[0] if str(error) else type(error).__name__}"

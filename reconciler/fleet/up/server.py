@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import secrets
 import stat
 import tempfile
@@ -136,7 +137,6 @@ def _close(server: PostgresServer) -> None:
     folder = server.get_postmaster_info().socket_dir
     if folder is None or folder == server.pgdata or server.system_user is None:
         return
-    import pwd
 
     os.chown(folder, pwd.getpwnam(server.system_user).pw_uid, -1)
     folder.chmod(0o755)

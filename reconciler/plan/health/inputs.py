@@ -10,10 +10,10 @@ from functools import cached_property
 from reconciler.address import Address
 from reconciler.model import Actual, Concern, Desired, Observed, Plan, Sort, State
 from reconciler.plan import Matches
-from reconciler.plan.matching.identity import identify
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.containment import Key
 from reconciler.plan.drift import Drift
+from reconciler.plan.matching.identity import identify
 from reconciler.plan.warnings.broken_urls import is_read
 from reconciler.resource import Kind, Kinds
 

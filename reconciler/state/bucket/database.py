@@ -24,7 +24,9 @@ from sqlalchemy import Connection, StaticPool
 from reconciler.errors import StateError
 from reconciler.state.bucket.chain import Chain, ChainObject
 from reconciler.state.bucket.changes import COLUMNS, Recorder, Unfit, apply
+from reconciler.state.bucket.folder import Folder
 from reconciler.state.bucket.objects import Objects, Unreachable
+from reconciler.state.bucket.remote import Remote
 from reconciler.state.database import engine_over
 from reconciler.state.errors import Contended, calm
 from reconciler.state.tables import migrations
@@ -55,8 +57,6 @@ class _Memory(sqlite3.Connection):
 def opened(url: str, *, create: bool) -> Bucket:
     """The state at a URL of a bucket."""
     if url.startswith("file://"):
-        from reconciler.state.bucket.folder import Folder
-
         path = Path(url.removeprefix("file://"))
         if not path.is_absolute() or set(url) & set("?%\0"):
             raise StateError(f"the state URL {url!r} names no folder", id="RC-state-url", hint="Write file:///PATH.")
@@ -64,7 +64,6 @@ def opened(url: str, *, create: bool) -> Bucket:
     if not _URL.fullmatch(url):
         hint = "Write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX; credentials come from the environment."
         raise StateError("the state is not a valid URL of a bucket", id="RC-state-url", hint=hint)
-    from reconciler.state.bucket.remote import Remote  # imported only where it is used: obstore is an extra
 
     return Bucket(Remote(url.rstrip("/"), f"the state {url}"), f"the state {url}", create=create)
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-if TYPE_CHECKING:
-    from reconciler.model import RecordedRun, State
+from reconciler.model import RecordedRun, State
+from reconciler.state.tables.values import recorded
 
 DONE: Final = ("done", "recovered")
 VERSION: Final = 8  # version of the tables that these statements read; for others the store is used
@@ -91,7 +91,6 @@ def tracking_of(state: State) -> Tracking:
 def read_runs(path: Path, scope: Scope) -> tuple[RecordedRun, ...] | None:
     """Every run of a state, newest first; None also where one of them has not ended, or none did anything yet."""
     from reconciler.model.history import RecordedRun
-    from reconciler.state.tables.values import recorded
 
     did: dict[str, dict[str, int]] = defaultdict(dict)
     undone: dict[str, dict[str, int]] = defaultdict(dict)

@@ -16,6 +16,7 @@ from reconciler.address import Address
 from reconciler.errors import Refused, StateError, UsageError
 from reconciler.model.state import StateScope
 from reconciler.report.schemas import state as state_types
+from reconciler.report.schemas.check import problem
 from reconciler.state.tables import rows
 from reconciler.state.tables.renames import write_renames
 from reconciler.state.tables.rules import write_rules
@@ -50,7 +51,6 @@ def checked(found: Any, scope: StateScope) -> Document:
     hint = "Create it with `reconciler state pull --out FILE`, and do not change it."
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise UsageError(f"it is not a state: its format is not {FORMAT}", id="RC-not-a-state", hint=hint)
-    from reconciler.report.schemas.check import problem
 
     trouble = problem(state_types.StateDocument, found) or _loose(found)
     if trouble is not None:

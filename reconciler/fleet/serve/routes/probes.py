@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from reconciler.errors import ReconcilerError
+from reconciler.fleet.metrics import CONTENT_TYPE, metrics_text
 from reconciler.fleet.secrets import resolved
 from reconciler.fleet.serve.guard import is_own
 from reconciler.fleet.serve.site import site_of
@@ -39,8 +40,6 @@ def readyz(request: Request) -> Response:
 def metrics(request: Request) -> Response:
     """The metrics of the fleet, for callers with the token of `dashboard.metrics`; without one, for this machine only, by a name of its
     own: a page of another origin can send any header to a name that it controls."""
-    from reconciler.fleet.metrics import CONTENT_TYPE, metrics_text
-
     site = site_of(request)
     try:
         reference = site.settings().metrics
