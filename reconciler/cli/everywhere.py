@@ -93,7 +93,7 @@ def _verbose(screen: Screen, value: bool) -> None:
 
 
 def _format(screen: Screen, value: str) -> None:
-    screen.log_format = value
+    screen.log.form = value
 
 
 def _change(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> None:

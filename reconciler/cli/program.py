@@ -289,7 +289,7 @@ def _open_what_is_closed() -> None:
 def _usage(screen: Screen, error: click.ClickException, words: Sequence[str]) -> None:
     """Print what is wrong with the command line, or with the variable of an option."""
     if f"{everywhere.LOG_FORMAT}=json" in words or f"{everywhere.LOG_FORMAT} json" in " ".join(words):
-        screen.log_format = "json"  # the error may have come before that option
+        screen.log.form = "json"  # the error may have come before that option
     context, param = getattr(error, "ctx", None), getattr(error, "param", None)
     if not isinstance(error, click.BadParameter) or context is None or param is None:
         screen.usage(error)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import click
 
 from reconciler.apply import FRESH
-from reconciler.cli import exits, reports
+from reconciler.cli import codes, exits, reports
 from reconciler.cli import options as shared
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
@@ -139,7 +139,7 @@ def command(
                 journal.finish(exit_code=declined, summary={})
                 return declined
             outcome = session.apply(planned, on_error=on_error, verify=verify)
-            code = exits.of_outcome(outcome, signal=session.signal)
+            code = codes.of_outcome(outcome, signal=session.signal)
             if use is not None:
                 outcome, code = use.ended(outcome, code)
             journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in StepStatus})

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from reconciler.cli import completion, exits, reports
+from reconciler.cli import codes, completion, exits, reports
 from reconciler.cli import options as shared
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
@@ -106,4 +106,4 @@ def command(
             screen.out(f"Or accept it with: {options.command_line('drift')} --accept ADDRESS[.FIELD]\n")
         else:
             screen.out("Or accept it: remove its lines from the YAML.\n")
-    return exits.of_drift(found)
+    return codes.of_drift(found)

@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from reconciler.cli import exits, reports
+from reconciler.cli import codes, reports
 from reconciler.cli import options as shared
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
@@ -98,4 +98,4 @@ def command(
         )
         digests = plan_file.digests_of(screen, known.state.lineage, known.key)
         plan_file.write(screen, out, planned, kinds, made=made, digests=digests, created_at=made_at)
-    return exits.of_plan(plan, detailed=detailed_exitcode)
+    return codes.of_plan(plan, detailed=detailed_exitcode)

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import click
 
-from reconciler.cli import exits
+from reconciler.cli import codes, exits
 from reconciler.cli import options as shared
 from reconciler.cli.commands.apply import confirmed_plan, no_terminal
 from reconciler.cli.options import Options
@@ -107,7 +107,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         lines = _lines(session, planned, inverse.turns)
         outcome = session.apply(planned, on_error=on_error)
         turned = _turned(screen, journal, outcome, inverse, recorded_run.id[:ID_SHOWN])
-        code = exits.of_outcome(outcome, signal=session.signal)
+        code = codes.of_outcome(outcome, signal=session.signal)
         if inverse.cannot:
             code = exits.strongest([code, exits.PARTLY if outcome.results or turned or outcome.plan.changes else exits.REFUSED])
         journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in StepStatus})

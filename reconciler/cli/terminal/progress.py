@@ -155,7 +155,7 @@ class Narration:
         self._path = f"{method} {path}"
         self._sent += 1
         _REQUEST.set(self._sent)
-        if self.screen.logs:
+        if self.screen.log.active:
             self.screen.event("debug", "sending", f"{method} /v1{path}", **self._facts(method, path), attempt=attempt)
         if self.screen.traces is not None:
             step = _STEP.get()
@@ -165,7 +165,7 @@ class Narration:
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
         self._tally.answered += 1
         self._tally.sample(time.monotonic())
-        if self.screen.logs or self.screen.verbose:
+        if self.screen.log.active or self.screen.verbose:
             text = f"{method} /v1{path} {status or 'no answer'} {seconds * 1000:.0f} ms"
             facts = {**self._facts(method, path), "status": status, "milliseconds": round(seconds * 1000)}
             self._tell("debug", "request", text, shown=self.screen.verbose, **facts)
@@ -199,7 +199,7 @@ class Narration:
 
     def ended(self, result: StepResult) -> None:
         self.screen.acted = self.screen.acted or result.status == "done"
-        if self.screen.logs:
+        if self.screen.log.active:
             step, why = result.step, f": {result.error}" if result.error else ""
             facts = {"address": str(step.address), "verb": step.verb, "step": step.id, "status": str(result.status.value)}
             self.screen.event("debug", "step", f"{step.verb} {step.address} {result.status.value}{why}", **facts)
