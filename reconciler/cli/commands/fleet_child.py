@@ -50,11 +50,8 @@ NEW_STATE: Final = "Apply it once with this --state and --create-state, or copy 
 
 
 @click.command("read")
-@shared.project()
-@shared.targets()
-@shared.service()
-@shared.state()
-@shared.rules()
+@shared.project_argument()
+@shared.of_child()
 @click.option("--allowed-project", "allowed", required=True)
 @click.option("--folder", type=click.Path(path_type=Path), required=True)
 @click.option("--keep", is_flag=True)

@@ -51,7 +51,7 @@ FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
 @click.option(
     "--member", metavar="EMAIL", help="The owner of the token, written as service.member. Default: a member with access to everything."
 )
-@shared.project_words()
+@shared.reading()
 @shared.service()
 @shared.state()
 @shared.creating()

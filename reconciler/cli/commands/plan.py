@@ -13,8 +13,8 @@ from click.core import ParameterSource
 from reconciler.cli import codes, reports
 from reconciler.cli import options as shared
 from reconciler.cli.checks.rules_from import judged
+from reconciler.cli.declare import OutputFile
 from reconciler.cli.options import Options
-from reconciler.cli.options.declare import OutputFile
 from reconciler.cli.options.run import commit as commit_option
 from reconciler.cli.saved.origin import origin
 from reconciler.cli.saved.signature import signing_key

@@ -11,8 +11,8 @@ import click
 
 from reconciler.cli import exits
 from reconciler.cli import options as shared
+from reconciler.cli.declare import OutputFile
 from reconciler.cli.options import Options
-from reconciler.cli.options.declare import OutputFile
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end
 from reconciler.cli.wiring.trust import write_private

@@ -41,7 +41,7 @@ SHORT_HELP: Final = "Move what is tracked to another address, or from another pr
     allow_from_autoenv=False,
     help="Move everything that the environment OLD tracked, with its history, to this environment. '' for the state without environments.",
 )
-@shared.project_words()
+@shared.reading()
 @shared.service()
 @shared.state()
 @click.pass_obj

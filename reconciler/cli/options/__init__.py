@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from reconciler.cli.options.declare import Decorator, address
-from reconciler.cli.options.given import Options
-from reconciler.cli.options.project import (
-    compared,
-    nearest_project,
-    project,
-    project_argument,
-    project_option,
-    project_path,
-    project_words,
-    reading,
-    run_argument,
-)
-from reconciler.cli.options.run import absences, creating, exposures, guards, output, rules, selection, service, state, targets, yes
-
-__all__ = [
-    "Decorator", "Options", "absences", "address", "compared", "creating", "exposures", "guards", "nearest_project", "output",
-    "project", "project_argument", "project_option", "project_path", "project_words", "reading", "rules", "run_argument", "selection",
-    "service", "state", "targets", "yes",
-]  # fmt: skip
+from reconciler.cli.declare import Decorator as Decorator
+from reconciler.cli.declare import address as address
+from reconciler.cli.option_table import Options as Options
+from reconciler.cli.options.project import compared as compared
+from reconciler.cli.options.project import nearest_project as nearest_project
+from reconciler.cli.options.project import project as project
+from reconciler.cli.options.project import project_argument as project_argument
+from reconciler.cli.options.project import project_option as project_option
+from reconciler.cli.options.project import project_path as project_path
+from reconciler.cli.options.project import run_argument as run_argument
+from reconciler.cli.options.run import absences as absences
+from reconciler.cli.options.run import creating as creating
+from reconciler.cli.options.run import exposures as exposures
+from reconciler.cli.options.run import guards as guards
+from reconciler.cli.options.run import of_child as of_child
+from reconciler.cli.options.run import output as output
+from reconciler.cli.options.run import reading as reading
+from reconciler.cli.options.run import rules as rules
+from reconciler.cli.options.run import selection as selection
+from reconciler.cli.options.run import service as service
+from reconciler.cli.options.run import state as state
+from reconciler.cli.options.run import targets as targets
+from reconciler.cli.options.run import yes as yes

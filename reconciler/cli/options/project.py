@@ -1,4 +1,4 @@
-"""Options that choose the project, the environment and the variables."""
+"""Arguments and options that choose the project, an environment or a run."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from reconciler.cli import completion, env_file
-from reconciler.cli.options.declare import STDIN, Decorator, files, pairs, together
+from reconciler.cli import completion
+from reconciler.cli.declare import Decorator, together
+from reconciler.cli.options.run import declared
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.words import PROJECT_FILE
-from reconciler.errors import ConfigError, UsageError
+from reconciler.errors import UsageError
 
 
 def project(*, nearest: bool = True) -> Decorator:
     """The project, its environment and its variables. `nearest`: without a project, use the nearest one above the current folder."""
-    return together(project_argument(nearest=nearest), *reading())
+    return together(project_argument(nearest=nearest), declared("reading"))
 
 
 def project_argument(*, nearest: bool = True) -> Decorator:
@@ -36,14 +37,9 @@ def project_path(*, nearest: bool = True) -> Decorator:
     )
 
 
-def project_words() -> Decorator:
-    """The same without the project, which the command takes from its arguments."""
-    return together(*reading())
-
-
 def project_option() -> Decorator:
     """The same as an option, for commands with other arguments."""
-    return together(project_path(), *reading())
+    return together(project_path(), declared("reading"))
 
 
 def compared() -> Decorator:
@@ -53,60 +49,12 @@ def compared() -> Decorator:
     )
     last = click.argument("project", type=click.Path(path_type=Path), required=False, callback=_last)
     option = click.option("--project", "named", type=click.Path(path_type=Path), metavar="PATH", is_eager=True, help="The same as PROJECT.")
-    return together(first, second, last, option, *reading()[1:])  # without --env
+    return together(first, second, last, option, declared("reading", besides=("env",)))
 
 
 def run_argument() -> Decorator:
     """The id of a run, before the project."""
     return click.argument("run", required=False, metavar="RUN", shell_complete=completion.runs, callback=_run)
-
-
-def reading() -> tuple[Decorator, ...]:
-    return (
-        click.option(
-            "--env",
-            metavar="NAME",
-            shell_complete=completion.environments,
-            help="The environment: environments/NAME.yaml. Each has a state of its own.",
-        ),
-        click.option(
-            "--var",
-            metavar="NAME=VALUE",
-            multiple=True,
-            callback=pairs,
-            allow_from_autoenv=False,  # each variable has its own: RECONCILER_VAR_NAME
-            help="Set a variable.",
-        ),
-        click.option(
-            "--var-file",
-            metavar="FILE",
-            multiple=True,
-            callback=files,
-            help="Read variables from a YAML or JSON file, or with - from standard input. Repeatable; --var wins.",
-        ),
-        click.option(
-            "--env-file",
-            metavar="FILE",
-            multiple=True,
-            callback=_env_files,
-            help="Read RECONCILER_VAR_NAME=VALUE lines, as if the environment had them. Repeatable; the environment wins.",
-        ),
-        click.option(
-            "--public-var",
-            metavar="NAME",
-            multiple=True,
-            allow_from_autoenv=False,
-            help="Declare that a variable from the environment is not a secret.",
-        ),
-        click.option(
-            "--allow-file",
-            metavar="PATH",
-            multiple=True,
-            type=click.Path(path_type=Path),
-            allow_from_autoenv=False,
-            help="Allow expressions to read this file, or the files in this folder, outside the project. Repeatable.",
-        ),
-    )
 
 
 def nearest_project(ctx: click.Context) -> Path:
@@ -189,21 +137,3 @@ def _is_project(text: str) -> bool:
     """Whether a text is a path of a project, and no id."""
     path = Path(text)
     return "/" in text or text in (".", "..") or path.suffix in (".yaml", ".yml") or (path / PROJECT_FILE).is_file()
-
-
-def _env_files(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Set the variables in the files, as if the environment contained them; existing variables are kept. Raises `ConfigError`."""
-    if ctx.resilient_parsing or not names:
-        return names
-
-    values: dict[str, str] = {}
-    problems = []
-    for name, text in files(ctx, param, names):
-        given, wrong = env_file.read("standard input" if name == STDIN else name, text)
-        values |= given
-        problems += wrong
-    if problems:
-        raise ConfigError(problems, sensitive=frozenset(values.values()))
-    for name, value in values.items():
-        os.environ.setdefault(name, value)
-    return names

@@ -1,117 +1,78 @@
-"""Options that choose the service, the targets, the permissions, the commit and the output of a run."""
+"""The options of the table, declared to click by their groups; and those of the commit and the output of a run."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Collection
+from functools import partial
 from typing import Final
 
 import click
 
 from reconciler.cli import completion
-from reconciler.cli.options.declare import Decorator, globs, together
+from reconciler.cli.declare import Decorator, together
+from reconciler.cli.option_table import ROWS, Row
 
 PREFIX_MIN: Final = 7  # digits of a commit's id
 HEXADECIMAL: Final = frozenset("0123456789abcdef")
 
 
-def service() -> Decorator:
-    """The service, and the limits of requests to it."""
-    return together(
-        click.option("--sandbox", type=click.Path(path_type=Path), metavar="FILE", help="Use the embedded sandbox in this file."),
-        click.option(
-            "--base-url", metavar="URL", help="The URL of the service; also RECONCILER_BASE_URL. The token comes from RECONCILER_TOKEN."
-        ),
-        click.option("--max-concurrency", type=click.IntRange(1, 1000), metavar="N", help="Send up to N requests at the same time."),
-        click.option(
-            "--max-rps", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Send at most this many requests per second."
-        ),
-    )
+COMPLETERS: Final = {"addresses": completion.addresses, "environments": completion.environments}
 
 
-def state() -> Decorator:
-    """The location of the state."""
-    return click.option(
-        "--state", metavar="URL", help="The URL of the state, e.g. sqlite:///PATH or s3://BUCKET/PREFIX; also RECONCILER_STATE."
-    )
+def _option(row: Row, *, help: str | None = None) -> Decorator:
+    """The declaration of a row of the table. `help`: another sentence than the row's."""
+    settings = {**row.settings, **({"help": help} if help is not None else {}), "shell_complete": COMPLETERS.get(row.complete)}
+    return click.option(f"--{row.name}", allow_from_autoenv=not row.typed, **settings)
 
 
-def creating() -> Decorator:
-    """Whether a shared state, or one named on the command line, may be created."""
-    return click.option(
-        "--create-state",
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="Create the state if it has never seen this project. Required without a terminal for --state, RECONCILER_STATE, servers, and "
-        "files outside the project.",
-    )
+def declared(group: str, *, besides: Collection[str] = ()) -> Decorator:
+    """The options of a group, in the order of the table. `besides`: names of those that are left out."""
+    return together(*(_option(row) for row in ROWS if row.group == group and row.name not in besides))
 
 
-def _addresses(name: str, metavar: str, text: str, *, consent: bool = False) -> Decorator:
-    """A repeatable option of addresses or patterns. `consent`: it gives consent, so no variable of the environment sets it."""
-    return click.option(
-        name, metavar=metavar, multiple=True, callback=globs, shell_complete=completion.addresses, help=text,
-        allow_from_autoenv=not consent,
-    )  # fmt: skip
+def of_child() -> Decorator:
+    """The options of the process of a fleet's run."""
+    return together(*(_option(row) for row in ROWS if row.child))
 
 
-def targets() -> Decorator:
-    """The addresses that the run includes."""
-    return together(
-        _addresses("--target", "GLOB", "Limit the run to matching addresses and what they require. Repeatable."),
-        _addresses("--exclude", "GLOB", "Exclude matching addresses. Repeatable."),
-    )
+service = partial(declared, "service")
+"""The service, and the limits of requests to it."""
+
+state = partial(declared, "state")
+"""The location of the state."""
+
+creating = partial(declared, "creating")
+"""Whether a shared state, or one named on the command line, may be created."""
+
+targets = partial(declared, "targets")
+"""The addresses that the run includes."""
+
+absences = partial(declared, "absences")
+"""How many objects may be missing without being taken for an outage."""
+
+guards = partial(declared, "guards")
+"""Changes that this run may make although a guard would refuse them."""
+
+rules = partial(declared, "rules")
+"""Whose rules judge the project."""
+
+reading = partial(declared, "reading")
+"""The environment, and the variables."""
 
 
 def selection() -> Decorator:
     """The addresses that the run includes, and those that it may recreate."""
-    return together(
-        targets(),
-        _addresses("--allow-replace", "ADDRESS", "Allow matching objects to be deleted and recreated. Repeatable.", consent=True),
-    )
+    return together(targets(), declared("replacement"))
+
+
+def exposures(help: str) -> Decorator:
+    """The addresses that this run may expose."""
+    return next(_option(row, help=help) for row in ROWS if row.field == "allow_exposure")
 
 
 def yes() -> Decorator:
     """Confirm the plan."""
     return click.option("-y", "--yes", is_flag=True, allow_from_autoenv=False, help="Do not ask for confirmation. Guards still apply.")
-
-
-def absences() -> Decorator:
-    """How many objects may be missing without being taken for an outage."""
-    return click.option(
-        "--accept-gone",
-        type=click.IntRange(0),
-        metavar="N",
-        allow_from_autoenv=False,
-        help="Accept up to N tracked objects as deleted outside Reconciler.",
-    )
-
-
-def guards() -> Decorator:
-    """Changes that this run may make although a guard would refuse them."""
-    return together(
-        click.option(
-            "--allow-delete",
-            type=click.IntRange(0),
-            metavar="N",
-            allow_from_autoenv=False,
-            help="Allow up to N deletions, instead of guards.maxDelete.",
-        ),
-        exposures("Allow matching addresses to become public or lose a protection. Repeatable."),
-    )
-
-
-def exposures(text: str) -> Decorator:
-    """The addresses that this run may expose."""
-    return _addresses("--allow-exposure", "ADDRESS", text, consent=True)
-
-
-def rules() -> Decorator:
-    """Whose rules judge the project."""
-    return click.option(
-        "--rules-from",
-        metavar="REF",
-        help="Take guards, prune, protect, access and policies from this branch, tag or commit, instead of from the files.",
-    )
 
 
 def output(*, formats: tuple[str, ...] = ()) -> Decorator:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
-from reconciler.cli.options.declare import Decorator, together
+from reconciler.cli.declare import Decorator, together
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import os_reason
 from reconciler.regular_file import open_regular

@@ -11,6 +11,7 @@ import click
 
 from reconciler.address import Glob
 from reconciler.cli import exits
+from reconciler.cli.option_table import ROWS, SavedAs
 from reconciler.cli.options import Options
 from reconciler.cli.saved import signature
 from reconciler.cli.saved.origin import sentence
@@ -27,6 +28,7 @@ from reconciler.plan.guard import guard
 from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import OriginData
 from reconciler.report.text import plan_text
+from reconciler.report.words import listed
 from reconciler.state import Store
 from reconciler.text.times import HERE
 
@@ -229,10 +231,10 @@ def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: 
 
     Raises `UsageError`, `Refused` where it is not signed as it should be, `StalePlan` where it is of another commit.
     """
-    if options.target or options.exclude or options.allow_replace:
-        raise UsageError(
-            "--plan FILE already selects the addresses", id="RC-options-conflict", hint="Remove --target, --exclude and --allow-replace."
-        )
+    if any(options.saved(SavedAs.SCOPE).values()):
+        scope = [f"--{row.name}" for row in ROWS if row.saved is SavedAs.SCOPE]
+        hint = f"Remove {listed(scope, len(scope))}."
+        raise UsageError("--plan FILE already selects the addresses", id="RC-options-conflict", hint=hint)
     saved = read(path)
     signature.check(screen, path, saved.document)
     origin = saved.document.get("origin")
@@ -242,14 +244,7 @@ def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: 
         screen.say(sentence(origin))
     if (rules := saved.document.get("rulesFrom")) is not None:
         screen.say(f"It was judged by the rules of {rules['ref'][:100]} ({rules['commit'][:9]}).")
-    said = saved.document["options"]
-    about = replace(
-        options,
-        target=_globs(path, said["target"]),
-        exclude=_globs(path, said["exclude"]),
-        allow_replace=_globs(path, said["allowReplace"]),
-    )
-    return Use(screen, about, saved, partial, ask)
+    return Use(screen, options.with_scope(saved.document["options"], lambda texts: _globs(path, texts)), saved, partial, ask)
 
 
 def _check_commit(path: Path, origin: OriginData | None, commit: str) -> None:

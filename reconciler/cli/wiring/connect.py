@@ -15,6 +15,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from reconciler.cli import exits
+from reconciler.cli.declare import STDIN
 from reconciler.cli.files import path_from_here
 from reconciler.cli.options import Options
 from reconciler.cli.sandboxes import embedded
@@ -27,6 +28,7 @@ from reconciler.client.settings import PORTS
 from reconciler.config import Project
 from reconciler.config import load as read
 from reconciler.config import load_settings as read_settings
+from reconciler.config.language.variable_files import STANDARD_INPUT, VariableFile
 from reconciler.config.language.variables import texts
 from reconciler.config.project import FileAccess, LoadOptions
 from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageError
@@ -88,10 +90,21 @@ def load_settings(screen: Screen, options: Options) -> Project:
 
 def load_options(options: Options, *, decrypt: bool = True, stand_ins: bool = False) -> LoadOptions:
     """What the command line and the environment say about how a project is read."""
-    access = FileAccess(options.var_files, tuple(options.allow_file), decrypt, stand_ins)
+    access = FileAccess(variable_files(options), tuple(options.allow_file), decrypt, stand_ins)
     return {
         "environment": options.env, "variables": options.var, "public": options.public_var, "environ": dict(os.environ), "access": access,
     }  # fmt: skip
+
+
+def variable_files(options: Options) -> tuple[VariableFile, ...]:
+    """The files of variables with their names in messages: relative to the project if they are in it."""
+    folder = Path(os.path.normpath((options.project if options.project.is_dir() else options.project.parent).absolute()))
+    named = []
+    for name, text in options.var_file:
+        path = Path(os.path.normpath(Path(name).absolute()))
+        inside = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else name
+        named.append(VariableFile(STANDARD_INPUT if name == STDIN else inside, text))
+    return tuple(named)
 
 
 def _read(screen: Screen, options: Options, read: Callable[[], Project], phase: str = LOADING) -> Project:

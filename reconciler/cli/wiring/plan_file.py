@@ -64,14 +64,8 @@ def plan_inputs(
 
     `rules`: the commit whose rules judged it, None for those of its own files.
     """
-    said: OptionsData = {
-        "target": [str(glob) for glob in options.target],
-        "exclude": [str(glob) for glob in options.exclude],
-        "allowReplace": [str(glob) for glob in options.allow_replace],
-        "allowDelete": options.allow_delete,
-        "allowExposure": [str(glob) for glob in options.allow_exposure],
-    }
-    return PlanInputs(__version__, service, project.digest, state.lineage, state.serial, said, origin, rules)
+    recorded = cast("OptionsData", options.saved())
+    return PlanInputs(__version__, service, project.digest, state.lineage, state.serial, recorded, origin, rules)
 
 
 def digests_of(screen: Screen, lineage: str, key: bytes) -> Digests:
