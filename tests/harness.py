@@ -20,6 +20,7 @@ import yaml
 from reconciler.address import Glob, bare
 from reconciler.apply import FRESH, ApplyOptions, apply
 from reconciler.apply.recover import recover
+from reconciler.cli.options import Options
 from reconciler.client import ClientSettings, Reader, Writer
 from reconciler.client.pacing import Clock
 from reconciler.config import Project, load
@@ -216,7 +217,7 @@ class Org:
                         actual,
                         lambda actual: plan(kinds(), desired, state, actual, allow_replace=allow_replace, selection=selection),
                     )
-                    made = guard(prove(kinds(), desired, state, actual, made, selection=selection), desired, allow_delete=None)
+                    made = guard(prove(kinds(), desired, state, actual, made, selection=selection), desired, Options())
                     self.made, self.planned = made, len(self.requests)
                     outcome = await apply(
                         writer,

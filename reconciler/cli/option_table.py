@@ -164,6 +164,10 @@ class Options:
         (), "allow-exposure", "guards", "Allow matching addresses to become public or lose a protection. Repeatable.",
         metavar="ADDRESS", saved=SavedAs.GRANT, typed=True, **GLOBS,
     )  # fmt: skip
+    max_exposed: int | None = option(
+        None, "max-exposed", "guards", "Allow at most N objects to gain a reader, instead of guards.maxExposed.",
+        metavar="N", type=COUNT, saved=SavedAs.LIMIT, typed=True,
+    )  # fmt: skip
     accept_gone: int | None = option(
         None, "accept-gone", "absences", "Accept up to N tracked objects as deleted outside Reconciler.",
         metavar="N", type=COUNT, typed=True,

@@ -59,6 +59,7 @@ def read_guards(top: KeyReader, problems: Problems) -> Guards:
         limit.number("percent", plain.max_delete_percent, most=100.0),
         limit.whole("atLeast", plain.max_delete_at_least),
         words.whole("minAdmins", plain.min_admins),
+        words.whole("maxExposed", 0) if words.entry("maxExposed") is not None else None,
     )
     limit.rest()
     words.rest()

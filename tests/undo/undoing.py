@@ -9,6 +9,7 @@ from typing import Any
 
 from reconciler.apply import ApplyOptions, apply
 from reconciler.apply.recover import recover
+from reconciler.cli.options import Options
 from reconciler.model import JournalEntry, Outcome, RecordedRun
 from reconciler.observe import observe
 from reconciler.plan import Selection, match, plan
@@ -64,7 +65,7 @@ async def _undo(org: Org, run: str) -> Undone:
             only = Selection(only=found.only)
             actual = await observe(writer, kinds(), found.desired, state)
             made = plan(kinds(), found.desired, state, actual, selection=only)
-            made = guard(prove(kinds(), found.desired, state, actual, made, selection=only), found.desired, allow_delete=None)
+            made = guard(prove(kinds(), found.desired, state, actual, made, selection=only), found.desired, Options())
             lines = redeclaring_lines(kinds(), project, found.desired, made, found.turns, match(kinds(), project, state, actual).ids)
             outcome = await apply(writer, kinds(), found.desired, made, actual, journal, ApplyOptions(deadline=30.0, selection=only))
             if not outcome.plan.deferred:

@@ -26,7 +26,7 @@ from reconciler.kinds import load as load_kinds
 from reconciler.model import Change
 from reconciler.model.plan import Action
 from reconciler.plan import plan as make_plan
-from reconciler.plan.guard import guard
+from reconciler.plan.guard import refuse
 from reconciler.plan.offline.as_declared import as_declared
 from reconciler.policies.judged import as_far_as_files_say
 from reconciler.report.documents import plan_document
@@ -100,7 +100,7 @@ def command(
     folder = reports.folder(new)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, text, created_at=made_at, folder=folder)
-    guard(plan, new.desired, allow_delete=len(plan.changes))
+    refuse(plan.violations, "the plan")  # not `guard`: what is compared is not applied, so it has no limit
     return exits.PENDING if detailed_exitcode and plan.pending else exits.DONE
 
 

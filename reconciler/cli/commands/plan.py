@@ -89,7 +89,7 @@ def command(
     reports.show(screen, options.format, document, sheet, text, created_at=made_at, folder=folder)
     if plan.steps:
         screen.say(forecast_text(planned.forecast))
-    guard(plan, project.desired, allow_delete=options.allow_delete)
+    guard(plan, project.desired, options)
     if options.format == "text" and plan.pending:
         screen.out(f"Apply it with: {options.saved_line(out) if out is not None else options.command_line('apply')}\n")
     if out is not None:

@@ -237,7 +237,7 @@ class Screen:
         if not self._traced:
             self._traced = True
             if tracing.is_wanted():
-                self._traces = tracing.begin(self.command, self.began, self.masks, lambda text, id: self.warn(text, id=id))
+                self._traces = tracing.begin(self.command, self.began, self.masks, self.warn)
         return self._traces
 
     def event(self, level: str, name: str, message: str, **facts: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import unquote
 
@@ -18,6 +18,12 @@ ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_EN
 HEADERS: Final = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
 PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 PROTOCOL: Final = "http/protobuf"
+
+
+class Warn(Protocol):
+    """Prints a warning with the id of its cause."""
+
+    def __call__(self, text: str, *, id: str) -> None: ...
 
 
 class Recorder(Protocol):
@@ -41,30 +47,27 @@ def is_wanted() -> bool:
     return os.environ.get("OTEL_SDK_DISABLED", "").lower() != "true" and os.environ.get("OTEL_TRACES_EXPORTER") != "none"
 
 
-def begin(command: str, began: int, masks: Masks, warn: Callable[[str, str], None]) -> Recorder | None:
-    """The traces of this program; None, with a warning, if they cannot be sent. `began`: the start, in nanoseconds since 1970.
-
-    `warn`: prints a sentence with the id of its cause.
-    """
+def begin(command: str, began: int, masks: Masks, warn: Warn) -> Recorder | None:
+    """The traces of this program; None, with a warning, if they cannot be sent. `began`: the start, in nanoseconds since 1970."""
     masks.hide([*_header_values(), *of_urls([os.environ[name] for name in ENDPOINTS if os.environ.get(name)])])
     endpoint = next(name for name in ENDPOINTS if os.environ.get(name))
     protocol = next((os.environ[name] for name in PROTOCOLS if os.environ.get(name)), PROTOCOL)
     if protocol != PROTOCOL:
         warn(
             f"{endpoint} is set, but traces are sent as {PROTOCOL} only, and the protocol is {protocol}. No traces are sent.",
-            "RC-traces-not-sent",
+            id="RC-traces-not-sent",
         )
         return None
     try:
         from reconciler.cli.terminal.traces import Traces  # needs the extra otel, whose libraries take longer to import than a small plan
     except ImportError:
         way = installing_extra("otel")
-        warn(f"{endpoint} is set, but the extra otel is not installed. No traces are sent. To install it: {way}", "RC-package-missing")
+        warn(f"{endpoint} is set, but the extra otel is not installed. No traces are sent. To install it: {way}", id="RC-package-missing")
         return None
     try:
         return Traces(command, began, masks.data)
     except Exception as error:  # whatever a library makes of these variables, the run goes on
-        warn(f"{endpoint} is set, but no traces are sent: {type(error).__name__}: {error}", "RC-traces-not-sent")
+        warn(f"{endpoint} is set, but no traces are sent: {type(error).__name__}: {error}", id="RC-traces-not-sent")
         return None
 
 

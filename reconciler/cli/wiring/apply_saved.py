@@ -88,7 +88,7 @@ class Use:
             assert self.approval is not None
             self._tell()
             self._show(planned, full=full)
-            guard(planned.plan, session.desired, allow_delete=self.options.allow_delete)
+            guard(planned.plan, session.desired, self.options)
             if not self.approval.refused:
                 break
             if not self._rest_will_do(planned):

@@ -102,6 +102,13 @@ class FileSchemas:
                             "How much a run may delete without further consent: a share of the managed objects, but always this number.",
                         ),
                         "minAdmins": or_expression({"description": "The admins that no run removes.", "type": "integer", "minimum": 0}),
+                        "maxExposed": or_expression(
+                            {
+                                "description": "The most objects that a run may expose to more readers. Absent: no limit.",
+                                "type": "integer",
+                                "minimum": 0,
+                            }
+                        ),
                     },
                     "Limits for one run.",
                 ),
