@@ -15,7 +15,8 @@ from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import connect, current_user, known_service, load, open_store, recording_end
 from reconciler.cli.wiring.find_run import find_run
-from reconciler.cli.wiring.run import ApplySession, Planned
+from reconciler.cli.wiring.run import Planned
+from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
 from reconciler.config import Project
 from reconciler.kinds import load as load_kinds

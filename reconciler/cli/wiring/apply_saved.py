@@ -19,7 +19,8 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.approval import ApprovedPlan, approve
 from reconciler.cli.wiring.connect import ConnectedService, now
 from reconciler.cli.wiring.plan_file import Saved, digests_of, plan_inputs, read
-from reconciler.cli.wiring.run import ApplySession, Planned, selected
+from reconciler.cli.wiring.run import Planned, selected
+from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import Unseen
 from reconciler.config import Project
 from reconciler.errors import StalePlan, UsageError
