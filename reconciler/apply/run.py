@@ -87,7 +87,9 @@ class ApplyRun:
         stopping = asyncio.create_task(self._stopped(running))
         try:
             while not schedule.done or running:
-                for id in () if self.halt else schedule.ready(max(0, QUEUED * self.concurrency - len(running))):
+                # More steps than requests are allowed at once: while some wait for a guard's reading, others send.
+                free = 0 if self.halt else max(0, QUEUED * self.concurrency - len(running))
+                for id in schedule.ready(free):
                     schedule.start(id)
                     task = asyncio.create_task(self._turn(steps[id]))
                     task.add_done_callback(ended.put_nowait)
