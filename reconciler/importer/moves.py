@@ -118,7 +118,7 @@ class Moves:
         order = self._order(host, [self.now[address] for address in staying], [self.now[address] for address in arrived])
         wanted = [resource.address for resource in order]
         going = set(arrived)
-        # Lines that are in the right order among themselves stay where they are: the fewest lines of a file change.
+        # Lines that are in the right order among themselves are not moved: the fewest lines of a file change.
         if set(staying) & set(reordered):
             settled = [address for address in wanted if address not in going]
             going |= {move.item for move in moves(staying, settled, must=[address for address in staying if address in reordered])}
