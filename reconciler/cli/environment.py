@@ -83,13 +83,13 @@ def warnings() -> Iterator[str]:
             yield f"{name} is ignored: no option has that name. Did you mean {PREFIX}{near[0]}?"
 
 
-def origin(message: str, words: Sequence[str]) -> str | None:
+def origin(message: str, argv: Sequence[str]) -> str | None:
     """A note on the options in a message whose values came from the environment, not the command line."""
     for name in sorted(os.environ):
         word = name.removeprefix(PREFIX)
         if word == name or word not in KNOWN or not os.environ[name]:
             continue
         option = next((option for option, other in OTHERS.items() if other == name), f"--{word.lower().replace('_', '-')}")
-        if f"{option} " in f"{message} " and not any(given == option or given.startswith(f"{option}=") for given in words):
+        if f"{option} " in f"{message} " and not any(given == option or given.startswith(f"{option}=") for given in argv):
             return f"{option} comes from {name}."
     return None

@@ -24,8 +24,8 @@ Callback = Callable[[click.Context, click.Parameter, Any], None]
 def options() -> list[click.Parameter]:
     """The options of the program and every command. Their values are set on the screen as soon as they are parsed."""
 
-    def option(*names: str, set_on: Callable[[Screen, Any], None], **words: Any) -> click.Option:
-        return click.Option(names, expose_value=False, is_eager=True, callback=_callback(set_on), **words)
+    def option(*names: str, set_on: Callable[[Screen, Any], None], **settings: Any) -> click.Option:
+        return click.Option(names, expose_value=False, is_eager=True, callback=_callback(set_on), **settings)
 
     return [
         option("-q", "--quiet", is_flag=True, set_on=_quiet, help="Suppress progress messages."),

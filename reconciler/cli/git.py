@@ -125,8 +125,8 @@ class WorkingRepository:
             return self.inside
         ends = [start.id] if end is None else [start.id, end.id]
         done = self._run(*DIFF, "--name-status", "--find-renames", "--diff-filter=R", *ends, "--")
-        words = [PurePosixPath(os.fsdecode(word)) for word in done.out.split(b"\0")[:-1]]
-        renamed = dict(zip(words[2::3], words[1::3], strict=True)) if done.code == 0 else {}
+        parts = [PurePosixPath(os.fsdecode(word)) for word in done.out.split(b"\0")[:-1]]
+        renamed = dict(zip(parts[2::3], parts[1::3], strict=True)) if done.code == 0 else {}
         return renamed.get(file, file).parent
 
     @contextmanager
@@ -144,8 +144,8 @@ class WorkingRepository:
             raise ReconcilerError(f"git cannot list the files of {commit}: {_said(listed)}", id="RC-git-failed")
         blobs: list[Blob] = []
         for entry in listed.out.split(b"\0")[:-1]:
-            words, _, path = entry.partition(b"\t")
-            mode, _, id = words.decode().split()
+            parts, _, path = entry.partition(b"\t")
+            mode, _, id = parts.decode().split()
             if mode in FILES:
                 blobs.append(Blob(os.fsdecode(path).removeprefix(f"{inside}/" if inside.name else ""), mode, id))
         return blobs
@@ -170,8 +170,8 @@ class WorkingRepository:
                 hint="A partial clone lacks it: git fetch --refetch, or clone without --filter.",
             ) from None
 
-    def _run(self, *words: str, settings: Mapping[str, str] | None = None) -> EndedCommand:
-        return _ended(self.repository, *words, settings=settings)
+    def _run(self, *args: str, settings: Mapping[str, str] | None = None) -> EndedCommand:
+        return _ended(self.repository, *args, settings=settings)
 
 
 def _add(tree: NewTree, blob: Blob, content: bytes) -> None:
@@ -192,13 +192,13 @@ def _below(inside: PurePosixPath) -> tuple[str, ...]:
     return (f"{inside}/",) if inside.name else ()
 
 
-def _ended(repository: git.GitRepository, *words: str, settings: Mapping[str, str] | None = None) -> EndedCommand:
+def _ended(repository: git.GitRepository, *args: str, settings: Mapping[str, str] | None = None) -> EndedCommand:
     """The end of a command of git. Raises `ReconcilerError` if it did not end by itself."""
-    done = repository.run(*words, settings=settings, seconds=SECONDS)
+    done = repository.run(*args, settings=settings, seconds=SECONDS)
     if done.late:
-        raise ReconcilerError(f"git did not answer within {SECONDS:g} seconds: git {words[0]}", id="RC-git-failed")
+        raise ReconcilerError(f"git did not answer within {SECONDS:g} seconds: git {args[0]}", id="RC-git-failed")
     if done.large:
-        raise ReconcilerError(f"git wrote more than {git.OUTPUT_MAX // 2**20} MiB: git {words[0]}", id="RC-git-failed")
+        raise ReconcilerError(f"git wrote more than {git.OUTPUT_MAX // 2**20} MiB: git {args[0]}", id="RC-git-failed")
     return done
 
 

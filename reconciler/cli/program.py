@@ -89,10 +89,10 @@ COMMANDS: Mapping[str, Lazy] = {
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are used. Without a command it shows its help."""
 
-    def __init__(self, *args: Any, commands_by_name: Mapping[str, Lazy], **words: Any) -> None:
-        words.setdefault("context_settings", {"help_option_names": ["-h", "--help"], "max_content_width": 100})
-        words |= {"invoke_without_command": True, "no_args_is_help": False, "callback": _help_unless_invoked}
-        super().__init__(*args, **words)
+    def __init__(self, *args: Any, commands_by_name: Mapping[str, Lazy], **settings: Any) -> None:
+        settings.setdefault("context_settings", {"help_option_names": ["-h", "--help"], "max_content_width": 100})
+        settings |= {"invoke_without_command": True, "no_args_is_help": False, "callback": _help_unless_invoked}
+        super().__init__(*args, **settings)
         self.by_name = commands_by_name
         self.path: tuple[str, ...] = ()
         self.params = [*self.params, *everywhere.options()]
@@ -148,10 +148,10 @@ def _parse_args(parse: Callable[[click.Context, list[str]], list[str]], ctx: cli
     options = [param for param in ctx.command.get_params(ctx) if isinstance(param, click.Option)]
     names = {name for option in options for name in (*option.opts, *option.secondary_opts) if name.startswith("--")}
     valued = {name for option in options if not option.is_flag and not option.count and option.nargs == 1 for name in option.opts}
-    words = iter(args[: args.index("--")] if "--" in args else args)
-    for word in words:
-        if word in valued and (value := next(words, "")).partition("=")[0] in names:
-            raise click.BadOptionUsage(word, f"Option {word!r} requires an argument, and {value!r} is an option.", ctx)
+    arguments = iter(args[: args.index("--")] if "--" in args else args)
+    for argument in arguments:
+        if argument in valued and (value := next(arguments, "")).partition("=")[0] in names:
+            raise click.BadOptionUsage(argument, f"Option {argument!r} requires an argument, and {value!r} is an option.", ctx)
     return parse(ctx, args)
 
 
@@ -180,8 +180,8 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 class Program(LazyGroup):
     """The whole program. Commands return their exit code, or None for 0."""
 
-    def __init__(self, *args: Any, version: bool = False, **words: Any) -> None:
-        super().__init__(*args, **words)
+    def __init__(self, *args: Any, version: bool = False, **settings: Any) -> None:
+        super().__init__(*args, **settings)
         if version:
             option = click.Option(
                 ["--version"], is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
@@ -216,20 +216,20 @@ class Program(LazyGroup):
             Screen().error("interrupted", id="RC-interrupted")
             sys.exit(exits.INTERRUPTED)
 
-    def _exit_code(self, words: list[str], prog_name: str | None, complete_var: str | None, extra: Mapping[str, Any]) -> int:
+    def _exit_code(self, argv: list[str], prog_name: str | None, complete_var: str | None, extra: Mapping[str, Any]) -> int:
         _open_what_is_closed()
         screen = Screen()
-        screen.hide(_given_secrets(words))
+        screen.hide(_given_secrets(argv))
         with signals.ending() as ending, everywhere.variables_kept():
-            work = partial(super().main, words, prog_name, complete_var, False, obj=screen, **extra)
-            code = self._code(screen, lambda: ending.run(work), words)
+            work = partial(super().main, argv, prog_name, complete_var, False, obj=screen, **extra)
+            code = self._code(screen, lambda: ending.run(work), argv)
         screen.ended(code)
         screen.close()
         if screen.lost is not None and code == exits.DONE and not screen.acted:
             code = exits.FAILED
         return code
 
-    def _code(self, screen: Screen, run: Callable[[], Any], words: Sequence[str]) -> int:
+    def _code(self, screen: Screen, run: Callable[[], Any], argv: Sequence[str]) -> int:
         try:
             result = run()
         except click.exceptions.Exit as error:
@@ -241,7 +241,7 @@ class Program(LazyGroup):
             screen.error("terminated", id="RC-interrupted")
             return exits.TERMINATED
         except click.ClickException as error:
-            _usage(screen, error, words)
+            _usage(screen, error, argv)
             return exits.WRONG
         except BrokenPipeError:
             screen.broken()
@@ -249,15 +249,15 @@ class Program(LazyGroup):
         except SystemExit as error:  # click exits by itself if a pipe breaks during its help text
             return error.code if isinstance(error.code, int) else exits.FAILED
         except Exception as error:
-            return _failed(screen, error, words)
+            return _failed(screen, error, argv)
         return result if isinstance(result, int) and not isinstance(result, bool) else exits.DONE
 
 
-def _given_secrets(words: Sequence[str]) -> list[str]:
+def _given_secrets(argv: Sequence[str]) -> list[str]:
     """The secrets in the environment and on the command line, collected before anything can fail."""
     given = os.environ
     secrets = [value for name, value in given.items() if name in SECRETS]
-    addresses = [value for name, value in given.items() if name.lower() in ADDRESSES] + [word for word in words if "://" in word]
+    addresses = [value for name, value in given.items() if name.lower() in ADDRESSES] + [word for word in argv if "://" in word]
     if not any("@" in address or "?" in address for address in addresses):
         return secrets
 
@@ -286,9 +286,9 @@ def _open_what_is_closed() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  open until the end
 
 
-def _usage(screen: Screen, error: click.ClickException, words: Sequence[str]) -> None:
+def _usage(screen: Screen, error: click.ClickException, argv: Sequence[str]) -> None:
     """Print what is wrong with the command line, or with the variable of an option."""
-    if f"{everywhere.LOG_FORMAT}=json" in words or f"{everywhere.LOG_FORMAT} json" in " ".join(words):
+    if f"{everywhere.LOG_FORMAT}=json" in argv or f"{everywhere.LOG_FORMAT} json" in " ".join(argv):
         screen.log.form = "json"  # the error may have come before that option
     context, param = getattr(error, "ctx", None), getattr(error, "param", None)
     if not isinstance(error, click.BadParameter) or context is None or param is None:
@@ -299,13 +299,13 @@ def _usage(screen: Screen, error: click.ClickException, words: Sequence[str]) ->
     screen.usage(error)
 
 
-def _failed(screen: Screen, error: Exception, words: Sequence[str]) -> int:
+def _failed(screen: Screen, error: Exception, argv: Sequence[str]) -> int:
     """Print an error and return its exit code; unexpected exceptions are defects."""
     match error:
         case ConfigError():
             screen.problems(error)
         case ReconcilerError():
-            hints = [hint for hint in (error.hint, origin(error.message, words)) if hint]
+            hints = [hint for hint in (error.hint, origin(error.message, argv)) if hint]
             screen.error(error.message, id=error.id, hint="\n".join(hints) or None)
         case _:
             screen.defect(error)

@@ -35,7 +35,7 @@ FORMS: Final = "anyone, agent, link=KEY, role=ROLE or claims=NAME=VALUE[,NAME=VA
 @shared.state()
 @shared.output(formats=("text", "json", "html"))
 @click.pass_obj
-def command(screen: Screen, /, readers: tuple[str, ...], **words: Any) -> None:
+def command(screen: Screen, /, readers: tuple[str, ...], **parameters: Any) -> None:
     """Show who can read every site, section, space, collection and OpenAPI document, managed or not, now and after the plan. The table
     for an access review; --format html is one page, json shows the path by which each reader gets access.
 
@@ -47,7 +47,7 @@ def command(screen: Screen, /, readers: tuple[str, ...], **words: Any) -> None:
       reconciler access --as anyone --as role=guest
       reconciler access --format html > access.html
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds = load_kinds()
     project = load(screen, options, kinds)
     named = [_reader(text, kinds, project.desired) for text in readers]

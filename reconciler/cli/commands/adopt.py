@@ -37,7 +37,7 @@ from reconciler.state import IntentEnding
 @shared.creating()
 @shared.output()
 @click.pass_obj
-def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -> None:
+def command(screen: Screen, /, address: Address, id: str | None, **parameters: Any) -> None:
     """Track the object with this id at a declared address. Sends no writes; resolves a create in doubt at that address.
 
     Omit ID if the address has no key, because its container has only one such object.
@@ -48,12 +48,15 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
     """
     kinds = load_kinds()
     if address.kind in kinds and kinds.of(address).one_per:  # it has no id: the argument after the address is the project
-        words, id = {**words, "project": Path(id) if id is not None and words["project"] == Path() else words["project"]}, None
+        parameters, id = (
+            {**parameters, "project": Path(id) if id is not None and parameters["project"] == Path() else parameters["project"]},
+            None,
+        )
     elif id is None:
         raise UsageError(
             f"the id of the object for {address} is missing", id="RC-missing-argument", hint="Run `reconciler adopt ADDRESS ID`."
         )
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     project = load(screen, options, kinds)
     id = _identity(kinds, project.desired, address, id)
     desired = _as_if_written(project.desired, address, id)

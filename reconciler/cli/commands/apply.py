@@ -72,7 +72,7 @@ from reconciler.text.times import HERE
 @click.pass_obj
 def command(
     screen: Screen, /, file: Path | None, require_commit: str | None, partial: bool, yes: bool, on_error: Literal["continue", "stop"],
-    verify: Literal["written", "full"], full: bool, report: tuple[tuple[str, Path], ...], **words: Any,
+    verify: Literal["written", "full"], full: bool, report: tuple[tuple[str, Path], ...], **parameters: Any,
 ) -> int:  # fmt: skip
     """Apply the project: resolve the requests in doubt of earlier runs, plan, ask for confirmation, apply, verify.
 
@@ -83,7 +83,7 @@ def command(
       reconciler apply examples/acme --sandbox .reconciler/acme.db
       reconciler apply examples/acme --sandbox .reconciler/acme.db --plan acme.plan.json
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     use = None
     if file is not None:
         use = apply_saved.opened(screen, options, file, partial=partial, ask=not yes, commit=require_commit)

@@ -59,7 +59,7 @@ def command(
     detailed_exitcode: bool,
     full: bool,
     report: tuple[tuple[str, Path], ...],
-    **words: Any,
+    **parameters: Any,
 ) -> int:
     """Show what a change of the files means: the plan from one commit to another, or to the files as they are.
 
@@ -70,7 +70,7 @@ def command(
       reconciler diff --from origin/main
       reconciler diff docs --from v1.4 --to v1.5 --format markdown
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds = load_kinds().with_digest_key(b"a comparison of files")
     repository = WorkingRepository.around(options.project if options.project.is_dir() else options.project.parent)
     end = repository.commit(after or "HEAD")

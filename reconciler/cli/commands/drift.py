@@ -61,7 +61,7 @@ def command(
     baseline: Path | None,
     full: bool,
     report: tuple[tuple[str, Path], ...],
-    **words: Any,
+    **parameters: Any,
 ) -> int:
     """Show what was changed outside Reconciler since the last apply: fields, locations, deleted and unmanaged objects, and which
     assertions of the project (expect, access) are not met. Exits with 2 on both, and with 5 if something could not be read, or if the
@@ -74,7 +74,7 @@ def command(
       reconciler drift examples/acme --sandbox .reconciler/acme.db
       reconciler drift --accept acme/space/guides.title
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds = load_kinds()
     by = judged(screen, options, kinds, load(screen, options, kinds))
     project = by.project

@@ -45,7 +45,7 @@ def _since(ctx: click.Context, param: click.Parameter, value: str | None) -> dat
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def audit_command(
-    screen: Screen, /, since: datetime | None, follow: bool, verify: bool, head: str | None, database: str | None, **words: Any
+    screen: Screen, /, since: datetime | None, follow: bool, verify: bool, head: str | None, database: str | None, **parameters: Any
 ) -> None:
     """Print the audit log of the fleet, oldest line first: who saw, approved, rejected, paused and ran what. The database refuses to change
     or delete a line. --format json prints one JSON object on each line. --verify checks the chain of digests that PostgreSQL writes,
@@ -57,7 +57,7 @@ def audit_command(
       reconciler fleet audit --format json > audit.jsonl
       reconciler fleet audit --verify
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     if (head is not None and not verify) or (verify and (follow or since is not None)):
         wrong = "--verify is about the whole audit log" if verify else "--head requires --verify"
         raise UsageError(wrong, id="RC-options-conflict", hint="Write: reconciler fleet audit --verify --head DIGEST.")

@@ -58,12 +58,12 @@ NEW_STATE: Final = "Apply it once with this --state and --create-state, or copy 
 @click.option("--save", is_flag=True)
 @shared.output()
 @click.pass_obj
-def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save: bool, **words: Any) -> int:
+def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save: bool, **parameters: Any) -> int:
     """Read the service once, and write what a plan and a drift of that reading say."""
     from reconciler.fleet import health as healths
     from reconciler.fleet.declared import claims
 
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds = load_kinds()
     loaded = load(screen, options, kinds)
     if not claims.is_allowed(allowed, loaded.settings.project):  # before the state is opened: it may be another tenant's

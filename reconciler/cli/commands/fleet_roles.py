@@ -21,7 +21,7 @@ from reconciler.writing import create_folder, write_whole
 @fleet_options.database()
 @shared.output()
 @click.pass_obj
-def roles_command(screen: Screen, /, folder: Path, database: str | None, **words: Any) -> None:
+def roles_command(screen: Screen, /, folder: Path, database: str | None, **parameters: Any) -> None:
     """Create a role for workers, one for dashboards and one for the runs of each project in the fleet's database, and write the URLs of the
     first two into FOLDER: worker.url and dashboard.url. If they exist, they get new passwords, and rights on tables of a newer version. The
     user of --database must own the tables and be allowed to create roles.
@@ -32,7 +32,7 @@ def roles_command(screen: Screen, /, folder: Path, database: str | None, **words
     """
     from reconciler.fleet.store.access import roles
 
-    Options.of(screen, words)
+    Options.of(screen, parameters)
     with fleet_options.opened(screen, database, prepare=True) as opened, opened.transaction() as connection:
         urls = roles.create(connection, opened.address.url)
         screen.hide(of_urls(urls.values()))

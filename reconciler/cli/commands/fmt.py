@@ -31,7 +31,7 @@ from reconciler.yamltext.key_order import document
 @click.option("--diff", is_flag=True, help="Write nothing; show what would change, and exit with 1 if a file would.")
 @shared.output()
 @click.pass_obj
-def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
+def command(screen: Screen, /, check: bool, diff: bool, **parameters: Any) -> int:
     """Format the project file and the files that it includes: order of keys, indentation, blank lines, quotes.
 
     Their meaning and their comments stay the same. Prints the files that changed.
@@ -40,7 +40,7 @@ def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
     Example:
       reconciler fmt --check examples/acme
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds = load_kinds()
     root, before = texts(options.project, kinds)
     changed = _laid_out(kinds, before)

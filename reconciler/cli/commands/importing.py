@@ -57,7 +57,9 @@ FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
 @shared.creating()
 @shared.output()
 @click.pass_obj
-def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run: bool, into: bool, member: str | None, **words: Any) -> int:
+def command(
+    screen: Screen, /, directory: Path | None, org: str | None, dry_run: bool, into: bool, member: str | None, **parameters: Any
+) -> int:
     """Import an existing organization: write it as a project, and track every object in it. Sends only GET requests.
 
     \b
@@ -65,7 +67,7 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
       reconciler import acme --org org_acme --sandbox .reconciler/acme.db
       reconciler import acme --into --env staging
     """
-    options = Options.of(screen, {**words, "project": directory or Path()})
+    options = Options.of(screen, {**parameters, "project": directory or Path()})
     kinds = load_kinds()
     narration = Narration(screen)
     if org is not None and directory is None:

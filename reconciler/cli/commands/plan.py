@@ -50,7 +50,7 @@ from reconciler.text.times import HERE
 @click.pass_obj
 def command(
     screen: Screen, /, out: Path | None, commit: str | None, detailed_exitcode: bool, full: bool,
-    report: tuple[tuple[str, Path], ...], **words: Any,
+    report: tuple[tuple[str, Path], ...], **parameters: Any,
 ) -> int:  # fmt: skip
     """Show what would change, and why. Sends only GET requests, and does not write to the state.
 
@@ -59,7 +59,7 @@ def command(
       reconciler plan examples/acme --sandbox .reconciler/acme.db
       reconciler plan examples/acme --sandbox .reconciler/acme.db --out acme.plan.json
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     typed = click.get_current_context().get_parameter_source("commit") is ParameterSource.COMMANDLINE
     if typed and out is None:
         raise UsageError("--commit requires --out FILE", id="RC-options-conflict", hint="Only a saved plan records a commit.")

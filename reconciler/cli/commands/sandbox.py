@@ -50,14 +50,14 @@ DB = click.option("--db", type=click.Path(path_type=Path), required=True, metava
 )
 @shared.output()
 @click.pass_obj
-def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **words: Any) -> None:
+def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **parameters: Any) -> None:
     """Serve a sandbox on 127.0.0.1 until interrupted. Prints one line when it is ready.
 
     \b
     Example:
       reconciler sandbox serve --db sandbox.db --port 8080 --token-file token.txt
     """
-    Options.of(screen, words)
+    Options.of(screen, parameters)
     warn_if_visible(screen, "token")
     checked(db, said="--db")
     with sandbox_errors():
@@ -71,14 +71,14 @@ def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **w
 @click.argument("seed", type=click.Path(path_type=Path), metavar="SEED.yaml")
 @shared.output()
 @click.pass_obj
-def seed_command(screen: Screen, /, db: Path, seed: Path, **words: Any) -> None:
+def seed_command(screen: Screen, /, db: Path, seed: Path, **parameters: Any) -> None:
     """Load initial data: objects in the form of the service, with their ids, in the order of the lists.
 
     \b
     Example:
       reconciler sandbox seed --db sandbox.db seed.yaml
     """
-    Options.of(screen, words)
+    Options.of(screen, parameters)
     checked(db, said="--db")
     document = read_seed(seed)
     with sandbox_errors():

@@ -51,7 +51,7 @@ command = LazyGroup(
 @where()
 @shared.output()
 @click.pass_obj
-def set_command(screen: Screen, /, file: Path | None, inline: tuple[str, ...], **words: Any) -> None:
+def set_command(screen: Screen, /, file: Path | None, inline: tuple[str, ...], **parameters: Any) -> None:
     """Replace the active rules. A rule names a fault and selects requests (operation, rate with seed, nth, times).
 
     Some faults have additional fields: latency requires seconds, rate-limit requires limit. docs/sandbox.md lists them.
@@ -62,7 +62,7 @@ def set_command(screen: Screen, /, file: Path | None, inline: tuple[str, ...], *
       reconciler sandbox faults set --base-url http://127.0.0.1:8080 --rule '{"fault": "cut", "operation": "POST *", "nth": [2]}'
       reconciler sandbox faults set --db sandbox.db --rule '{"fault": "latency", "seconds": 0.5}'
     """
-    control = _control(screen, words)
+    control = _control(screen, parameters)
     rules = [*(_read(file) if file is not None else []), *(_parsed(text) for text in inline)]
     if not rules:
         raise UsageError(
@@ -76,15 +76,15 @@ def set_command(screen: Screen, /, file: Path | None, inline: tuple[str, ...], *
 @where()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def show_command(screen: Screen, /, **words: Any) -> None:
+def show_command(screen: Screen, /, **parameters: Any) -> None:
     """List the active rules, how many requests each has seen and affected, and pending late writes.
 
     \b
     Example:
       reconciler sandbox faults show --db sandbox.db
     """
-    found = _control(screen, words)("GET", "/faults")
-    if words["format"] == "json":
+    found = _control(screen, parameters)("GET", "/faults")
+    if parameters["format"] == "json":
         screen.document({"format": "reconciler.faults/1", **found})
         return
     if not found["rules"]:
@@ -100,16 +100,16 @@ def show_command(screen: Screen, /, **words: Any) -> None:
 @where()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def log_command(screen: Screen, /, **words: Any) -> None:
+def log_command(screen: Screen, /, **parameters: Any) -> None:
     """List the requests that a rule affected: number, time, rule, fault, method and path.
 
     \b
     Example:
       reconciler sandbox faults log --db sandbox.db
     """
-    found = _control(screen, words)("GET", "/faults/log")
+    found = _control(screen, parameters)("GET", "/faults/log")
     fields = ("number", "at", "rule", "fault", "method", "path")
-    if words["format"] == "json":
+    if parameters["format"] == "json":
         screen.document({"format": "reconciler.faults-log/1", **found})
     elif found["items"]:
         screen.out(table([fields, *([str(one[field]) for field in fields] for one in found["items"])]))
@@ -122,23 +122,23 @@ def log_command(screen: Screen, /, **words: Any) -> None:
 @where()
 @shared.output()
 @click.pass_obj
-def clear_command(screen: Screen, /, whole: bool, **words: Any) -> None:
+def clear_command(screen: Screen, /, whole: bool, **parameters: Any) -> None:
     """Remove all rules. The log and pending late writes are kept.
 
     \b
     Example:
       reconciler sandbox faults clear --db sandbox.db --log
     """
-    control = _control(screen, words)
+    control = _control(screen, parameters)
     control("DELETE", "/faults")
     if whole:
         control("DELETE", "/faults/log")
     screen.say("No rules are active.")
 
 
-def _control(screen: Screen, words: dict[str, Any]) -> Control:
-    Options.of(screen, words)
-    return Control(screen, db=words["db"], base_url=words["base_url"], token=words["token"])
+def _control(screen: Screen, parameters: dict[str, Any]) -> Control:
+    Options.of(screen, parameters)
+    return Control(screen, db=parameters["db"], base_url=parameters["base_url"], token=parameters["token"])
 
 
 def _read(path: Path) -> list[Any]:

@@ -26,7 +26,7 @@ UNSAID: Final = ("admin", "member:")  # the same for every object, or in the lis
 @where()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def readers_command(screen: Screen, /, org: str | None, condition: tuple[str, ...], **words: Any) -> None:
+def readers_command(screen: Screen, /, org: str | None, condition: tuple[str, ...], **parameters: Any) -> None:
     """Show who can read every site, section, site space, space and OpenAPI document of a sandbox, and who can join an organization.
 
     The sandbox computes this independently of plans. Text shows the largest audience of each object; JSON shows all readers.
@@ -35,12 +35,12 @@ def readers_command(screen: Screen, /, org: str | None, condition: tuple[str, ..
     Example:
       reconciler sandbox readers --db sandbox.db --org org_acme
     """
-    Options.of(screen, words)
-    control = Control(screen, db=words["db"], base_url=words["base_url"], token=words["token"])
+    Options.of(screen, parameters)
+    control = Control(screen, db=parameters["db"], base_url=parameters["base_url"], token=parameters["token"])
     asked = [(load().roots[0].name, org)] if org is not None else []
     query = urlencode([*asked, *(("condition", text) for text in condition)])
     found = control("GET", f"/readers?{query}" if query else "/readers")
-    if words["format"] == "json":
+    if parameters["format"] == "json":
         screen.document(found)
         return
     rows = [(entry["kind"], entry["title"], entry["id"], readers_text(entry["readers"])) for entry in found["items"]]

@@ -24,16 +24,16 @@ from reconciler.report.words import count
 @where()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def clock_command(screen: Screen, /, now: str | None, advance: float | None, **words: Any) -> None:
+def clock_command(screen: Screen, /, now: str | None, advance: float | None, **parameters: Any) -> None:
     """Show, stop or move the clock of a sandbox, which controls timestamps, retention, processing and rate limits.
 
     \b
     Example:
       reconciler sandbox clock --db sandbox.db --advance 3600
     """
-    control = _control(screen, words)
+    control = _control(screen, parameters)
     found = control("GET", "/clock") if now is None and advance is None else control("PUT", "/clock", {"now": now, "advance": advance})
-    if words["format"] == "json":
+    if parameters["format"] == "json":
         screen.document(found)
     else:
         screen.out(f"{found['now']} ({'stopped' if found['still'] else 'running'})\n")
@@ -43,14 +43,14 @@ def clock_command(screen: Screen, /, now: str | None, advance: float | None, **w
 @where()
 @shared.output()
 @click.pass_obj
-def export_command(screen: Screen, /, **words: Any) -> None:
+def export_command(screen: Screen, /, **parameters: Any) -> None:
     """Print the contents of a sandbox as JSON, including tokens and secrets. `sandbox reset --export` restores them.
 
     \b
     Example:
       reconciler sandbox export --db sandbox.db > sandbox.json
     """
-    screen.document(_control(screen, words)("GET", "/export"))
+    screen.document(_control(screen, parameters)("GET", "/export"))
 
 
 @click.command("reset", short_help="Reset the sandbox.")
@@ -59,14 +59,14 @@ def export_command(screen: Screen, /, **words: Any) -> None:
 @where()
 @shared.output()
 @click.pass_obj
-def reset_command(screen: Screen, /, seed: Path | None, export: Path | None, **words: Any) -> None:
+def reset_command(screen: Screen, /, seed: Path | None, export: Path | None, **parameters: Any) -> None:
     """Delete everything in a sandbox: objects, tokens, faults, clock settings. Its identity is kept, so states still recognize it.
 
     \b
     Example:
       reconciler sandbox reset --db sandbox.db --seed seed.yaml
     """
-    control = _control(screen, words)
+    control = _control(screen, parameters)
     if seed is not None and export is not None:
         raise UsageError("--seed and --export cannot be combined", id="RC-options-conflict", hint="Pass one of them.")
     body = {"seed": read_seed(seed) if seed is not None else None, "export": _exported(export) if export is not None else None}
@@ -74,9 +74,9 @@ def reset_command(screen: Screen, /, seed: Path | None, export: Path | None, **w
     screen.say(f"It contains {count(found['objects'], 'object')} now.")
 
 
-def _control(screen: Screen, words: dict[str, Any]) -> Control:
-    Options.of(screen, words)
-    return Control(screen, db=words["db"], base_url=words["base_url"], token=words["token"])
+def _control(screen: Screen, parameters: dict[str, Any]) -> Control:
+    Options.of(screen, parameters)
+    return Control(screen, db=parameters["db"], base_url=parameters["base_url"], token=parameters["token"])
 
 
 def _exported(path: Path) -> Any:

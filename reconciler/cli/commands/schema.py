@@ -44,7 +44,7 @@ def candidates(_: click.Context, __: str) -> Iterator[tuple[str, str]]:
 @shared.project_path(nearest=False)
 @shared.output()
 @click.pass_obj
-def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
+def command(screen: Screen, /, name: str, write: bool, **parameters: Any) -> None:
     """Print the JSON Schema of project files (config), or of a document that --format json prints. Without an argument, list the schemas.
     `catalog` is the entry of the config schema in the catalog of SchemaStore.
 
@@ -58,7 +58,7 @@ def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
     """
     from reconciler.fleet.declared.schema import schema as fleet
 
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     known: dict[str, Callable[[], dict[str, Any]]] = {
         "config": lambda: schema(load_kinds()),
         "fleet": fleet,

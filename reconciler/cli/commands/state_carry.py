@@ -35,14 +35,14 @@ BYTES_MAX: Final = 1 << 30  # of a document, most of which is history
 @shared.service()
 @shared.state()
 @click.pass_obj
-def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
+def pull_command(screen: Screen, /, out: Path | None, **parameters: Any) -> None:
     """Export the state as one JSON document: tracked objects, rules, runs, journal. Values of sensitive fields are left out.
 
     \b
     Example:
       reconciler state pull examples/acme --sandbox .reconciler/acme.db --out acme-state.json
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds = load_kinds()
     project = load(screen, options, kinds)
     service = known_service(screen, options, project)
@@ -82,14 +82,14 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
 @shared.service()
 @shared.state()
 @click.pass_obj
-def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> None:
+def push_command(screen: Screen, /, file: Path, force: bool, **parameters: Any) -> None:
     """Import a document of `state pull`. By default it must continue the existing state, or there must be none yet.
 
     \b
     Example:
       reconciler state push acme-state.json examples/acme --sandbox .reconciler/acme.db --state 'postgresql://ada@db.example/reconciler?sslmode=verify-full'
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     found = read(file)
     project = load(screen, options, load_kinds())
     service = known_service(screen, options, project)

@@ -29,7 +29,7 @@ ONLY_SHOWS: Final = "Nothing was unlocked: without --force this command only sho
 @shared.service()
 @shared.state()
 @click.pass_obj
-def command(screen: Screen, /, force: str | None, **words: Any) -> None:
+def command(screen: Screen, /, force: str | None, **parameters: Any) -> None:
     """Show who holds the state, since when and for how long. With --force RUN, take the lease from that run.
     This is only possible on PostgreSQL and in a bucket.
 
@@ -40,7 +40,7 @@ def command(screen: Screen, /, force: str | None, **words: Any) -> None:
     Example:
       reconciler state unlock examples/acme --sandbox .reconciler/acme.db --state 'postgresql://ada@db.example/reconciler?sslmode=verify-full'
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     project = load(screen, options, load_kinds())
     service = known_service(screen, options, project)
     if service is None:

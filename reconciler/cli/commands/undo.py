@@ -66,7 +66,7 @@ ONLY_RECORDED: Final = (
 @click.option("--full", is_flag=True, help="Show every change on lines of its own.")
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue", "stop"], full: bool, **words: Any) -> int:
+def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue", "stop"], full: bool, **parameters: Any) -> int:
     """Undo a run: restore its fields and locations, delete what it created, restore the spaces that it deleted.
 
     RUN is the id of the run, the beginning of an id, or `last`: the newest run that sent or recorded anything. What was changed since
@@ -76,7 +76,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     Example:
       reconciler undo last examples/acme --sandbox .reconciler/acme.db
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds = load_kinds()
     project = load(screen, options, kinds)
     recorded_run = _recorded_run(screen, options, project, run)

@@ -46,7 +46,7 @@ LISTED: Final = ("json", *reports.CHECKS)  # formats that hold everything in one
 @click.option("--decrypt", is_flag=True, help="Decrypt the secrets, and check their values too. Requires sops and the key.")
 @click.pass_obj
 def command(
-    screen: Screen, /, lint: bool, fix: bool, strict: bool, decrypt: bool, report: tuple[tuple[str, Path], ...], **words: Any
+    screen: Screen, /, lint: bool, fix: bool, strict: bool, decrypt: bool, report: tuple[tuple[str, Path], ...], **parameters: Any
 ) -> int:
     """Check a project and report every problem at once, with its location. Sends no requests.
 
@@ -60,7 +60,7 @@ def command(
       reconciler validate examples/acme
       reconciler validate --lint examples/acme
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     lint = lint or fix or strict
     kinds = load_kinds()
     project = _load(screen, options, kinds, report, decrypt=decrypt, warn=not lint)

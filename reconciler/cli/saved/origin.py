@@ -79,9 +79,9 @@ def _checked_out(project: Project) -> tuple[str | None, bool]:
 
 def sentence(found: OriginData) -> str:
     """`The plan was created by ada from commit 1f0c5d2ab (with uncommitted changes): https://…`."""
-    words = ["The plan was created"]
-    words += [f"by {found['actor'][:TEXT_MAX]}"] if found["actor"] else []
-    words += [f"from commit {found['commit'][:SHORT]}"] if found["commit"] else ["from an unknown commit"]
-    words += ["with uncommitted changes"] if found["modified"] else []
+    phrases = ["The plan was created"]
+    phrases += [f"by {found['actor'][:TEXT_MAX]}"] if found["actor"] else []
+    phrases += [f"from commit {found['commit'][:SHORT]}"] if found["commit"] else ["from an unknown commit"]
+    phrases += ["with uncommitted changes"] if found["modified"] else []
     run = found["run"] or ""
-    return " ".join(words) + (f": {run}" if len(run) <= TEXT_MAX and _URL.fullmatch(run) else ".")
+    return " ".join(phrases) + (f": {run}" if len(run) <= TEXT_MAX and _URL.fullmatch(run) else ".")

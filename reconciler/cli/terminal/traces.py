@@ -61,9 +61,9 @@ class Traces:
     def _noted(self, send: Callable[..., Any]) -> Callable[..., Any]:
         """Sends to the collector, and records whether that failed, so that the end of the program does not wait."""
 
-        def noted(*words: Any, **more: Any) -> Any:
+        def noted(*args: Any, **more: Any) -> Any:
             try:
-                answer = send(*words, **more)
+                answer = send(*args, **more)
             except Exception:
                 self._failed = True
                 raise

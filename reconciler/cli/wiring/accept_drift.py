@@ -25,11 +25,11 @@ from reconciler.resource import Kinds
 from reconciler.yamltext import line_ends
 
 
-def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, words: Sequence[str]) -> None:
+def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, names: Sequence[str]) -> None:
     """Write the named values. Raises `Refused` or `UsageError` before anything is written; if it fails, the files are as before."""
     root, before = read(options.project, kinds)
     plain = {file: line_ends.plain(text) for file, text in before.items()}
-    picked = chosen(drift, words, project.desired.generated)
+    picked = chosen(drift, names, project.desired.generated)
     matches = identify(kinds, project.desired, planned.state, planned.actual)
     excluded = excluded_objects(kinds, project.desired, planned.state, planned.actual, matches)
     acceptance = Acceptance(MatchedProject(kinds, project.desired, matches.former.state, planned.actual, matches.ids, excluded), plain)
