@@ -45,8 +45,8 @@ def read(name: str, text: bytes) -> tuple[dict[str, str], list[Problem]]:
         value = _value(rest, begin.end())
         end = _REST.match(rest, value[1]) if value is not None else None
         if value is None or end is None:
-            said = "the quote is not closed" if value is None else "there is text after the closing quote"
-            problems.append(Problem(name, line, begin.end() - at + 1, said, id="RC-env-file"))
+            wrong = "the quote is not closed" if value is None else "there is text after the closing quote"
+            problems.append(Problem(name, line, begin.end() - at + 1, wrong, id="RC-env-file"))
             at = _next_line(rest, at)
             continue
         values[begin["name"]] = value[0]

@@ -92,25 +92,25 @@ class WorkingRepository:
             raise UsageError(wrong, id="RC-unknown-commit", hint=_remedy(name))
         return NamedCommit(name, done.out.decode().strip())
 
-    def shared(self, one: NamedCommit, other: NamedCommit) -> NamedCommit:
+    def shared(self, commit: NamedCommit, other: NamedCommit) -> NamedCommit:
         """The newest commit that both contain. Raises `UsageError` if there is none."""
-        done = self._run("merge-base", one.id, other.id)
+        done = self._run("merge-base", commit.id, other.id)
         if done.code != 0:
             raise UsageError(
-                f"{one} and {other} have no commit in common",
+                f"{commit} and {other} have no commit in common",
                 id="RC-no-common-commit",
                 hint="A shallow clone lacks older commits: git fetch --unshallow (in a pipeline: fetch the whole history).",
             )
         id = done.out.decode().split()[0]
-        return one if id == one.id else NamedCommit(f"the commit where the branch diverged from {one.name}", id)
+        return commit if id == commit.id else NamedCommit(f"the commit where the branch diverged from {commit.name}", id)
 
     def differs(self, commit: NamedCommit, names: Iterable[str]) -> bool:
         """Whether a file below the folder differs from the commit, or one of `names`, which are relative to the folder, is not in it.
 
         Raises `ReconcilerError` where git cannot compare.
         """
-        calm = self.repository.without_filters()
-        changed = self._run(*DIFF, "--name-only", "--no-renames", commit.id, "--", str(self.inside), settings=calm)
+        plain = self.repository.without_filters()
+        changed = self._run(*DIFF, "--name-only", "--no-renames", commit.id, "--", str(self.inside), settings=plain)
         listed = self._run("ls-tree", "--full-tree", "-r", "-z", "--name-only", "--", commit.id, *_below(self.inside))
         for done in (changed, listed):
             if done.code != 0:

@@ -57,14 +57,14 @@ def command(screen: Screen, /, readers: tuple[str, ...], **parameters: Any) -> N
             screen.warn(str(known.new), id="RC-unseen-state")
         kinds = kinds.with_digest_key(known.key, project.sensitive)
         planned = run.read_only(Narration(screen), service, kinds, project.desired, known.state, options, everything=True)
-    found = review(kinds, project.desired, planned.state, planned.actual, planned.plan, named)
-    found, made_at = screen.masked_data(found), now()
+    reviewed = review(kinds, project.desired, planned.state, planned.actual, planned.plan, named)
+    reviewed, made_at = screen.masked_data(reviewed), now()
     if options.format == "json":
-        screen.document(access_document(found, created_at=made_at))
+        screen.document(access_document(reviewed, created_at=made_at))
     elif options.format == "html":
-        screen.raw(access_html(found, created_at=made_at.astimezone(HERE)))
+        screen.raw(access_html(reviewed, created_at=made_at.astimezone(HERE)))
     else:
-        screen.out(access_text(found, width=screen.width))
+        screen.out(access_text(reviewed, width=screen.width))
 
 
 def _reader(text: str, kinds: Kinds, desired: Desired) -> NamedReader:

@@ -70,15 +70,15 @@ def command(screen: Screen, /, address: Address, id: str | None, **parameters: A
     ):
         state, sealed = journal.state(), kinds.with_digest_key(store.digest_key(), project.sensitive)
         _check_free(state, address, id, desired.resources[address].kind)
-        calm = replace(state, intents=tuple(intent for intent in state.intents if intent.address != address))
+        settled = replace(state, intents=tuple(intent for intent in state.intents if intent.address != address))
 
         async def look() -> run.Planned:
             async with Reader(service.settings, listener=narration) as reader:
                 selection = Selection((Glob.parse(str(address)),))
-                return await run.make_plan(reader, sealed, desired, calm, run.PlanScope(selection))
+                return await run.make_plan(reader, sealed, desired, settled, run.PlanScope(selection))
 
         with narration.phase(f"Reading {name}", where=service.where):
-            binding = _planned_binding(asyncio.run(look()).plan, calm, address, id)
+            binding = _planned_binding(asyncio.run(look()).plan, settled, address, id)
         doubtful = [intent for intent in state.intents if intent.address == address]
         intents = [intent for intent in doubtful if intent.verb == "create"]
         again = [IntentEnding(intent.id, "not-sent", "resolved by hand: planned again") for intent in doubtful if intent not in intents]
@@ -129,7 +129,7 @@ def _check_free(state: State, address: Address, id: str | None, kind: str) -> No
 
 def _planned_binding(plan: Plan, state: State, address: Address, id: str | None) -> Binding:
     """The binding that the planner would store. Raises `Refused` if it would not adopt the object."""
-    blocked = next((one for one in plan.blocked if one.address == address), None)
+    blocked = next((blocking for blocking in plan.blocked if blocking.address == address), None)
     binding = plan.state_update.bind.get(address) or state.bindings.get(address)
     if binding is None or (id is not None and binding.id != id):
         what = f"no such object as {bare(id)} for {address}" if id is not None else f"no {address.kind} in {address.container}"

@@ -55,9 +55,9 @@ def render_command(screen: Screen, /, **parameters: Any) -> None:
     options = Options.of(screen, parameters)
     kinds = load_kinds()
     load(screen, options, kinds, decrypt=False)  # reports all errors, and hides secrets
-    made = rendered(options.project, kinds, **load_options(options))
+    files = rendered(options.project, kinds, **load_options(options))
     shape = document(kinds, TOP)
-    texts = [f"# {log(name)}\n\n{layout(text, shape)}" for name, text in made.items()]
+    texts = [f"# {log(name)}\n\n{layout(text, shape)}" for name, text in files.items()]
     screen.raw("\n".join("".join(f"{terminal(line)}\n" for line in text.splitlines()) for text in texts))
 
 

@@ -84,26 +84,26 @@ def command(
         state, new, kinds = remembered.state, remembered.new, kinds.with_digest_key(remembered.key, project.sensitive)
         desired = project.desired
         planned = run.read_only(Narration(screen), service, kinds, desired, state, options, everything=coverage)
-    found = drift(
+    drifted = drift(
         kinds, desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage
     )  # fmt: skip
-    found = replace(found, notes=(*((str(new),) if new is not None else ()), *by.notes, *found.notes))
+    drifted = replace(drifted, notes=(*((str(new),) if new is not None else ()), *by.notes, *drifted.notes))
     if new is not None and (options.format != "text" or accept):
         screen.warn(str(new), id="RC-unseen-state")
     if accept:
-        accept_drift.accept(screen, options, kinds, project, planned, found, accept)
+        accept_drift.accept(screen, options, kinds, project, planned, drifted, accept)
         return exits.DONE
-    found = screen.masked_data(without_known(found, known, (planned.actual.date or now()).date()))
-    document, made_at = drift_document(found), now()
-    sheet = partial(drift_sheet, found, full=full, zone=HERE)
-    text = partial(drift_text, found, width=screen.width, full=full, zone=HERE)
+    drifted = screen.masked_data(without_known(drifted, known, (planned.actual.date or now()).date()))
+    document, made_at = drift_document(drifted), now()
+    sheet = partial(drift_sheet, drifted, full=full, zone=HERE)
+    text = partial(drift_text, drifted, width=screen.width, full=full, zone=HERE)
     folder = reports.folder(project)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, text, created_at=made_at, folder=folder)
-    if options.format == "text" and found.resources:
+    if options.format == "text" and drifted.resources:
         screen.out(f"Restore it with: {options.command_line('apply')}\n")
-        if any(resource.status is not DriftWord.DELETED for resource in found.resources):
+        if any(resource.status is not DriftWord.DELETED for resource in drifted.resources):
             screen.out(f"Or accept it with: {options.command_line('drift')} --accept ADDRESS[.FIELD]\n")
         else:
             screen.out("Or accept it: remove its lines from the YAML.\n")
-    return codes.of_drift(found)
+    return codes.of_drift(drifted)

@@ -78,10 +78,10 @@ def _verify(screen: Screen, database: FleetDatabase, head: str | None) -> None:
     from reconciler.fleet.store import chain
 
     with database.transaction() as connection:
-        made = chain.verified(connection, head=head)
-    screen.out(f"The audit log is unchanged: {made.links} lines of it and of decisions.\n")
-    if made.head:
-        screen.out(f"To check it from here the next time: reconciler fleet audit --verify --head {made.head}\n")
+        verified = chain.verified(connection, head=head)
+    screen.out(f"The audit log is unchanged: {verified.links} lines of it and of decisions.\n")
+    if verified.head:
+        screen.out(f"To check it from here the next time: reconciler fleet audit --verify --head {verified.head}\n")
 
 
 @dataclass

@@ -93,7 +93,7 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
     given = HealthInputs(kinds, project.desired, state, planned.actual, planned.plan, changed, planned.actual.date or made_at)
     checked = health(given, unseen=new)
     plan, outside = screen.masked_data(planned.plan), screen.masked_data(changed)
-    made = plan_file.plan_inputs(options, project, state, service.identity, rules=by.origin)
+    inputs = plan_file.plan_inputs(options, project, state, service.identity, rules=by.origin)
     digests = plan_file.digests_of(screen, state.lineage, key)
     about: dict[str, Any] = {
         "project": project.settings.project,
@@ -107,7 +107,7 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
         "undone": undone,
     }
     if keep and not new:
-        whole = saved_plan(planned.plan, kinds, planned.actual, created_at=made_at, made=made, digests=digests)
+        whole = saved_plan(planned.plan, kinds, planned.actual, created_at=made_at, made=inputs, digests=digests)
         about["digest"] = sent_digest(whole)
     documents: dict[str, Any] = {
         "plan": plan_document(plan, created_at=made_at, forecast=planned.forecast),
@@ -119,7 +119,7 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
     if keep:
         write_report(folder / "plan.txt", screen.masked(plain(plan_text(plan))))
     if save and not refused and not new:
-        plan_file.write(screen, folder / "saved.json", planned, kinds, made=made, digests=digests, created_at=made_at)
+        plan_file.write(screen, folder / "saved.json", planned, kinds, made=inputs, digests=digests, created_at=made_at)
     return exits.DONE
 
 

@@ -89,14 +89,14 @@ def take_effect(database: FleetDatabase, file: Path, data: Path, allow_vanish: i
     declared, text, fleet = declaration(file, data)
     with database.transaction() as connection:
         projects.lock(connection)
-        made = changes(declared, projects.stored(connection))
-        if made.shrinking and len(made.vanishing) > (allow_vanish or 0):
-            wrong = f"too many projects would vanish: {'; '.join(made.shrinking)}"
-            raise Refused(wrong, id="RC-fleet-vanishing", hint=f"If this is intended: --allow-vanish {len(made.vanishing)}")
-        projects.write(connection, declared, made)
+        pending = changes(declared, projects.stored(connection))
+        if pending.shrinking and len(pending.vanishing) > (allow_vanish or 0):
+            wrong = f"too many projects would vanish: {'; '.join(pending.shrinking)}"
+            raise Refused(wrong, id="RC-fleet-vanishing", hint=f"If this is intended: --allow-vanish {len(pending.vanishing)}")
+        projects.write(connection, declared, pending)
         projects.revise(connection, projects.Revision(str(file), text, fleet.soak, current_user(), fleet.settings))
         generation.begin(connection)
-    return made
+    return pending
 
 
 def _compared(screen: Screen, declared: dict[str, FleetProject], given: str | None, data: Path) -> Changes:
@@ -115,10 +115,10 @@ def _compared(screen: Screen, declared: dict[str, FleetProject], given: str | No
             return changes(declared, projects.stored(connection))
 
 
-def show(screen: Screen, options: Options, made: Changes) -> None:
+def show(screen: Screen, options: Options, pending: Changes) -> None:
     from reconciler.fleet.reports import plan_document, plan_text
 
     if options.format == "json":
-        screen.document(plan_document(made))
+        screen.document(plan_document(pending))
     else:
-        screen.out(plan_text(made))
+        screen.out(plan_text(pending))

@@ -58,12 +58,12 @@ def _laid_out(kinds: Kinds, before: Mapping[str, str]) -> dict[str, str]:
     changed, problems = {}, []
     for name, text in before.items():
         try:
-            made = line_ends.settled(layout(text, shape), text)
+            formatted = line_ends.settled(layout(text, shape), text)
         except ReconcilerError as error:
             problems.append(Problem(name, 0, 0, error.message, id=error.id))
             continue
-        if made != text:
-            changed[name] = made
+        if formatted != text:
+            changed[name] = formatted
     if problems:
         raise ConfigError(problems)
     return changed

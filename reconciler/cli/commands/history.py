@@ -69,14 +69,14 @@ def show_command(screen: Screen, /, run: str, **parameters: Any) -> None:
     with _opened(screen, options) as (store, kinds):
         recorded = find_run(store.runs() if store is not None else (), run)
         assert store is not None  # else nothing was chosen
-        entries, turns = screen.masked_data((store.entries(recorded.id), store.turns(recorded.id)))
+        entries, state_changes = screen.masked_data((store.entries(recorded.id), store.turns(recorded.id)))
         names = Names((id, address) for entry in entries for address, id in entry.bound.items())
         names |= {binding.id: address for address, binding in store.read().bindings.items()}
     if options.format == "json":
-        screen.document({**run_document(recorded, entries, turns, kinds, names), **_environment(options)})
+        screen.document({**run_document(recorded, entries, state_changes, kinds, names), **_environment(options)})
     else:
         _say_environment(screen, options)
-        screen.spans(run_text(recorded, entries, turns, kinds, names, width=screen.width, zone=HERE))
+        screen.spans(run_text(recorded, entries, state_changes, kinds, names, width=screen.width, zone=HERE))
 
 
 def _runs(screen: Screen, options: Options) -> tuple[RecordedRun, ...]:

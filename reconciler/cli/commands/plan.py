@@ -93,9 +93,9 @@ def command(
     if options.format == "text" and plan.pending:
         screen.out(f"Apply it with: {options.saved_line(out) if out is not None else options.command_line('apply')}\n")
     if out is not None:
-        made = plan_file.plan_inputs(
+        inputs = plan_file.plan_inputs(
             options, project, known.state, service.identity, origin(project, current_user(), commit=commit), by.origin
         )
         digests = plan_file.digests_of(screen, known.state.lineage, known.key)
-        plan_file.write(screen, out, planned, kinds, made=made, digests=digests, created_at=made_at)
+        plan_file.write(screen, out, planned, kinds, made=inputs, digests=digests, created_at=made_at)
     return codes.of_plan(plan, detailed=detailed_exitcode)

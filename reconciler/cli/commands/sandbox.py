@@ -85,5 +85,5 @@ def seed_command(screen: Screen, /, db: Path, seed: Path, **parameters: Any) -> 
         from reconciler.sandbox.seed import seed as plant
 
         plant(db, document)
-    number = sum(len(found) for found in document.values() if isinstance(found, list))
+    number = sum(len(objects) for objects in document.values() if isinstance(objects, list))
     screen.say(f"Loaded {count(number, 'object')} into {db}.")

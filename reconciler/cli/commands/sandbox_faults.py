@@ -68,8 +68,8 @@ def set_command(screen: Screen, /, file: Path | None, inline: tuple[str, ...], *
         raise UsageError(
             "there are no rules to set", id="RC-missing-argument", hint="Pass a file or --rule JSON; to remove all rules: faults clear."
         )
-    found = control("PUT", "/faults", {"rules": rules})
-    screen.say(f"{count(len(found['rules']), 'rule')} active.")
+    state = control("PUT", "/faults", {"rules": rules})
+    screen.say(f"{count(len(state['rules']), 'rule')} active.")
 
 
 @click.command("show", short_help="List the active rules and how often they were used.")
@@ -83,17 +83,17 @@ def show_command(screen: Screen, /, **parameters: Any) -> None:
     Example:
       reconciler sandbox faults show --db sandbox.db
     """
-    found = _control(screen, parameters)("GET", "/faults")
+    state = _control(screen, parameters)("GET", "/faults")
     if parameters["format"] == "json":
-        screen.document({"format": "reconciler.faults/1", **found})
+        screen.document({"format": "reconciler.faults/1", **state})
         return
-    if not found["rules"]:
+    if not state["rules"]:
         screen.say("No rules are active.")
     else:
-        rows = [(one["name"], one["fault"], one["operation"], str(one["seen"]), str(one["injected"])) for one in found["rules"]]
+        rows = [(late["name"], late["fault"], late["operation"], str(late["seen"]), str(late["injected"])) for late in state["rules"]]
         screen.out(table([("rule", "fault", "operation", "seen", "injected"), *rows]))
-    for one in found["late"]:
-        screen.say(f"Not done yet: {one['method']} {one['path']}")
+    for late in state["late"]:
+        screen.say(f"Not done yet: {late['method']} {late['path']}")
 
 
 @click.command("log", short_help="List the requests that a rule affected.")
@@ -107,12 +107,12 @@ def log_command(screen: Screen, /, **parameters: Any) -> None:
     Example:
       reconciler sandbox faults log --db sandbox.db
     """
-    found = _control(screen, parameters)("GET", "/faults/log")
+    log = _control(screen, parameters)("GET", "/faults/log")
     fields = ("number", "at", "rule", "fault", "method", "path")
     if parameters["format"] == "json":
-        screen.document({"format": "reconciler.faults-log/1", **found})
-    elif found["items"]:
-        screen.out(table([fields, *([str(one[field]) for field in fields] for one in found["items"])]))
+        screen.document({"format": "reconciler.faults-log/1", **log})
+    elif log["items"]:
+        screen.out(table([fields, *([str(entry[field]) for field in fields] for entry in log["items"])]))
     else:
         screen.say("No requests were affected.")
 

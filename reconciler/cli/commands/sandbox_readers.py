@@ -39,11 +39,11 @@ def readers_command(screen: Screen, /, org: str | None, condition: tuple[str, ..
     control = Control(screen, db=parameters["db"], base_url=parameters["base_url"], token=parameters["token"])
     asked = [(load().roots[0].name, org)] if org is not None else []
     query = urlencode([*asked, *(("condition", text) for text in condition)])
-    found = control("GET", f"/readers?{query}" if query else "/readers")
+    readers = control("GET", f"/readers?{query}" if query else "/readers")
     if parameters["format"] == "json":
-        screen.document(found)
+        screen.document(readers)
         return
-    rows = [(entry["kind"], entry["title"], entry["id"], readers_text(entry["readers"])) for entry in found["items"]]
+    rows = [(entry["kind"], entry["title"], entry["id"], readers_text(entry["readers"])) for entry in readers["items"]]
     if rows:
         screen.out(table([("kind", "title", "id", "readers"), *rows]))
 

@@ -32,11 +32,11 @@ def clock_command(screen: Screen, /, now: str | None, advance: float | None, **p
       reconciler sandbox clock --db sandbox.db --advance 3600
     """
     control = _control(screen, parameters)
-    found = control("GET", "/clock") if now is None and advance is None else control("PUT", "/clock", {"now": now, "advance": advance})
+    clock = control("GET", "/clock") if now is None and advance is None else control("PUT", "/clock", {"now": now, "advance": advance})
     if parameters["format"] == "json":
-        screen.document(found)
+        screen.document(clock)
     else:
-        screen.out(f"{found['now']} ({'stopped' if found['still'] else 'running'})\n")
+        screen.out(f"{clock['now']} ({'stopped' if clock['still'] else 'running'})\n")
 
 
 @click.command("export", short_help="Export everything as JSON.")
@@ -70,8 +70,8 @@ def reset_command(screen: Screen, /, seed: Path | None, export: Path | None, **p
     if seed is not None and export is not None:
         raise UsageError("--seed and --export cannot be combined", id="RC-options-conflict", hint="Pass one of them.")
     body = {"seed": read_seed(seed) if seed is not None else None, "export": _exported(export) if export is not None else None}
-    found = control("POST", "/reset", body)
-    screen.say(f"It contains {count(found['objects'], 'object')} now.")
+    answer = control("POST", "/reset", body)
+    screen.say(f"It contains {count(answer['objects'], 'object')} now.")
 
 
 def _control(screen: Screen, parameters: dict[str, Any]) -> Control:

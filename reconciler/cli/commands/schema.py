@@ -70,7 +70,7 @@ def command(screen: Screen, /, name: str, write: bool, **parameters: Any) -> Non
         )
     if write:
         project = options.project if options.project != Path() else shared.nearest_project(click.get_current_context())
-        _write(screen, project, {each: known[each]() for each in ([name] if name else known)})
+        _write(screen, project, {listed: known[listed]() for listed in ([name] if name else known)})
     elif not name:
         files = {file: str(known[file]()["title"]) for file in ("config", "fleet")}
         titles = {**files, **{document: title for document, (title, _) in DOCUMENTS.items()}}
@@ -86,8 +86,8 @@ def _write(screen: Screen, project: Path, known: Mapping[str, Any]) -> None:
     try:
         begin = file.read_text(encoding="utf-8", errors="replace")
         create_folder(folder, mode=0o700)
-        for name, made in known.items():
-            write_whole(folder / f"{name}{SUFFIX}", as_json(made) + "\n", mode=0o644)
+        for name, document in known.items():
+            write_whole(folder / f"{name}{SUFFIX}", as_json(document) + "\n", mode=0o644)
     except OSError as error:
         reason = os_reason(error)
         raise UsageError(

@@ -71,12 +71,12 @@ def command(screen: Screen, /, force: str | None, **parameters: Any) -> None:
     screen.say("What that run sent last may still arrive; the next apply waits for it, and finds out what happened to it.")
 
 
-def _of_a_file(screen: Screen, found: Condition, force: str | None) -> None:
+def _of_a_file(screen: Screen, condition: Condition, force: str | None) -> None:
     """The state is a file, whose lock the kernel holds: it cannot be taken from its process."""
-    if not found.held:
+    if not condition.held:
         screen.out("Nobody holds the state. The lock of a file ends with its process, so there is nothing to unlock.\n")
         return
-    holder = found.holder
+    holder = condition.holder
     whose = f"process {holder.pid}" if holder is not None and holder.pid is not None else "the process that holds it"
     way = f"End {whose}: the lock of a file ends with its process."
     says = _held(holder) if holder is not None else "Another process holds the state"

@@ -159,9 +159,9 @@ def _turned(screen: Screen, journal: Journal, outcome: Outcome, inverse: Inverse
     return tuple(turns)
 
 
-def _about(session: ApplySession, found: Inverse) -> None:
+def _about(session: ApplySession, inverse: Inverse) -> None:
 
-    session.desired, session.selection = found.desired, Selection(only=found.only)
+    session.desired, session.selection = inverse.desired, Selection(only=inverse.only)
 
 
 def _lines(session: ApplySession, planned: Planned, turns: Collection[StateChange]) -> tuple[YamlLine, ...]:

@@ -113,8 +113,8 @@ class Narration:
                 self._name()
             elif due:
                 self._said = now
-                said = f"{self._what}{self._where}: {self._so_far()}"
-                self._tell("info", "progress", said, shown=not self._live, **self._tally.counts())
+                text = f"{self._what}{self._where}: {self._so_far()}"
+                self._tell("info", "progress", text, shown=not self._live, **self._tally.counts())
             if self._visible and self.screen.bar is not None:
                 self.screen.bar.draw()
             if over.wait(pause):

@@ -51,8 +51,8 @@ class Tally:
 
     def counts(self) -> dict[str, int]:
         """The progress, for a log."""
-        made = {"answered": self.answered, "requests": self.queued, "objects": self.objects}
-        return {**made, "done": self.done, "failed": self.failed, "steps": self.steps} if self.steps else made
+        counts = {"answered": self.answered, "requests": self.queued, "objects": self.objects}
+        return {**counts, "done": self.done, "failed": self.failed, "steps": self.steps} if self.steps else counts
 
     def facts(self, now: float, *, between: str = "") -> str:
         """`412 of 1,206 requests, 105 a second; 4,310 objects; about 8 s left`. `between`: a text before the time."""

@@ -170,8 +170,8 @@ class Use:
         digests = digests_of(self.screen, self.saved.document["digests"]["lineage"], store.digest_key())
 
         def describe(planned: Planned) -> Mapping[str, Any]:
-            made = plan_inputs(self.options, session.project, planned.state, self.saved.document["service"])
-            return saved_plan(planned.plan, session.kinds, planned.actual, created_at=now(), made=made, digests=digests)
+            inputs = plan_inputs(self.options, session.project, planned.state, self.saved.document["service"])
+            return saved_plan(planned.plan, session.kinds, planned.actual, created_at=now(), made=inputs, digests=digests)
 
         session.selection = selected(self.options)
         try:

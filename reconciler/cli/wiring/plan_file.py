@@ -81,12 +81,12 @@ def read(path: Path) -> Saved:
         raise UsageError(f"the plan {path} cannot be read: {error}", id="RC-file-not-read") from error
     except NotJson as error:
         raise _no_plan(path, str(error)) from None
-    found = document.get("format") if isinstance(document, dict) else None
-    if not isinstance(document, dict) or not isinstance(found, str):
+    format = document.get("format") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(format, str):
         raise _no_plan(path, "it has no format")
-    if found != PLAN_FORMAT:
+    if format != PLAN_FORMAT:
         raise UsageError(
-            f"{path} has the format {found[:60]!r}, and this reconciler reads {PLAN_FORMAT}", id="RC-saved-plan-version", hint=HINT
+            f"{path} has the format {format[:60]!r}, and this reconciler reads {PLAN_FORMAT}", id="RC-saved-plan-version", hint=HINT
         )
     if "requests" not in document and "preconditions" not in document:
         says = f"{path} is a printed plan, not a saved one"

@@ -109,13 +109,13 @@ async def make_plan(
     return Planned(with_policies(kinds, desired, complete, proved), state, complete, matches, began, ahead)
 
 
-def _check_selection(selection: Selection, desired: Desired, state: State, made: Plan) -> None:
+def _check_selection(selection: Selection, desired: Desired, state: State, plan: Plan) -> None:
     """Raise `UsageError` for a pattern that matches nothing: a typing error must neither look like "no changes" nor exclude nothing."""
     addresses = [
         *desired.resources,
         *state.bindings,
-        *(change.address for change in made.changes),
-        *(blocked.address for blocked in made.blocked),
+        *(change.address for change in plan.changes),
+        *(blocked.address for blocked in plan.blocked),
     ]
     for option, globs in (("--target", selection.targets), ("--exclude", selection.excludes)):
         for glob in globs:

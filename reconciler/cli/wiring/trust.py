@@ -57,10 +57,10 @@ def _known(root: Path) -> list[str]:
 def _read() -> dict[str, list[Any]]:
     """The confirmations by project; none if the file cannot be read."""
     try:
-        found = json.loads(path().read_text(encoding="utf-8"))
+        document = json.loads(path().read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    projects = found.get("projects") if isinstance(found, dict) else None
+    projects = document.get("projects") if isinstance(document, dict) else None
     return {name: hosts for name, hosts in projects.items() if isinstance(hosts, list)} if isinstance(projects, dict) else {}
 
 

@@ -141,14 +141,14 @@ def read_state(screen: Screen, options: Options, project: Project, service: Conn
         return KnownState(store.read(), store.digest_key(), unseen(options, project, service, store))
 
 
-def named(found: Sequence[tuple[StateScope, int]], service: ConnectedService) -> str:
+def named(tracking: Sequence[tuple[StateScope, int]], service: ConnectedService) -> str:
     """`12 resources of other on the same service`."""
 
     def one(scope: StateScope, number: int) -> str:
         place = "the same service" if scope.service == service.identity else scope.service
         return f"{count(number, 'resource')} of {scope.project}{f' in {scope.environment}' if scope.environment else ''} on {place}"
 
-    return listed([one(scope, number) for scope, number in found], NAMED)
+    return listed([one(scope, number) for scope, number in tracking], NAMED)
 
 
 def to_create(screen: Screen, options: Options, project: Project, service: ConnectedService) -> Unseen | None:
@@ -190,7 +190,7 @@ def open_to_write(screen: Screen, options: Options, project: Project, service: C
 
 def warn_unseen(screen: Screen, options: Options, project: Project, service: ConnectedService, store: Store) -> Unseen | None:
     """Warn if the state of an open store has never seen the project."""
-    found = unseen(options, project, service, store)
-    if found is not None:
-        screen.warn(str(found), id="RC-unseen-state")
-    return found
+    message = unseen(options, project, service, store)
+    if message is not None:
+        screen.warn(str(message), id="RC-unseen-state")
+    return message
