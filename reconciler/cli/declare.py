@@ -75,6 +75,7 @@ def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
 def files(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, bytes], ...]:
     """The name and the bytes of each file of variables. Standard input can be read once."""
     given: list[tuple[str, bytes]] = []
+    # A second read of standard input would wait, or give nothing, and the variables would silently be missing.
     for value in values:
         if value == STDIN and any(name == STDIN for name, _ in given):
             raise click.BadParameter("standard input can be read only once: pass - once", ctx=ctx, param=param)

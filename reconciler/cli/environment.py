@@ -63,6 +63,7 @@ def variable(param: click.Parameter) -> str | None:
 def read_from_environment(params: Sequence[click.Parameter]) -> None:
     """Let click read each option's variable if the option is not written."""
     for param in params:
+        # click prefers a variable to a default, but the YAML is neither: it comes after the variable and before the default.
         if param.envvar is None and long_name(param) not in READ_LATER:
             param.envvar = variable(param)
 
@@ -78,6 +79,7 @@ def warnings() -> Iterator[str]:
             yield f"{name} is ignored: {option} is never read from the environment. Write it on the command line."
             continue
 
+        # A misspelled variable is silent otherwise, and a job runs without the limit that it was to have.
         near = difflib.get_close_matches(word, KNOWN | OPTIONLESS, n=1, cutoff=0.8)
         if near:
             yield f"{name} is ignored: no option has that name. Did you mean {PREFIX}{near[0]}?"

@@ -67,6 +67,7 @@ def _callback(set_on: Callable[[Screen, Any], None]) -> Callback:
         screen.command = ctx.command_path
         if not value:
             return
+        # `reconciler -q plan` and `reconciler plan -q` are the same. The default of the inner one must not undo the outer one.
         if ctx.parent is None or ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE:
             set_on(screen, value)  # the program itself read the variables already
 
@@ -76,6 +77,7 @@ def _callback(set_on: Callable[[Screen, Any], None]) -> Callback:
 @contextmanager
 def variables_kept() -> Iterator[None]:
     """In this block `--env-file` may set variables of the project; they are unset after it."""
+    # Tests and a fleet run several command lines in one process; the variables of one must not reach the next.
     before = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
     try:
         yield

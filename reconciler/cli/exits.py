@@ -31,6 +31,7 @@ MEANINGS: Final = {
 ALWAYS: Final = (DONE, FAILED, WRONG, INTERRUPTED, TERMINATED)
 """The codes with which any command can end."""
 
+# A run can end with several: interrupted, with something done and something failed. The one that asks for the most attention wins.
 PRECEDENCE: Final = (INTERRUPTED, TERMINATED, WRONG, LOCKED, FAILED, REFUSED, PARTLY, PENDING, DONE)
 
 

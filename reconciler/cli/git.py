@@ -123,6 +123,7 @@ class WorkingRepository:
         file = self.inside / name
         if self._run("cat-file", "-e", f"{start.id}:{file}").code == 0:
             return self.inside
+        # A project may have been moved between the two commits; compared by its present path it would look newly created.
         ends = [start.id] if end is None else [start.id, end.id]
         done = self._run(*DIFF, "--name-status", "--find-renames", "--diff-filter=R", *ends, "--")
         parts = [PurePosixPath(os.fsdecode(word)) for word in done.out.split(b"\0")[:-1]]
@@ -152,6 +153,7 @@ class WorkingRepository:
 
     def _write(self, root: Path, blobs: list[Blob]) -> None:
         """Write files, then links: no file is ever written through one."""
+        # A commit can contain a link and, by a second name, a file below it. Written in that order the file would be outside.
         blobs = sorted(blobs, key=lambda blob: blob.mode == LINK)
         try:
             sizes = self.repository.sizes([blob.id for blob in blobs])

@@ -224,6 +224,7 @@ class Options:
     def saved_line(self, plan: Path) -> str:
         """The command line that applies a saved plan; the plan itself contains the rest."""
         without: dict[str, Any] = {row.field: () for row in ROWS if row.saved in (SavedAs.SCOPE, SavedAs.GRANT)}
+        # The plan file has them. Repeated on the line they would be refused as a second, perhaps different, scope.
         rest = replace(self, **without)
         return f"{rest.command_line('apply')} --plan {shlex.quote(str(plan))}"
 

@@ -36,6 +36,7 @@ ADDRESSES = (  # may contain a password
     "reconciler_state", "reconciler_database", "reconciler_base_url", "https_proxy", "http_proxy", "all_proxy",
 )  # fmt: skip
 
+# A help text promises its exit codes, and a test of every command compares what it returned with the promise.
 READS: Final = (exits.REFUSED, exits.PARTLY)
 PLANS: Final = (*READS, exits.PENDING)
 WRITES: Final = (*READS, exits.LOCKED)
@@ -128,6 +129,7 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """The names of its commands, without importing them, and its options."""
+        # click would import every command to ask for its short help; the table has it already.
         names = [CompletionItem(name, help=lazy.says) for name, lazy in self.by_name.items() if name.startswith(incomplete)]
         return [*names, *(click.Command.shell_complete(self, ctx, incomplete) if incomplete.startswith("-") else ())]
 
@@ -205,6 +207,7 @@ class Program(LazyGroup):
         """Run a command line; exits with its code. With `standalone_mode=False` it behaves as click's own, which raises."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        # Before anything else, because a shell waits: no signals, no screen, no secrets are needed to complete a line.
         if (instruction := os.environ.get(COMPLETING)) is not None:
             answer(self, COMPLETING, instruction)
             sys.exit(exits.DONE)
@@ -225,6 +228,8 @@ class Program(LazyGroup):
             code = self._code(screen, lambda: ending.run(work), argv)
         screen.ended(code)
         screen.close()
+        # A result that nobody could read is no success. But a run that changed the service keeps its own code, or a pipeline would
+        # run it again.
         if screen.lost is not None and code == exits.DONE and not screen.acted:
             code = exits.FAILED
         return code
@@ -246,6 +251,7 @@ class Program(LazyGroup):
         except BrokenPipeError:
             screen.broken()
             return exits.DONE
+        # A library may exit by itself too; its code must not end the log and the traces before they are complete.
         except SystemExit as error:  # click exits by itself if a pipe breaks during its help text
             return error.code if isinstance(error.code, int) else exits.FAILED
         except Exception as error:
@@ -258,6 +264,7 @@ def _given_secrets(argv: Sequence[str]) -> list[str]:
     given = os.environ
     secrets = [value for name, value in given.items() if name in SECRETS]
     addresses = [value for name, value in given.items() if name.lower() in ADDRESSES] + [word for word in argv if "://" in word]
+    # The test for characters spares most runs the import and the parsing of URLs.
     if not any("@" in address or "?" in address for address in addresses):
         return secrets
 
@@ -268,12 +275,14 @@ def _given_secrets(argv: Sequence[str]) -> list[str]:
 def _seldom_collecting(*, ends: bool) -> Iterator[None]:
     """Collect garbage rarely: a run keeps nearly all objects that it creates. `ends`: the process ends after the block, so nothing is
     collected."""
+    # A plan allocates millions of objects that live until its end. The collector looks at all of them again and again, and finds nothing.
     before = gc.get_threshold()
     gc.set_threshold(*COLLECTING)
     try:
         yield
     finally:
         if ends:
+            # The process ends at once; what is alive is given back by the kernel, which is quicker than any destructor.
             gc.freeze()
         else:
             gc.set_threshold(*before)
@@ -281,6 +290,7 @@ def _seldom_collecting(*, ends: bool) -> Iterator[None]:
 
 def _open_what_is_closed() -> None:
     """Open stdout and stderr to nowhere if the caller closed them (`>&-`)."""
+    # Otherwise the next file that is opened becomes descriptor 1, and results are written into it.
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  open until the end
@@ -288,6 +298,7 @@ def _open_what_is_closed() -> None:
 
 def _usage(screen: Screen, error: click.ClickException, argv: Sequence[str]) -> None:
     """Print what is wrong with the command line, or with the variable of an option."""
+    # click stops at the first error, so options after it have not been parsed; whoever reads JSON must not get text.
     if f"{everywhere.LOG_FORMAT}=json" in argv or f"{everywhere.LOG_FORMAT} json" in " ".join(argv):
         screen.log.form = "json"  # the error may have come before that option
     context, param = getattr(error, "ctx", None), getattr(error, "param", None)
@@ -310,4 +321,5 @@ def _failed(screen: Screen, error: Exception, argv: Sequence[str]) -> int:
         case _:
             screen.defect(error)
     code = error.exit_code if isinstance(error, ReconcilerError) else exits.FAILED
+    # FAILED promises that nothing was done. Whoever reads it may run the command again without looking.
     return exits.PARTLY if code == exits.FAILED and screen.acted else code  # a run that did anything is never FAILED

@@ -115,6 +115,7 @@ def command(
             use.check_new(new)
         if consented(screen, options, new, asks=not yes):
             new = None
+        # In this order: the state is locked before the service is read, so that no other run changes either in between.
         with (
             open_store(screen, options, project, service, create=True) as store,
             store.lease(who=current_user(), command="apply" if use is None else "apply --plan") as journal,

@@ -71,6 +71,7 @@ def command(
       reconciler diff docs --from v1.4 --to v1.5 --format markdown
     """
     options = Options.of(screen, parameters)
+    # Secrets are compared by digests. No state is read, so there is no key of a state; any key will do, because none is kept.
     kinds = load_kinds().with_digest_key(b"a comparison of files")
     repository = WorkingRepository.around(options.project if options.project.is_dir() else options.project.parent)
     end = repository.commit(after or "HEAD")

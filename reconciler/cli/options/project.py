@@ -80,6 +80,7 @@ def _nearest_folder(here: Path) -> Path:
         home = _home()
         for folder in (here, *here.parents):
             if (folder / PROJECT_FILE).is_file():
+                # /tmp and the like: anybody can put a project above the folder of somebody else.
                 owned = (folder / PROJECT_FILE).stat().st_uid in (status.st_uid, os.getuid())
                 return Path(os.path.relpath(folder, here)) if owned or folder == here else Path()
             if (folder / ".git").exists() or folder == home or folder.parent.stat().st_dev != status.st_dev:

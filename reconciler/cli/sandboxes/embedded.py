@@ -60,6 +60,7 @@ def embedded(path: Path, project: Project | None, kinds: Kinds | None) -> Iterat
     with sandbox_errors():
         from reconciler.sandbox.server import embedded as start
 
+    # Only a new file is seeded. Seeding an existing one would undo what somebody tried in it.
     fresh = _is_new(path)
     if fresh and (project is None or kinds is None):
         raise UsageError(

@@ -52,6 +52,7 @@ def check(screen: Screen, path: Path, document: Mapping[str, Any], environ: Mapp
             id="RC-plan-not-signed",
             hint=f"Create it in a job that has {KEY}: reconciler plan --out FILE.",
         )
+    # Both are tried while a key is replaced: plans that were signed before wait for their approval.
     keys = [key, *([old] if old is not None else [])]
     given = str(signature).encode("utf-8", "surrogatepass")
     if not any(hmac.compare_digest(sign(document, candidate).encode(), given) for candidate in keys):

@@ -82,6 +82,7 @@ class LogFile:
         """Append a whole line, even if several processes write. A failure does not end the run."""
         if self.lost:
             return
+        # One call of the kernel for a whole line: with O_APPEND the lines of several processes do not mix.
         try:
             os.write(self._handle, text.encode("utf-8", "backslashreplace"))
         except OSError as error:

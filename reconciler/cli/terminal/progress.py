@@ -67,6 +67,7 @@ class Narration:
     def phase(self, what: str, steps: Sequence[Step] = (), *, where: str = "") -> Iterator[None]:
         """A part of the run, named in the present: `Reading acme-docs`. `steps`: those it applies. `where`: what it reads from."""
         self._begin(what, steps, where=where)
+        # The span of the run has to exist before a request can be inside it.
         _ = self.screen.traces  # begin before the first request
         self._name()
         with self._narrated():
@@ -104,6 +105,7 @@ class Narration:
 
     def _narrate(self, over: threading.Event) -> None:
         """Name a phase that takes long, once; then report its progress: at every change of the live line, or at every heartbeat."""
+        # A thread, because the event loop may be busy for seconds with one large answer, and that is when somebody looks.
         pause = DRAWN if self.screen.bar is not None else min(LOOKED, self._every)
         while True:
             now = time.monotonic()
@@ -193,6 +195,7 @@ class Narration:
     def began(self, step: Step) -> None:
         with self._lock:
             self._running[step.id] = step.address
+        # A context variable is inherited by the tasks that this one starts, so each request knows its step without being told.
         _STEP.set(step)  # in the task of this step
         if self.screen.traces is not None:
             self.screen.traces.step_began(step)

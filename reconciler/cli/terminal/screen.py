@@ -68,6 +68,7 @@ class Screen:
         self._traced = False
         self.lost: str | None = None
         self.acted = False
+        # Titles come from the service, in any script. The encoding of a terminal must not decide whether an apply ends well.
         for stream in (sys.stdout, sys.stderr):
             reconfigure = getattr(stream, "reconfigure", None)
             if reconfigure is not None:
@@ -83,6 +84,7 @@ class Screen:
     @property
     def can_ask(self) -> bool:
         """Whether the user can be asked: stdin and stderr are terminals."""
+        # Not stdout: results may go to a file while questions are asked.
         return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
     @property
@@ -96,6 +98,7 @@ class Screen:
         return _columns(sys.stderr)
 
     def colored(self, stream: IO[str]) -> bool:
+        # The order of https://no-color.org and https://force-color.org: the option, then NO_COLOR, then FORCE_COLOR, then the stream.
         if self.color != "auto":
             return self.color == "always"
         if os.environ.get("NO_COLOR"):
@@ -139,6 +142,7 @@ class Screen:
 
     def narrate_spans(self, spans: Iterable[tuple[str, str]]) -> None:
         """Print a report that is not the result, on stderr."""
+        # Read twice below: once as an event, once in colours.
         spans = tuple(spans)
         if self.event("info", "report", "".join(text for _, text in spans)):
             self._tell(self._painted(spans, sys.stderr))
@@ -199,6 +203,7 @@ class Screen:
 
     def defect(self, error: Exception) -> None:
         """Print an unexpected exception; its traceback only with `-v`, with all variables from the environment masked."""
+        # Which variables are secrets may be exactly what could not be found out, and a traceback shows values.
         self.hide(value for name, value in os.environ.items() if name.startswith(VARIABLES))
         hint = None if self.verbose else "-v shows where."
         self.error(f"this is a defect of Reconciler: {type(error).__name__}: {error}", id="RC-defect", hint=hint)
@@ -212,6 +217,7 @@ class Screen:
 
     def log_to(self, path: str) -> None:
         """Write every event to this file from now on. Raises `UsageError`."""
+        # In many programs this is standard output; a file called `-` is hard to delete.
         if path == "-":  # which would become a file of that name
             hint = "Pass -v to show every request there, --log-format json for JSON lines, or --log-file FILE to keep them in a file."
             wrong = "--log-file: '-' is not the name of a file, and messages are on stderr already"
@@ -289,6 +295,7 @@ class Screen:
     def broken(self) -> None:
         """Redirect stdout to the null device, because its reader has gone; so the interpreter ends without an error."""
         try:
+            # `reconciler plan | head` closes the pipe. Python would print an error at exit, when it flushes what nobody reads.
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, sys.stdout.fileno())
             os.close(nowhere)

@@ -44,6 +44,7 @@ class Traces:
     def __init__(self, command: str, began: int, hide: Callable[[Any], Any]) -> None:
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL + 1)  # what it has to say is said once, at the end
         self._hide = hide
+        # The exporter retries in silence for a minute. Only its session tells whether the collector answers at all.
         session = requests.Session()
         session.request = self._noted(session.request)  # type: ignore[method-assign]
         self._failed = False
@@ -122,6 +123,7 @@ class Traces:
         if code not in WELL:
             self._run.set_status(Status(StatusCode.ERROR))
         self._run.end()
+        # The provider has no timeout that includes its retries, so it ends in a thread that nobody has to wait for.
         ending = threading.Thread(target=self._provider.shutdown, daemon=True, name="traces")
         ending.start()
         until = time.monotonic() + FLUSH

@@ -94,6 +94,7 @@ class Use:
                 break
             if not self._rest_will_do(planned):
                 return None
+            # Somebody may think about the question for an hour. What they agreed to must still be true when it is sent.
             if planned.age <= FRESH:
                 break
             shown, again = self.approval, self._approved(session, store)
@@ -144,6 +145,7 @@ class Use:
             raise StalePlan(
                 f"{self.saved.path} was created from a different state", id="RC-saved-plan-other-state", hint=f"Is --state right? {AGAIN}"
             )
+        # A file is one permission. Used twice, it would repeat deletions that somebody undid in between.
         for run in store.users(self.saved.digest):
             if run.did or "in-doubt" in run.undone:
                 raise StalePlan(
@@ -266,6 +268,7 @@ def _check_commit(path: Path, origin: OriginData | None, commit: str) -> None:
 
 def _globs(path: Path, texts: Sequence[str]) -> tuple[Glob, ...]:
 
+    # The file may come from anybody. Each pattern is compared with each address.
     if len(texts) > GLOBS_MAX:
         wrong = f"{path} is not a saved plan: it names {len(texts):,} patterns, and at most {GLOBS_MAX:,} are allowed"
         raise UsageError(wrong, id="RC-not-a-saved-plan", hint=AGAIN)

@@ -96,7 +96,10 @@ def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, 
     refused |= _waiting(whole, {*refused, *new}, asked)
     if not refused and not new:
         return ApprovedPlan(fresh, None, {}, ())
+    # The fresh plan decides, and the file only limits it: nothing that is read from the file is ever sent.
     planned, only = fresh, frozenset[Address]()
+    # What is left out can make more impossible: a child of a container that is not created. Each round narrows the plan by at
+    # least one address, so this ends.
     while True:
         only = frozenset(address for address in _addresses(planned.plan) if str(address) in asked and str(address) not in refused)
         planned = narrow(fresh, only)
@@ -143,6 +146,7 @@ def _waiting(plan: Plan, bad: Collection[str], asked: Mapping[str, ApprovedChang
         at = str(step.address)
         cause = next((left[id] for id in sorted(step.needs) if id in left), None)
         cause = cause or next((str(address) for address in step.takes if str(address) in bad), None)
+        # Steps are in the order of their requests, so one pass is enough: whatever is waited for was seen before.
         if at not in bad and at not in waiting and cause is None:
             continue
         left[step.id] = at

@@ -45,6 +45,7 @@ def write(screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, made: P
     document = saved_plan(planned.plan, kinds, planned.actual, created_at=created_at, made=made, digests=digests)
     text = as_json(document, indent=1) + "\n"
     if key is not None:
+        # Not of `document` itself: numbers and texts can change on their way through JSON, and whoever checks has only the file.
         document["signature"] = signature.sign(json.loads(text), key)  # of what a reader of the file gets
         text = as_json(document, indent=1) + "\n"
     if _too_large(text.encode("utf-8", "replace")):
@@ -84,6 +85,7 @@ def read(path: Path) -> Saved:
     format = document.get("format") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(format, str):
         raise _no_plan(path, "it has no format")
+    # Before anything else is checked: of a newer format, everything else would be reported as wrong.
     if format != PLAN_FORMAT:
         raise UsageError(
             f"{path} has the format {format[:60]!r}, and this reconciler reads {PLAN_FORMAT}", id="RC-saved-plan-version", hint=HINT

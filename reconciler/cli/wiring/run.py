@@ -99,6 +99,7 @@ async def make_plan(
         known = matches if seen is actual else None  # with the lists of readers there may be more
         return plan(kinds, desired, state, seen, selection=selection, allow_replace=extent.allow_replace, matches=known)
 
+    # Planning may need the lists of more readers, which are only read if the plan opens something.
     new_plan, complete = await planned(reader, kinds, actual, make)
     _check_selection(selection, desired, state, new_plan)
     stage(f"Checking the plan for {objects}")

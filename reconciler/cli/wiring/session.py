@@ -43,6 +43,7 @@ class ApplySession:
         self.desired, self.selection = project.desired, selected(options)
         self.alone = False
         self.signal: int | None = None
+        # One loop for all phases: the connections of the client belong to it and are kept between recovery, plan and apply.
         self._runner = asyncio.Runner()
         self._writer: Writer | None = None
         self._earlier: EarlierReading | None = None
@@ -127,6 +128,7 @@ class ApplySession:
 
     async def _apply(self, planned: Planned, on_error: Literal["continue", "stop"], verify: Literal["written", "full"]) -> Outcome:
 
+        # What an undo opens was asked for this once. The next apply must not find it in the state as something agreed to.
         plan = replace(planned.plan, consents=()) if self.alone else planned.plan
         stop = asyncio.Event()
 
@@ -146,6 +148,7 @@ class ApplySession:
                 ),
             )  # fmt: skip
         self.signal = caught.number if stop.is_set() else None
+        # After a run that stopped, the old rules are still those that everything was applied under.
         if outcome.went_through and planned.plan.state_update.rules is not None:
             self.journal.remember_rules(planned.plan.state_update.rules)
         return outcome

@@ -26,6 +26,7 @@ def require(screen: Screen, root: Path, url: str, *, what: str, instead: str, wh
     host = url if whole else _host(url)
     if confirmed(root, url, whole=whole):
         return
+    # In a pipeline nobody can be asked, and the YAML of a pull request must not decide where its token is sent.
     if not screen.can_ask:
         raise UsageError(
             f"{what} {host} is only named in the YAML, and you have not confirmed it", id="RC-host-not-confirmed", hint=f"Pass {instead}."

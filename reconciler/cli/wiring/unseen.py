@@ -82,6 +82,7 @@ def origin(options: Options, project: Project) -> str | None:
     """
     if options.state:
         return "--state"
+    # A pipeline passes secrets that do not exist as empty texts. The state in the YAML would then be created in its place.
     if STATE in os.environ:  # also where it is set and empty, as a secret is that a pipeline does not have
         return STATE if os.environ[STATE] else f"{STATE}, which is set and empty,"
     file = project.settings.state.partition(FILE)[2]
@@ -115,6 +116,7 @@ def _former(tracking: Sequence[StateScope], own: StateScope, root: Path) -> str:
     if len(projects) == 1:
         return f"--project {quote(projects[0])}"
     environments = [scope.environment or "" for scope in near if scope.project == own.project]
+    # A renamed environment has no file under its old name; one that exists beside this one was not renamed.
     environments = [name for name in environments if not name or not has_environment(root, name)]
     return f"{FROM_ENV} {quote(environments[0])}{f' --env {own.environment}' if own.environment else ''}" if len(environments) == 1 else ""
 
