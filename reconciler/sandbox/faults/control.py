@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
 
 from reconciler.sandbox.control import Controlled
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.faults import book, late, log
 from reconciler.sandbox.faults.rules import AnyRule, label
 from reconciler.sandbox.service import Fault, Service
 
-router = APIRouter(prefix="/_sandbox/faults", include_in_schema=False)
+router = Router(prefix="/_sandbox/faults", include_in_schema=False)
 
 
 class FaultsSet(BaseModel):

@@ -5,14 +5,15 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from fastapi import APIRouter, Response
+from starlette.responses import Response
 
 from reconciler.sandbox.bodies import ShareLinkCreate, ShareLinkPatch
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Paged, Paging, listing
 from reconciler.sandbox.sites import structure
 from reconciler.sandbox.views import View
 
-router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/share-links", tags=["Site share links"])
+router = Router(prefix="/orgs/{organizationId}/sites/{siteId}/share-links", tags=["Site share links"])
 
 
 @router.get("")

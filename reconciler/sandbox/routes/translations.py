@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Response
+from starlette.responses import Response
 
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Paged, Paging, listing
 from reconciler.sandbox.workflow import translations
 from reconciler.sandbox.workflow.translations import KIND, TranslationCreate, TranslationPut
 
-router = APIRouter(prefix="/orgs/{organizationId}/translations", tags=["Translations"])
+router = Router(prefix="/orgs/{organizationId}/translations", tags=["Translations"])
 
 
 @router.get("")
