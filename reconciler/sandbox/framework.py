@@ -16,11 +16,11 @@ from fastapi import Depends, params
 from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute, APIRouter
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from reconciler.sandbox.body import Body
 from reconciler.sandbox.document import document
 from reconciler.sandbox.endpoints import Endpoint, Needs, Query
 from reconciler.sandbox.service import Fault
@@ -99,7 +99,7 @@ def _parameter(given: inspect.Parameter) -> inspect.Parameter:
     if get_origin(given.annotation) is Annotated:
         parts = [params.Query(**part.limits) if isinstance(part, Query) else part for part in get_args(given.annotation)]
         given = given.replace(annotation=Annotated[tuple(parts)])
-    if isinstance(given.annotation, type) and issubclass(given.annotation, Body):
+    if isinstance(given.annotation, type) and issubclass(given.annotation, BaseModel):
         # pydantic also defers what FastAPI builds from a deferred model, to where FastAPI no longer silences its warning of an alias
         given.annotation.model_config["defer_build"] = False
         given.annotation.model_rebuild()

@@ -61,7 +61,7 @@ class Table(BaseRoute):
     """All endpoints of an application as one route."""
 
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
-        self._top, self._endpoints = _Level(), endpoints
+        self._top, self.endpoints = _Level(), endpoints
         for endpoint in endpoints:
             level = self._top
             for segment in endpoint.path.split("/"):
@@ -73,7 +73,7 @@ class Table(BaseRoute):
         """What answers every other request."""
         from reconciler.sandbox.framework import Framework  # FastAPI is an extra, and its import is the longest part of a start
 
-        return Framework(self._endpoints)
+        return Framework(self.endpoints)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         if scope["type"] != "http":

@@ -19,7 +19,7 @@ router = Router(prefix="/_sandbox/faults", include_in_schema=False)
 class FaultsSet(BaseModel):
     """All rules, in the order in which they are tried."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     rules: Annotated[list[AnyRule], Field(max_length=100)]
 
