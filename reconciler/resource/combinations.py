@@ -1,19 +1,31 @@
-"""The contradictions between one kind and the others, each as a sentence with what to correct. Pure. (Within one: `contradictions`.)"""
+"""All kinds that fit together, or what one declares that another one contradicts, with what to correct. Pure. (Within one: `contradictions`.)
+
+A mistake here would show late and far away: a path with a placeholder that nothing fills fails at the first request of a run, and two
+sections of one name would make a reader of YAML choose. So nothing starts with kinds that do not fit.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
+from reconciler.errors import DeclarationError
 from reconciler.resource.contradictions import RESERVED, references
 from reconciler.resource.kind import Kind
+from reconciler.resource.registry import Kinds
 from reconciler.resource.verbs import placeholders
 from reconciler.text.suggest import did_you_mean
 
-if TYPE_CHECKING:
-    from reconciler.resource.registry import Kinds
+
+def combined(declared: Iterable[Kind]) -> Kinds:
+    """The kinds together. Raises `DeclarationError` if two declarations contradict each other."""
+    kinds = Kinds(declared)
+    for kind in kinds.values():
+        contradiction = next(contradictions_between(kinds, kind), None)
+        if contradiction is not None:
+            raise DeclarationError(f"kind {kind.name}: {contradiction}", id="RC-kind-contradiction")
+    return kinds
 
 
 def contradictions_between(kinds: Kinds, kind: Kind) -> Iterator[str]:

@@ -8,10 +8,10 @@ from itertools import chain
 from typing import Any, get_args
 
 from reconciler.address import KIND_PATTERN, Address
-from reconciler.resource.kind import Field, Kind
+from reconciler.resource.field import Field, FieldRole
+from reconciler.resource.kind import Kind
 from reconciler.resource.values import UNSET, To
 from reconciler.resource.verbs import placeholders
-from reconciler.resource.words import FieldRole
 
 RESERVED = ("id", "key", "previously", "protect", "adopt", "expect", "forEach", "ignoreChanges")
 """Keys that every resource accepts; no field may have one of these names."""
