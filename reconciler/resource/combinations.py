@@ -1,4 +1,4 @@
-"""All kinds that fit together, or what one declares that another one contradicts, with what to correct. Pure. (Within one: `contradictions`.)
+"""All kinds that fit together, or what contradicts between two of them, with what to correct. Pure. (Within one: `contradictions`.)
 
 A mistake here would show late and far away: a path with a placeholder that nothing fills fails at the first request of a run, and two
 sections of one name would make a reader of YAML choose. So nothing starts with kinds that do not fit.

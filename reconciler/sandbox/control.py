@@ -5,10 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
-from starlette.requests import Request
-
 from reconciler.sandbox.bodies import ClockSet
-from reconciler.sandbox.endpoints import Needs, Query, Router
+from reconciler.sandbox.endpoints import Needs, Query, Request, Router
 from reconciler.sandbox.service import Fault, Service
 from reconciler.sandbox.sites.audience import audience
 

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partialmethod
 from typing import Any, TypeVar
+
+from starlette.requests import Request as Request
+from starlette.responses import Response as Response
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -57,17 +61,8 @@ class Router:
 
         return declared
 
-    def get(self, path: str, **options: Any) -> Callable[[Function], Function]:
-        return self._declare("GET", path, **options)
-
-    def post(self, path: str, **options: Any) -> Callable[[Function], Function]:
-        return self._declare("POST", path, **options)
-
-    def put(self, path: str, **options: Any) -> Callable[[Function], Function]:
-        return self._declare("PUT", path, **options)
-
-    def patch(self, path: str, **options: Any) -> Callable[[Function], Function]:
-        return self._declare("PATCH", path, **options)
-
-    def delete(self, path: str, **options: Any) -> Callable[[Function], Function]:
-        return self._declare("DELETE", path, **options)
+    get = partialmethod(_declare, "GET")
+    post = partialmethod(_declare, "POST")
+    put = partialmethod(_declare, "PUT")
+    patch = partialmethod(_declare, "PATCH")
+    delete = partialmethod(_declare, "DELETE")

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
-from starlette.requests import Request
-
-from reconciler.sandbox.endpoints import Needs, Query
+from reconciler.sandbox.endpoints import Needs, Query, Request
 from reconciler.sandbox.store import Object, Store
 
 T = TypeVar("T")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.responses import Response
 
 from reconciler.sandbox.control import Controlled
-from reconciler.sandbox.endpoints import Router
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.faults import book, late, log
 from reconciler.sandbox.faults.rules import AnyRule, label
 from reconciler.sandbox.service import Fault, Service

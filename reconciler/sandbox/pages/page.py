@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from reconciler.sandbox.endpoints import Router
+from reconciler.sandbox.endpoints import Request, Router
 from reconciler.sandbox.pages.overview import Sketch
 from reconciler.sandbox.pages.render import rendered
 from reconciler.sandbox.recent import newest

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from reconciler.sandbox.endpoints import Router
+from reconciler.sandbox.endpoints import Request, Router
 from reconciler.sandbox.pages.render import rendered
 
 router = Router(include_in_schema=False)

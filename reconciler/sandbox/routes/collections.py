@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.responses import Response
-
 from reconciler.sandbox.bodies import CollectionCreate, CollectionPatch, ContentMove, Transfer
 from reconciler.sandbox.content.tree import collection_container, container_of, delete_collection, give, move_content
-from reconciler.sandbox.endpoints import Router
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.views import View
 

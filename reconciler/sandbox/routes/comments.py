@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictBool, StrictStr
-from starlette.responses import Response
 
 from reconciler.sandbox.body import Body
 from reconciler.sandbox.content import revisions
@@ -13,7 +12,7 @@ from reconciler.sandbox.content.merging import flat
 from reconciler.sandbox.content.places import FAMILIES, Found, Place
 from reconciler.sandbox.content.revisions import COMMENT, REPLY, replies_to
 from reconciler.sandbox.content.views import CommentView
-from reconciler.sandbox.endpoints import Query, Router
+from reconciler.sandbox.endpoints import Query, Response, Router
 from reconciler.sandbox.service import Caller, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View

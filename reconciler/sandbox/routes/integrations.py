@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from starlette.responses import Response
-
-from reconciler.sandbox.endpoints import Query, Router
+from reconciler.sandbox.endpoints import Query, Response, Router
 from reconciler.sandbox.integrations import installations, integrations
 from reconciler.sandbox.integrations.publishing import Install, Publish, Tunnel
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.responses import Response
-
-from reconciler.sandbox.endpoints import Router
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.organization import accounts
 from reconciler.sandbox.service import Caller, Calling, Fault
 from reconciler.sandbox.sites.visitors import OUTSIDER, is_member, visiting

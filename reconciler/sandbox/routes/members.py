@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from starlette.responses import Response
-
 from reconciler.sandbox.bodies import MemberPatch
-from reconciler.sandbox.endpoints import Router
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.organization import accounts
 from reconciler.sandbox.organization.levels import Levels
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from starlette.responses import Response
-
 from reconciler.sandbox.bodies import SpecCreate, SpecPatch, SpecPut, SpecSource
-from reconciler.sandbox.endpoints import Router
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.integrations import specs
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.sites.visitors import spec_reader

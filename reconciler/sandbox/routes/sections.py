@@ -5,10 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from starlette.responses import Response
-
 from reconciler.sandbox.bodies import SectionCreate, SectionMove, SectionPatch
-from reconciler.sandbox.endpoints import Router
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.sites import structure
 from reconciler.sandbox.sites.visitors import reader, shown

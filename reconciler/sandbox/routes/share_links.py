@@ -5,10 +5,8 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from starlette.responses import Response
-
 from reconciler.sandbox.bodies import ShareLinkCreate, ShareLinkPatch
-from reconciler.sandbox.endpoints import Router
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.service import Caller, Calling, Paged, Paging, listing
 from reconciler.sandbox.sites import structure
 from reconciler.sandbox.views import View

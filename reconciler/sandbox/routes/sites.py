@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from starlette.responses import Response
-
 from reconciler.sandbox.bodies import SiteCreate, SitePatch
-from reconciler.sandbox.endpoints import Router
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.sites import structure
 from reconciler.sandbox.sites.readers import Gate

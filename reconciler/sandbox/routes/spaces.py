@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.responses import Response
-
 from reconciler.sandbox.bodies import ContentMove, SpacePatch, Transfer
 from reconciler.sandbox.content.tree import delete_space, duplicate, give, move_content, restore
-from reconciler.sandbox.endpoints import Router
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.service import Caller, Calling, Fault
 from reconciler.sandbox.sites.visitors import space_reader
 from reconciler.sandbox.store import Object

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.responses import Response
-
 from reconciler.sandbox.bodies import TeamCreate, TeamPatch
-from reconciler.sandbox.endpoints import Router
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.views import View
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.responses import Response
-
-from reconciler.sandbox.endpoints import Router
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.service import Caller, Calling, Paged, Paging, listing
 from reconciler.sandbox.workflow import translations
 from reconciler.sandbox.workflow.translations import KIND, TranslationCreate, TranslationPut
