@@ -2,8 +2,7 @@
 
 from reconciler.address import Address
 from reconciler.resource.audience import Audience, Grant
-from reconciler.resource.combinations import combined, narrow_kinds
-from reconciler.resource.contradictions import PRUNE_SCOPES, RESERVED
+from reconciler.resource.contradictions import PRUNE_SCOPES, RESERVED, combined, narrow_kinds
 from reconciler.resource.dangers import Exposes, Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.declare import Resource
 from reconciler.resource.field import (

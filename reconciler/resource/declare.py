@@ -9,8 +9,7 @@ import inspect
 from dataclasses import replace
 from typing import Any, ClassVar, get_type_hints
 
-from reconciler.errors import DeclarationError
-from reconciler.resource.contradictions import contradictions
+from reconciler.resource.contradictions import check
 from reconciler.resource.field import Field
 from reconciler.resource.kind import Kind
 from reconciler.resource.places import Place
@@ -45,9 +44,7 @@ class Resource:
             reads = tuple(Listing(reading.path, single=True) if isinstance(reading, One) else reading for reading in cls.reads)
             declared = replace(declared, one_per=True, local_ids=True, reads=reads)
         cls.kind = replace(declared, object=declared.object or kind)
-        contradiction = next(contradictions(cls.kind), None)
-        if contradiction is not None:
-            raise DeclarationError(f"kind {kind}: {contradiction}", id="RC-kind-contradiction")
+        check(cls.kind)
 
 
 def _verbs(on: tuple[str, ...], api: Verbs) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ Outer = TypeVar("Outer")
 class Kinds(Mapping[str, Kind]):
     """The kinds by name, containers before their contents. Raises `DeclarationError` if there is no such order.
 
-    `combinations.combined` also refuses declarations that contradict each other; it asks these methods, which is why it is not done here.
+    `contradictions.combined` also refuses declarations that contradict each other; it asks these methods, which is why it is not done here.
     """
 
     def __init__(self, kinds: Iterable[Kind]) -> None:

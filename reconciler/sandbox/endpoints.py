@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partialmethod
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.requests import Request as Request
 from starlette.responses import Response as Response
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Router:
     include_in_schema: bool = True
     endpoints: list[Endpoint] = field(default_factory=list)
 
-    def _declare(self, method: str, path: str, tags: Sequence[str] = (), status_code: int = 200) -> Callable[[Function], Function]:
-        def declared(call: Function) -> Function:
+    def _declare(self, method: str, path: str, tags: Sequence[str] = (), status_code: int = 200) -> Decorator:
+        def declared(call: Callable[..., Any]) -> Callable[..., Any]:
             all_tags = (*self.tags, *tags)
             self.endpoints.append(Endpoint(method, self.prefix + path, call, status_code, all_tags, self.include_in_schema))
             return call
