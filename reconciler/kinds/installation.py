@@ -27,7 +27,7 @@ class Installation(
     """An integration that is installed. It is created once: the service cannot configure or remove it."""
 
     reads = (Listing("/integrations/{integration}/installations", each="integration"),)
-    # Sending it again answers with the same installation. Requests that configure one exist for the integration itself only.
+    # Sending it again answers with the same installation. The reference has no request that configures or removes one.
     api = Verbs(create=POST("/integrations/{integration}/installations", upsert=True))
 
     organization = within("organization", on="create")

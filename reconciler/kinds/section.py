@@ -61,8 +61,8 @@ class Section(
         leave=DELETE("/orgs/{organization}/sites/{site}/section-groups/{group}/sections/{id}"),
         wire="sectionId",
     )
-    # A section without a variant does not exist (the API reference, "Site section"): the create names the space of its first one, and the
-    # answer shows the site space that was created with it.
+    # The create names the space of the first variant (the API reference, "Site sections"), and its answer shows the site space that was
+    # created with the section.
     spaceId = first("site-space", "space")
     title: Annotated[str, Len(2, 128)] = field("The name.", key=True, required=True)
     icon: Icon = field("The name of an icon.", clear=True)

@@ -109,7 +109,7 @@ class Site(
 
     organization = within("organization")
     title: Annotated[str, Len(2, 128)] = field("The name.", key=True, required=True)
-    # A change of the type is a change of the price; it is made where people pay.
+    # The PATCH does not take it (the API reference, "Docs sites"), and a site is too valuable to be replaced.
     type: SiteType = field("basic, premium, ultimate, …; set when the site is created.", on="create", on_change="refuse")
     visibility: Literal["public", "unlisted", "share-link", "visitor-auth"] = field(
         "Who can read it.",

@@ -97,5 +97,5 @@ class Space(
         "Declare that the content is not confidential, so copies of it may be published.",
         exposes=Exposes("copies of it may be published without further consent", (True,)),
     )
-    # No request changes it: it follows from the sites that show the space.
+    # The reference has no request that changes it.
     visibility = output()

@@ -49,7 +49,7 @@ class Translation(
     reads = (Listing("/orgs/{organization}/translations"), One("/orgs/{organization}/translations/{id}"))
     api = Verbs(
         create=POST("/orgs/{organization}/translations"),
-        # It replaces the whole translation, but the source and the language of one that has run cannot change.
+        # Its body has the instructions only (the API reference, "Translations"): another source or language is another translation.
         update=PUT("/orgs/{organization}/translations/{id}"),
         delete=DELETE("/orgs/{organization}/translations/{id}"),
     )
