@@ -13,7 +13,7 @@ import click
 from reconciler.cli import options as shared
 from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
-from reconciler.cli.options.secret import secret, warn_if_visible
+from reconciler.cli.secret_option import secret, warn_if_visible
 from reconciler.cli.terminal.screen import Screen
 
 if TYPE_CHECKING:

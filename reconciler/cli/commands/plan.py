@@ -15,9 +15,8 @@ from reconciler.cli import options as shared
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.declare import OutputFile
 from reconciler.cli.options import Options
-from reconciler.cli.options.run import commit as commit_option
+from reconciler.cli.options import commit as commit_option
 from reconciler.cli.saved.origin import origin
-from reconciler.cli.saved.signature import signing_key
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import plan_file, run
@@ -64,7 +63,7 @@ def command(
     if typed and out is None:
         raise UsageError("--commit requires --out FILE", id="RC-options-conflict", hint="Only a saved plan records a commit.")
     if out is not None:
-        signing_key(screen)  # a key that cannot be used is reported before anything is read
+        plan_file.signing_key(screen)  # a key that cannot be used is reported before anything is read
     kinds = load_kinds()
     by = judged(screen, options, kinds, load(screen, options, kinds))
     project, narration = by.project, Narration(screen)

@@ -9,9 +9,9 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.options.secret import secret, warn_if_visible
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.sandboxes.embedded import checked, read_seed, sandbox_errors
+from reconciler.cli.secret_option import secret, warn_if_visible
 from reconciler.cli.terminal.screen import Screen
 from reconciler.report.words import count
 
@@ -20,11 +20,11 @@ command = LazyGroup(
     commands_by_name={
         "serve": Lazy(f"{__name__}:serve_command", "Serve a sandbox on this machine."),
         "seed": Lazy(f"{__name__}:seed_command", "Load initial data."),
-        "clock": Lazy("reconciler.cli.commands.sandbox_whole:clock_command", "Show, stop or move the clock."),
-        "faults": Lazy("reconciler.cli.commands.sandbox_faults", "Inject faults."),
-        "readers": Lazy("reconciler.cli.commands.sandbox_readers:readers_command", "Show who can read what."),
-        "export": Lazy("reconciler.cli.commands.sandbox_whole:export_command", "Export everything as JSON."),
-        "reset": Lazy("reconciler.cli.commands.sandbox_whole:reset_command", "Reset the sandbox."),
+        "clock": Lazy("reconciler.cli.commands.sandbox_control:clock_command", "Show, stop or move the clock."),
+        "faults": Lazy("reconciler.cli.commands.sandbox_control:faults_group", "Inject faults."),
+        "readers": Lazy("reconciler.cli.commands.sandbox_control:readers_command", "Show who can read what."),
+        "export": Lazy("reconciler.cli.commands.sandbox_control:export_command", "Export everything as JSON."),
+        "reset": Lazy("reconciler.cli.commands.sandbox_control:reset_command", "Reset the sandbox."),
     },
     short_help="Run and control the embedded sandbox.",
     help="""Run and control the embedded sandbox: the complete service in one file, on this machine.

@@ -13,8 +13,7 @@ from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import known_service, load, load_settings, open_store, state_file
-from reconciler.cli.wiring.state_only import journal_for, not_tracked
-from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
+from reconciler.cli.wiring.unseen import NO_SANDBOX, journal_for, not_tracked, warn_unseen
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import State

@@ -13,12 +13,11 @@ from reconciler.address import Glob
 from reconciler.cli import exits
 from reconciler.cli.option_table import ROWS, SavedAs
 from reconciler.cli.options import Options
-from reconciler.cli.saved import signature
 from reconciler.cli.saved.origin import sentence
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.approval import ApprovedPlan, approve
 from reconciler.cli.wiring.connect import ConnectedService, now
-from reconciler.cli.wiring.plan_file import Saved, digests_of, plan_inputs, read
+from reconciler.cli.wiring.plan_file import Saved, check, digests_of, plan_inputs, read
 from reconciler.cli.wiring.run import Planned, selected
 from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import Unseen
@@ -239,7 +238,7 @@ def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: 
         hint = f"Remove {listed(scope, len(scope))}."
         raise UsageError("--plan FILE already selects the addresses", id="RC-options-conflict", hint=hint)
     saved = read(path)
-    signature.check(screen, path, saved.document)
+    check(screen, path, saved.document)
     origin = saved.document.get("origin")
     if commit is not None:
         _check_commit(path, origin, commit)

@@ -8,7 +8,8 @@ named, or that is on a server, is created only with consent.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -17,17 +18,33 @@ from typing import Final
 
 import click
 
+from reconciler.address import Address
+from reconciler.cli import exits
 from reconciler.cli.files import path_from_here
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import STATE, ConnectedService, is_outside, now, open_store, state_file, state_scope, state_url
+from reconciler.cli.wiring.connect import (
+    STATE,
+    ConnectedService,
+    current_user,
+    is_outside,
+    known_service,
+    load,
+    now,
+    open_store,
+    recording_end,
+    state_file,
+    state_scope,
+    state_url,
+)
 from reconciler.config import Project
 from reconciler.config.words import ENVIRONMENTS
-from reconciler.errors import Refused
+from reconciler.errors import Refused, UsageError
+from reconciler.kinds import load as load_kinds
 from reconciler.model import State
 from reconciler.model.state import StateScope
 from reconciler.report.words import count, listed
-from reconciler.state import Store
+from reconciler.state import Journal, Store
 from reconciler.state.tables import quiet
 
 NO_SANDBOX: Final = "The sandbox does not exist yet, so no state has seen this project. The first plan or apply creates it."
@@ -196,3 +213,28 @@ def warn_unseen(screen: Screen, options: Options, project: Project, service: Con
     if message is not None:
         screen.warn(str(message), id="RC-unseen-state")
     return message
+
+
+@contextmanager
+def journal_for(screen: Screen, options: Options, address: Address, *, command: str) -> Iterator[Journal]:
+    """The journal of `command`, which changes an address. Raises `UsageError` if nothing can be tracked yet."""
+    project = load(screen, options, load_kinds(), warn=False)  # about what the project declares, which is not asked for
+    service = known_service(screen, options, project)
+    if service is None:
+        screen.warn(NO_SANDBOX, id="RC-no-sandbox")
+        raise not_tracked(address)
+    with open_store(screen, options, project, service, create=False) as reader:
+        if warn_unseen(screen, options, project, service, reader) is not None:
+            raise not_tracked(address)
+    with (
+        open_store(screen, options, project, service, create=True) as store,
+        store.lease(who=current_user(), command=command) as journal,
+        recording_end(journal),
+    ):
+        yield journal
+        journal.finish(exit_code=exits.DONE, summary={})
+
+
+def not_tracked(address: Address) -> UsageError:
+    """The message about an address that is not tracked."""
+    return UsageError(f"{address} is not tracked", id="RC-not-tracked", hint="reconciler state list shows the tracked addresses.")
