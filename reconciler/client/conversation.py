@@ -16,8 +16,7 @@ from urllib.parse import urlencode
 from reconciler.client.answers import Answer, KnownAnswers
 from reconciler.client.exchange import AttemptOutcome, Exchange
 from reconciler.client.hints import Hints
-from reconciler.client.library import httpx
-from reconciler.client.pacing import Clock, Gate, Pace, TooLate, installed
+from reconciler.client.pacing import Clock, Gate, Pace, TooLate
 from reconciler.client.paths import PREFIX, checked
 from reconciler.client.retry import (
     ATTEMPTS_MAX,
@@ -32,7 +31,7 @@ from reconciler.client.retry import (
     error_for,
 )
 from reconciler.client.settings import TOKEN_VARIABLE, ClientSettings
-from reconciler.client.transport import InTime, always
+from reconciler.client.transport import InTime, Transport, always
 from reconciler.errors import Ambiguous, ServiceError
 from reconciler.model import Allowance, ServiceSpeed
 
@@ -94,14 +93,13 @@ class Conversation:
     def __init__(
         self,
         settings: ClientSettings,
-        transport: httpx.AsyncBaseTransport,
+        transport: Transport,
         listener: Listener,
         clock: Clock,
         jitter: Callable[[], float],
-        answers: KnownAnswers,
     ) -> None:
         self.requests = 0
-        self.known = answers
+        self.known = KnownAnswers()
         self._answers, self._answer_seconds, self._answer_seconds_min = 0, 0.0, float("inf")
         self.skew: float | None = None  # seconds that the service's clock is ahead of ours
         self._base = settings.base_url + PREFIX
@@ -112,7 +110,7 @@ class Conversation:
         self._exchange = Exchange(settings, transport)
         self._pace = Pace(settings.max_rps, jitter)
         self._gate = Gate(clock, self._pace, listener.waiting)
-        self._shared = installed()
+        self._budget_of_all = settings.budget
         self._concurrency = settings.max_concurrency
         self._places = asyncio.Semaphore(settings.max_concurrency)
         self._budget = RetryBudget()
@@ -136,14 +134,6 @@ class Conversation:
 
     async def _read(self, path: str, query: Mapping[str, str] | None) -> Answer:
         return await self.ask("GET", path, query, retry=RetryClass.READ)
-
-    async def same(self, before: Mapping[str, str]) -> bool:
-        """Whether every GET is answered as it was `before`; see `KnownAnswers.same`. Equal answers are decoded when they are read."""
-        self._exchange.known = frozenset(before.values())
-        try:
-            return await self.known.same(before, self._read)
-        finally:
-            self._exchange.known = ()
 
     async def ask(
         self,
@@ -172,7 +162,7 @@ class Conversation:
                 raise _error(retry, method, path, outcome, in_doubt, id=held_back.id) from None
             verdict = classify(retry, outcome.result)
             if verdict.effect is Effect.DONE and (status := outcome.status) is not None:
-                return Answer(status, outcome.body, outcome.hints.date, outcome.digest)
+                return Answer(status, outcome.body, outcome.hints.date)
             in_doubt = in_doubt or verdict.effect is Effect.UNKNOWN
             if not verdict.again or attempt == ATTEMPTS_MAX or self._breaker.is_open or not await self._back_off(outcome, attempt, until):
                 raise _error(retry, method, path, outcome, in_doubt, id=cause_of(outcome.result))
@@ -207,9 +197,9 @@ class Conversation:
 
     async def _take(self, method: str, until: float) -> int:
         """Take a request from the budget that other processes share. Raises TooLate."""
-        assert self._shared is not None
+        assert self._budget_of_all is not None
         try:
-            return await self._shared.take(method, until - self._clock.monotonic())
+            return await self._budget_of_all.take(method, until - self._clock.monotonic())
         except TimeoutError:
             raise TooLate from None
 
@@ -228,7 +218,7 @@ class Conversation:
             status: int | None = None
             hints: Hints | None = None
             try:
-                if self._shared is not None:
+                if self._budget_of_all is not None:
                     leave = await self._take(method, until)
                     sent = self._clock.monotonic()
                 if sent >= until:
@@ -252,8 +242,8 @@ class Conversation:
                     self._pace.lost(ticket)
                 else:
                     self._pace.answered(ticket, status, hints, now)
-                if self._shared is not None and leave is not None:
-                    self._shared.report(leave, status, hints)
+                if self._budget_of_all is not None and leave is not None:
+                    self._budget_of_all.report(leave, status, hints)
         except TooLate:
             raise self._late() from None
         finally:

@@ -13,8 +13,7 @@ Own code, because rate limiters (aiolimiter, pyrate-limiter) keep to a rate that
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -230,7 +229,7 @@ class Pace:
         self._cut_at, self._cuts = now, self._cuts + 1
 
 
-class Shared(Protocol):
+class SharedBudget(Protocol):
     """A budget that this process shares with other processes that use the same token; requested before each request, after the gate."""
 
     async def take(self, method: str, seconds: float) -> int:
@@ -238,30 +237,6 @@ class Shared(Protocol):
 
     def report(self, ticket: int, status: int | None, hints: Hints | None) -> None:
         """Report the result of a request: called once for each ticket. `status`: None if no answer came."""
-
-
-_INSTALLED: Final[list[Shared]] = []
-
-
-def install(shared: Shared) -> None:
-    """Use a budget for every request of this process from now on; for programs that embed this one, before anything is sent."""
-    _INSTALLED[:] = [shared]
-
-
-@contextmanager
-def using(shared: Shared) -> Iterator[None]:
-    """Use a budget for every client created during this block; one block at a time."""
-    before = list(_INSTALLED)
-    install(shared)
-    try:
-        yield
-    finally:
-        _INSTALLED[:] = before
-
-
-def installed() -> Shared | None:
-    """The shared budget; None by default."""
-    return _INSTALLED[0] if _INSTALLED else None
 
 
 class Gate:

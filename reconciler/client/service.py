@@ -13,14 +13,14 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Self
 
-from reconciler.client.answers import Answer, KnownAnswers
+from reconciler.client.answers import Answer
 from reconciler.client.conversation import Conversation, Listener, Silent
-from reconciler.client.library import httpx
 from reconciler.client.pacing import Clock
 from reconciler.client.paging import PAGE_SIZE, ListPage, WholeList, read_all
 from reconciler.client.retry import RetryClass
 from reconciler.client.settings import ClientSettings
-from reconciler.client.transport import InTime, OnlyGet, always, default_transport
+from reconciler.client.transport import InTime, OnlyGet, Transport, always
+from reconciler.client.wire import default_transport
 from reconciler.model import Allowance, ServiceSpeed
 
 
@@ -48,36 +48,34 @@ class Reader:
     """Reads only: it has no method that writes, and its transport refuses everything but GET.
 
     Use it in `async with`: on leaving, the transport is closed, also one that was passed in. `jitter`: random numbers in [0, 1). `clock`:
-    also for callers that wait between reads. `concurrency`: the maximum of requests in flight. `answers`: what is known of the answers.
+    also for callers that wait between reads. `concurrency`: the maximum of requests in flight.
     """
 
     def __init__(
         self,
         settings: ClientSettings,
         *,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: Transport | None = None,
         listener: Listener = Silent(),  # noqa: B008  has no state
         clock: Clock = _SYSTEM,
         jitter: Callable[[], float] = _CHANCE,
-        answers: KnownAnswers | None = None,
     ) -> None:
         self._transport = self._guarded(transport or default_transport(settings.base_url, settings.max_concurrency))
         self._listener = listener
-        self._conversation = Conversation(settings, self._transport, listener, clock, jitter, answers or KnownAnswers())
+        self._conversation = Conversation(settings, self._transport, listener, clock, jitter)
         self._base_url, self.clock, self.concurrency = settings.base_url, clock, settings.max_concurrency
 
-    def _guarded(self, transport: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
+    def _guarded(self, transport: Transport) -> Transport:
         return OnlyGet(transport)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._base_url!r})"
 
     async def __aenter__(self) -> Self:
-        await self._transport.__aenter__()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self._transport.__aexit__(kind, error, trace)
+        await self._transport.close()
 
     @property
     def base_url(self) -> str:
@@ -124,10 +122,6 @@ class Reader:
         """In this block, a reading that was answered before gets that answer again, once; nothing is sent for it."""
         return self._conversation.known.giving(answers)
 
-    async def same(self, before: Mapping[str, str]) -> bool:
-        """Whether everything is answered as it was `before`. Later reads of this run use these answers."""
-        return await self._conversation.same(before)
-
     async def list(self, path: str, query: Mapping[str, str] | None = None, *, key: Callable[[dict[str, Any]], str] = _by_id) -> WholeList:
         """Read all pages of a list, each object once by `key`. Raises like `get`, for any page that fails."""
 
@@ -143,7 +137,7 @@ class Reader:
 class Writer(Reader):
     """Reads and writes."""
 
-    def _guarded(self, transport: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
+    def _guarded(self, transport: Transport) -> Transport:
         return transport
 
     async def send(

@@ -12,6 +12,7 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
+from reconciler.client.pacing import SharedBudget
 from reconciler.errors import UsageError
 
 TOKEN_VARIABLE: Final = "RECONCILER_TOKEN"  # noqa: S105  the name of the variable, not a token
@@ -80,6 +81,7 @@ class ClientSettings:
     `timeout`: seconds for one exchange, from connecting to the last byte of the answer.
     `max_rps`: requests a second that are never exceeded; None: only the service limits the rate.
     `max_body`: bytes of one decoded body. `secrets`: texts masked in the service's messages, besides the token.
+    `budget`: what this process shares with others that use the same token; None if it is alone.
     """
 
     base_url: str
@@ -89,6 +91,7 @@ class ClientSettings:
     max_rps: float | None = None
     max_body: int = BODY_MAX
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
+    budget: SharedBudget | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base_url", normalise(self.base_url))

@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 
 from reconciler import __version__
 from reconciler.forges.port import BlockingClock, ForgeError, NotAllowed, TryAgain
@@ -54,8 +54,8 @@ class Talk:
         common = {"User-Agent": f"reconciler/{__version__}", "Accept": "application/json"}
         encrypted = not self._base.startswith("http://")  # only on the loopback interface; reading certificates takes 30 ms
         try:
-            self._http = httpx.Client(headers={**common, **headers}, timeout=SECONDS, follow_redirects=False, verify=encrypted)
-        except (OSError, ValueError, httpx.InvalidURL) as error:  # SSLError is an OSError
+            self._http = httpx2.Client(headers={**common, **headers}, timeout=SECONDS, follow_redirects=False, verify=encrypted)
+        except (OSError, ValueError, httpx2.InvalidURL) as error:  # SSLError is an OSError
             hint = "Correct or unset SSL_CERT_FILE, SSL_CERT_DIR, HTTPS_PROXY and ALL_PROXY."
             raise ForgeError(f"{name} cannot be reached: {self.says(str(error))}", id="RC-certificates", hint=hint) from None
 
@@ -68,7 +68,7 @@ class Talk:
             wait = min(8.0, 2.0**attempt) * (0.5 + self._clock.chance())
             try:
                 reply = self._send(method, path, query, data)
-            except (httpx.HTTPError, OSError) as error:
+            except (httpx2.HTTPError, OSError) as error:
                 trouble = f"{self.name} cannot be reached: {self.says(str(error) or type(error).__name__)}"
             else:
                 trouble, limit = self._refusal(reply), self._limit(reply)
@@ -83,7 +83,7 @@ class Talk:
         """The answer to a request that is sent once. Raises `TryAgain` if it was not carried out, or if that is unknown."""
         try:
             reply = self._send(method, path, None, data)
-        except (httpx.HTTPError, OSError) as error:
+        except (httpx2.HTTPError, OSError) as error:
             trouble = f"{self.name} did not answer: {self.says(str(error) or type(error).__name__)}"
             self._wait(0.5 + self._clock.chance(), trouble)
             raise TryAgain(trouble, id="RC-forge-failing") from None
@@ -105,7 +105,7 @@ class Talk:
             for chunk in response.iter_bytes():
                 content += chunk
                 if len(content) > BODY_MAX or self._clock.monotonic() > ends:
-                    raise httpx.ReadError("the answer is too long")
+                    raise httpx2.ReadError("the answer is too long")
             headers = {name.lower(): value for name, value in response.headers.items()}
             try:
                 decoded = json.loads(content) if content else None

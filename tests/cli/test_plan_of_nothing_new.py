@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler import kinds
@@ -47,7 +47,7 @@ class Served:
 
     def call(self, method: str, path: str, body: object = None) -> None:
         headers = {"Authorization": f"Bearer {self.cli.env['RECONCILER_TOKEN']}"}
-        httpx.request(method, f"{self.url}/v1{path}", json=body, headers=headers).raise_for_status()
+        httpx2.request(method, f"{self.url}/v1{path}", json=body, headers=headers).raise_for_status()
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def titled(served: Served) -> None:
 
 
 def retitled_outside(served: Served) -> None:
-    teams = httpx.get(
+    teams = httpx2.get(
         f"{served.url}/v1/orgs/org_acme/teams", headers={"Authorization": f"Bearer {served.cli.env['RECONCILER_TOKEN']}"}
     ).json()
     served.call("PATCH", f"/orgs/org_acme/teams/{teams['items'][0]['id']}", {"title": "Somebody else"})

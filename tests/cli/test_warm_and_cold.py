@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Final
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler.cli.wiring import checked, connect
@@ -178,9 +178,9 @@ class Session:
     def change_the_service(self) -> None:
         headers = {"Authorization": f"Bearer {self.running.token}"}
         url = f"{self.running.base_url}/v1/orgs/org_acme/teams"
-        team = httpx.get(url, headers=headers).json()["items"][0]
+        team = httpx2.get(url, headers=headers).json()["items"][0]
         title = self.chance.choice(("Writers", "Somebody else"))
-        httpx.patch(f"{url}/{team['id']}", json={"title": title}, headers=headers).raise_for_status()
+        httpx2.patch(f"{url}/{team['id']}", json={"title": title}, headers=headers).raise_for_status()
 
     def damage_a_sealed_file(self) -> None:
         file = self.sealed()

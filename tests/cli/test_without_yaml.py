@@ -17,7 +17,7 @@ from reconciler.state.tables.migrations import MIGRATIONS
 from tests.cli.conftest import Cli, retitled
 from tests.cli.test_imports import COMMAND, imported
 
-SLOW = {"yaml", "sqlalchemy", "httpx", "aiohttp", "asyncio", "reconciler.kinds", "reconciler.config.project"}
+SLOW = {"yaml", "sqlalchemy", "httpx2", "aiohttp", "asyncio", "reconciler.kinds", "reconciler.config.project"}
 SETTINGS = Path("p/.reconciler/settings.json")
 
 

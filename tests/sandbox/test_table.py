@@ -6,7 +6,7 @@ import asyncio
 import re
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from fastapi import FastAPI
 
@@ -35,7 +35,7 @@ def without_table(db: Path) -> FastAPI:
 
 async def answers(app: FastAPI, path: str) -> list[tuple[int, bytes, str | None]]:
     """What a path answers to each of the queries, and to methods and endings that it may not have."""
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=BASE, headers={"Authorization": f"Bearer {ADA}"}) as client:
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url=BASE, headers={"Authorization": f"Bearer {ADA}"}) as client:
         sent = [await client.get(f"{path}?{query}") for query in QUERIES]
         sent += [await client.get(f"{path}/"), await client.request("TRACE", path), await client.get(f"{path}/%20/nothing")]
     return [(one.status_code, one.content, one.headers.get("content-type")) for one in sent]

@@ -71,23 +71,23 @@ class Control:
 
     def __call__(self, method: str, path: str, body: Any = None) -> Any:
         """The answer of one control endpoint; None if it is empty."""
-        import httpx
+        import httpx2
 
         try:
             with sandbox_errors():
                 answer = asyncio.run(self._ask(method, path, body))
-        except (httpx.TransportError, httpx.InvalidURL) as error:
+        except (httpx2.TransportError, httpx2.InvalidURL) as error:
             raise ReconcilerError(
                 f"no sandbox answers at {self.base_url}", id="RC-sandbox-not-running", hint="reconciler sandbox serve prints its address."
             ) from error
         return self._read(answer)
 
     async def _ask(self, method: str, path: str, body: Any) -> Any:
-        import httpx
+        import httpx2
 
         words: dict[str, Any] = {"timeout": PATIENCE, "trust_env": False}
         if self.base_url is not None:
-            async with httpx.AsyncClient(base_url=self.base_url, **words) as client:
+            async with httpx2.AsyncClient(base_url=self.base_url, **words) as client:
                 return await self._send(client, self.token, method, path, body)
 
         from reconciler.sandbox.app import create_app
@@ -96,7 +96,7 @@ class Control:
         token = secrets.token_urlsafe(24)
         app = create_app(self.db, control_token=token)
         try:
-            async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1", **words) as client:
+            async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://127.0.0.1", **words) as client:
                 return await self._send(client, token, method, path, body)
         finally:
             app.state.service.store.close()
