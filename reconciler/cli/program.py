@@ -206,7 +206,7 @@ class Program(LazyGroup):
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         if (instruction := os.environ.get(COMPLETING)) is not None:
-            _complete(self, instruction)
+            answer(self, COMPLETING, instruction)
             sys.exit(exits.DONE)
         try:
             with _seldom_collecting(ends=args is None):
@@ -251,11 +251,6 @@ class Program(LazyGroup):
         except Exception as error:
             return _failed(screen, error, words)
         return result if isinstance(result, int) and not isinstance(result, bool) else exits.DONE
-
-
-def _complete(program: Program, instruction: str) -> None:
-    """Answer a shell's request for completion."""
-    click.echo(answer(program, COMPLETING, instruction).encode())
 
 
 def _given_secrets(words: Sequence[str]) -> list[str]:

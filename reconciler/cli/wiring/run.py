@@ -164,7 +164,7 @@ def read_only(
 
     async def run() -> Planned:
 
-        async with Reader(service.settings, listener=narration, answers=service.answers) as reader:
+        async with Reader(service.settings, listener=narration) as reader:
             extent = PlanScope(selected(options), replaceable(options), everything)
             return await make_plan(reader, kinds, desired, state, extent, stage=narration.stage)
 
