@@ -19,8 +19,9 @@ import yaml
 
 from reconciler.address import Glob, bare
 from reconciler.apply import FRESH, ApplyOptions, apply
+from reconciler.apply.clearance import Clearance
 from reconciler.apply.recover import recover
-from reconciler.client import ClientSettings, Reader, Writer
+from reconciler.client import ClientSettings, Reader, SharedBudget, Writer
 from reconciler.client.pacing import Clock
 from reconciler.config import Project, load
 from reconciler.kinds import load as declared_kinds
@@ -116,6 +117,8 @@ class Org:
     requests: list[tuple[str, str]] = field(default_factory=list)
     url: str | None = None  # of the state; None: a file below `root`
     settle: float | None = None  # seconds that a lost request may take; None: no request outlives its run
+    clearance: Clearance | None = None
+    budget: SharedBudget | None = None
     nonce: Callable[[], str] | None = None  # where what is made is marked first
     verify: Literal["written", "full"] = "written"
     made: Plan | None = None  # what the last apply planned, after so many requests:
@@ -174,7 +177,7 @@ class Org:
 
     def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Any:
         transport = Failing(self.transport(), failing) if failing else self.transport()
-        return cls(ClientSettings(BASE, token), transport=Through(transport), clock=self.clock)
+        return cls(ClientSettings(BASE, token, budget=self.budget), transport=Through(transport), clock=self.clock)
 
     def plan(
         self, *, allow_replace: tuple[str, ...] = (), targets: tuple[str, ...] = (), token: str = TOKEN, failing: tuple[str, ...] = ()
@@ -233,6 +236,7 @@ class Org:
                             verify=self.verify,
                             selection=selection,
                             settle=self.settle or 0.0,
+                            clearance=self.clearance,
                         ),
                     )
                     if outcome.went_through and made.state_update.rules is not None:

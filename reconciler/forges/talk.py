@@ -17,6 +17,8 @@ from urllib.parse import urlsplit
 import httpx2
 
 from reconciler import __version__
+from reconciler.certificates import tls_context
+from reconciler.errors import UsageError
 from reconciler.forges.port import BlockingClock, ForgeError, NotAllowed, TryAgain
 from reconciler.text.escape import terminal
 from reconciler.text.redact import Mask
@@ -54,8 +56,9 @@ class Talk:
         common = {"User-Agent": f"reconciler/{__version__}", "Accept": "application/json"}
         encrypted = not self._base.startswith("http://")  # only on the loopback interface; reading certificates takes 30 ms
         try:
-            self._http = httpx2.Client(headers={**common, **headers}, timeout=SECONDS, follow_redirects=False, verify=encrypted)
-        except (OSError, ValueError, httpx2.InvalidURL) as error:  # SSLError is an OSError
+            verify = tls_context() if encrypted else False
+            self._http = httpx2.Client(headers={**common, **headers}, timeout=SECONDS, follow_redirects=False, verify=verify)
+        except (UsageError, ValueError, httpx2.InvalidURL) as error:
             hint = "Correct or unset SSL_CERT_FILE, SSL_CERT_DIR, HTTPS_PROXY and ALL_PROXY."
             raise ForgeError(f"{name} cannot be reached: {self.says(str(error))}", id="RC-certificates", hint=hint) from None
 

@@ -16,6 +16,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import httpx2
 
+from reconciler.certificates import tls_context
 from reconciler.cli.pipeline.results import PLAN
 from reconciler.cli.pipeline.trigger import Ci, Trigger
 from reconciler.errors import Refused, UsageError
@@ -110,7 +111,7 @@ class ApprovalsApi:
     def _downloaded(self, url: str) -> bytes | None:
         for _ in range(HOPS):
             own = urlsplit(url)[:2] == urlsplit(self.base)[:2]
-            with httpx2.stream("GET", url, headers=self.headers if own else None, timeout=SECONDS) as response:
+            with httpx2.stream("GET", url, headers=self.headers if own else None, timeout=SECONDS, verify=tls_context()) as response:
                 if response.is_redirect:
                     url = urljoin(url, response.headers["location"])
                     continue

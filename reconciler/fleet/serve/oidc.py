@@ -20,6 +20,7 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
+from reconciler.certificates import tls_context
 from reconciler.errors import ReconcilerError, Refused
 from reconciler.fleet.secrets import resolved
 from reconciler.fleet.serve.grants import ClaimsGrant, grant_of
@@ -66,7 +67,7 @@ class Provider:
     def begin(self, oidc: Oidc, redirect: str) -> BegunLogin:
         """Start a login."""
         state, nonce, verifier = generate_token(43), generate_token(43), generate_token(64)
-        with httpx2.Client(timeout=TIMEOUT) as http:
+        with _http() as http:
             endpoint = self._document(oidc, http)["authorization_endpoint"]
             client = self._client(oidc, http, redirect)
             url, _ = client.create_authorization_url(endpoint, state=state, code_verifier=verifier, nonce=nonce)
@@ -75,7 +76,7 @@ class Provider:
     def finish(self, oidc: Oidc, redirect: str, begun: BegunLogin, *, code: str) -> tuple[dict[str, Any], ClaimsGrant | None]:
         """The person of a code, as a session stores them, and what reads their claims again. Raises `LoginFailed`."""
         try:
-            with httpx2.Client(timeout=TIMEOUT) as http:
+            with _http() as http:
                 document = self._document(oidc, http)
                 client = self._client(oidc, http, redirect)
                 given = client.fetch_token(
@@ -91,7 +92,7 @@ class Provider:
     def again(self, oidc: Oidc, grant: ClaimsGrant, subject: str) -> tuple[dict[str, Any], ClaimsGrant]:
         """The person with a subject as the provider describes them now, and the grant for the next time. Raises `Refused`."""
         try:
-            with httpx2.Client(timeout=TIMEOUT) as http:
+            with _http() as http:
                 document = self._document(oidc, http)
                 url = document["userinfo_endpoint"]
                 if not url.startswith(f"{oidc.issuer.partition('://')[0]}://"):
@@ -163,6 +164,10 @@ class Provider:
             keys = KeySet.import_key_set(http.get(self._document(oidc, http)["jwks_uri"]).raise_for_status().json())
             self._keys[oidc.issuer] = (now, keys)
             return keys
+
+
+def _http() -> httpx2.Client:
+    return httpx2.Client(timeout=TIMEOUT, verify=tls_context())
 
 
 def _discovered(issuer: str, http: httpx2.Client) -> Mapping[str, Any]:
