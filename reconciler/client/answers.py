@@ -31,17 +31,17 @@ Ask = Callable[[str, Mapping[str, str] | None], Awaitable[Answer]]
 class KnownAnswers:
     """The answers to GETs that are kept, and those that are given instead of a request."""
 
-    def __init__(self) -> None:
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
         self._given: dict[str, Answer] = {}
         self._kept: dict[str, Answer] | None = None
 
-    async def ask(self, path: str, query: Mapping[str, str] | None, ask: Ask) -> Answer:
+    async def get(self, path: str, query: Mapping[str, str] | None) -> Answer:
         """The answer to a GET. Raises what `ask` raises."""
         target = f"{path}?{urlencode(query)}" if query else path
-        answer = self._given.pop(target, None)
-        if answer is not None:
-            return answer
-        answer = await ask(path, query)
+        if target in self._given:
+            return self._given.pop(target)
+        answer = await self._ask(path, query)
         if self._kept is not None:
             self._kept[target] = answer
         return answer

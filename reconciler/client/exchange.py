@@ -36,12 +36,16 @@ NO_HEADER: Final = -zlib.MAX_WBITS
 
 @dataclass(frozen=True)
 class AttemptOutcome:
-    """The result of one attempt. `says`: a description that is safe to print, without the token and other secrets."""
+    """The result of one attempt. `says`: a description that is safe to print, without the token and other secrets.
+
+    `held_by`: the id of what keeps this attempt and all others from being sent; "" if it was sent, or may be sent again.
+    """
 
     result: Result
     says: str
     body: Any = None
     hints: Hints = Hints()  # noqa: RUF009  has no state
+    held_by: str = ""
 
     @property
     def status(self) -> int | None:

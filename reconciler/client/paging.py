@@ -10,18 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from reconciler.client.answers import Answer
 from reconciler.errors import NotFound, ServiceError
 
 PAGE_SIZE: Final = 1000  # the service's maximum
 PAGES_MAX: Final = 1_000  # a million objects; a service that pages forever must not block the run
-
-
-@dataclass(frozen=True)
-class ListPage:
-    """One answer of a list, not yet validated."""
-
-    body: Any
-    date: datetime | None
 
 
 @dataclass(frozen=True)
@@ -38,7 +31,7 @@ class WholeList:
     complete: bool = True
 
 
-async def read_all(fetch: Callable[[str | None], Awaitable[ListPage]], key: Callable[[dict[str, Any]], str], what: str) -> WholeList:
+async def read_all(fetch: Callable[[str | None], Awaitable[Answer]], key: Callable[[dict[str, Any]], str], what: str) -> WholeList:
     """Every page, each object once, in the order of its first appearance and with its last content.
 
     Read a second time if the service's `count` disagrees. `what` names the list in errors.
@@ -53,7 +46,7 @@ async def read_all(fetch: Callable[[str | None], Awaitable[ListPage]], key: Call
 
 
 async def _read_once(
-    fetch: Callable[[str | None], Awaitable[ListPage]], key: Callable[[dict[str, Any]], str], what: str
+    fetch: Callable[[str | None], Awaitable[Answer]], key: Callable[[dict[str, Any]], str], what: str
 ) -> tuple[int | None, WholeList]:
     items: dict[str, dict[str, Any]] = {}
     tokens: set[str] = set()
@@ -86,12 +79,12 @@ async def _read_once(
 
 def _key_of(item: Any, key: Callable[[dict[str, Any]], str], what: str) -> str:
     try:
-        found = key(item)
+        value = key(item)
     except (KeyError, TypeError, IndexError, AttributeError):
-        found = None
-    if not isinstance(item, dict) or not isinstance(found, str) or not found:
+        value = None
+    if not isinstance(item, dict) or not isinstance(value, str) or not value:
         raise ServiceError(f"{what}: an item of the list has no id", id="RC-response-unusable")
-    return found
+    return value
 
 
 def _next_token(body: dict[str, Any], what: str) -> str | None:

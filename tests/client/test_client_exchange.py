@@ -293,7 +293,7 @@ def test_the_listener_hears_every_request_answer_and_wait() -> None:
 def test_a_reader_has_no_method_that_writes_and_a_transport_that_refuses_to() -> None:
     public = {name for name in dir(Reader) if not name.startswith("_")}
     assert public == {
-        "allowance", "base_url", "count_objects", "get", "giving", "keeping", "list", "monotonic", "requests", "skew", "speed",
+        "allowance", "count_objects", "get", "giving", "keeping", "list", "monotonic", "requests", "skew", "speed",
     }  # fmt: skip
     sent: list[str] = []
 

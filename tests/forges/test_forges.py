@@ -62,7 +62,7 @@ def test_wrong_tokens_forks_limits_and_faults_are_answered_as_documented() -> No
 
 def test_notes_of_gitlab_have_pages_and_carry_out_quick_actions() -> None:
     with GitLab() as gitlab, client(gitlab.api, private_token=gitlab.token()) as http:
-        merge = gitlab.merge()
+        merge = gitlab.pull()
         notes = "/projects/acme%2Fhandbook/merge_requests/7/notes"
         assert [http.post(notes, data={"body": text}).status_code for text in ("one", "two\n/close", "```\n/close\n```")] == [201, 201, 201]
         assert merge.actions == ["close"]
