@@ -127,6 +127,7 @@ class Conversation:
 
         No more attempts are sent once `in_time` returns False.
         """
+        # What was not made by `encode` is a defect of ours, and could address another object than the one that was meant.
         url = self._base + checked(path) + (f"?{urlencode(query)}" if query else "")
         content = None if body is None else _as_json(body).encode("ascii")
         until = float("inf") if deadline is None else self._clock.monotonic() + deadline
@@ -140,6 +141,7 @@ class Conversation:
                 return Answer(status, outcome.body, outcome.hints.date)
             # It stays in doubt whatever later answers say: a second move may be refused because the first one was done.
             in_doubt = in_doubt or verdict.effect is Effect.UNKNOWN
+            # While the breaker is open other operations are told at once, so this one does not wait for the service either.
             if not verdict.again or attempt == ATTEMPTS_MAX or self._breaker.is_open or not await self._back_off(outcome, attempt, until):
                 raise _error(retry, method, path, outcome, in_doubt, id=cause_of(outcome.result))
         raise AssertionError("unreachable")
@@ -161,6 +163,7 @@ class Conversation:
 
     def _late(self) -> AttemptOutcome:
         """Nothing was sent, and nothing will be: the deadline has passed."""
+        # The deadline passed because of the limit: the user can do something about that, and nothing about a lost second.
         if self._pace.is_refused:
             return AttemptOutcome(NOT_SENT, f"{LATE}: the service's rate limit is used up (429)", held_by="RC-rate-limited")
         return AttemptOutcome(NOT_SENT, LATE, held_by="RC-too-late-to-send")

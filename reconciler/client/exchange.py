@@ -70,6 +70,7 @@ class Exchange:
 
     async def run(self, method: str, url: str, content: bytes | None, *, seconds: float, wall: float, in_time: InTime) -> AttemptOutcome:
         """Send, and read the answer to its end, in at most `seconds`; `wall`: local UTC epoch seconds. Raises `TooLate`."""
+        # One limit for everything, because a server that sends a byte now and then passes every limit of its parts.
         try:
             async with asyncio.timeout(seconds):
                 outcome = await self._send(method, url, content, seconds, wall, in_time)
@@ -131,6 +132,7 @@ def _unpacked(response: Response, size_max: int) -> bytes:
 
 def printable(text: str) -> str:
     """`text` on one line, cut to 200 characters, with everything escaped that a terminal could interpret."""
+    # Cut first: escaping a message of megabytes takes longer than the request.
     cut = text[: SAYS_MAX + 1]
     escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in cut)
     return escaped if len(escaped) <= SAYS_MAX else escaped[: SAYS_MAX - 1] + "…"
@@ -160,6 +162,7 @@ def decode(data: bytes) -> Any:
 def _decode_leniently(data: bytes) -> Any:
     """The decoded answer where half a surrogate pair is all that is wrong with it: the texts that contain one are marked. Raises
     `ValueError`."""
+    # Titles with half an emoji exist, cut off by somebody else's program. One of them must not make a whole organization unreadable.
     if _HALF.search(data) is None:
         raise ValueError("it is not JSON")
     return readable(json.loads(data.decode("utf-8", "surrogatepass"), parse_constant=_refused))

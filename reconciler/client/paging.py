@@ -36,8 +36,9 @@ async def read_all(fetch: Callable[[str | None], Awaitable[Answer]], key: Callab
 
     Read a second time if the service's `count` disagrees. `what` names the list in errors.
     """
-    first = await _read_once(fetch, key, what)
-    count, listing = first
+    # Pages shift under the reader: an object that is deleted on page 1 moves the first one of page 2 to page 1, where it is not seen any
+    # more. The service's own count shows that; a second reading is nearly always complete.
+    count, listing = await _read_once(fetch, key, what)
     if count is None or count == len(listing.items):
         return listing
     count, again = await _read_once(fetch, key, what)
@@ -56,20 +57,22 @@ async def _read_once(
     for number in range(1, PAGES_MAX + 1):
         try:
             page = await fetch(token)
+        # A later page that is missing does not prove that the container is: taken for that, everything in it would be created again.
         except NotFound as error:
             if number == 1:
                 raise
-            raise ServiceError(
-                f"{what}: page {number} was not found", id="RC-response-unusable", status=error.status
-            ) from None  # does not prove the container's absence
+            raise ServiceError(f"{what}: page {number} was not found", id="RC-response-unusable", status=error.status) from None
         body = page.body
         if not isinstance(body, dict) or not isinstance(body.get("items"), list):
             raise ServiceError(f"{what}: the response is not a list", id="RC-response-unusable")
         for item in body["items"]:
+            # An object that moved down is seen twice; its later content is the newer one.
             items[_key_of(item, key, what)] = item
+        # The first page's: a change after it may be missing here, so nothing newer than that may be believed.
         date = date if number > 1 else page.date
         count = body["count"] if type(body.get("count")) is int else count
         token = _next_token(body, what)
+        # A token that came before would read the same pages for ever.
         if token is None or token in tokens:
             complete = token is None or count == len(items)
             return count, WholeList(tuple(items.values()), number, date, complete)

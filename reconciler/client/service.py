@@ -60,6 +60,7 @@ class Reader:
         clock: Clock = _SYSTEM,
         jitter: Callable[[], float] = _CHANCE,
     ) -> None:
+        # Made here and not in `__aenter__`, so that a wrong variable of proxies or certificates is an error before anything begins.
         self._transport = self._guarded(transport or default_transport(settings.base_url, settings.max_concurrency))
         self._listener = listener
         self._conversation = Conversation(settings, self._transport, listener, clock, jitter)

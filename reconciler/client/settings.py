@@ -38,7 +38,8 @@ def normalise(base_url: str) -> str:
     if parts.username is not None or parts.password is not None:
         raise UsageError("the URL of the service contains credentials", id="RC-url-credentials", hint=f"Set {TOKEN_VARIABLE} instead.")
     host, path = (parts.hostname or "").lower(), parts.path.rstrip("/")
-    plain = base_url.strip().isprintable()  # urlsplit drops line breaks and tabs silently
+    # `urlsplit` drops line breaks and tabs silently, and the URL that is confirmed must be the one that is used.
+    plain = base_url.strip().isprintable()
     if parts.scheme not in PORTS or not host or not plain or parts.query or parts.fragment or _PATH.fullmatch(path) is None:
         raise UsageError(f"{base_url!r} is not the URL of a service", id="RC-service-url", hint=hint)
     if {".", ".."} & set(path.split("/")):
@@ -49,12 +50,14 @@ def normalise(base_url: str) -> str:
         if not _is_address(host) or "%" in host:
             raise UsageError(f"{base_url!r} is not the URL of a service", id="RC-service-url", hint=hint)
         shown = f"[{host}]"
+    # Two scripts have letters that look the same. The xn-- form shows which host it is, to people and to the list of confirmed hosts.
     elif _HOST.fullmatch(host) is None:
         raise UsageError(
             f"the host in {base_url!r} is not ASCII", id="RC-service-url", hint="Write an internationalized name in its xn-- form."
         )
     else:
         shown = host
+    # Also where only GETs are sent: each carries the token.
     if parts.scheme == "http" and not is_loopback(host):
         wrong = f"{base_url!r} would send the token unencrypted"
         raise UsageError(wrong, id="RC-unencrypted-url", hint="Use https; plain http is only for the loopback interface.")

@@ -7,6 +7,7 @@ import gc
 import shutil
 import ssl
 import subprocess
+import sys
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -169,6 +170,18 @@ def test_one_tls_context_is_shared_and_verifies() -> None:
     for context in (first.ssl_context, default_transport("http://127.0.0.1", 1, {}).ssl_context):
         assert context.verify_mode is ssl.CERT_REQUIRED
         assert context.check_hostname
+
+
+def test_no_module_of_the_package_needs_the_library_that_httpx2_continues() -> None:
+    program = """
+import importlib, pkgutil, sys
+sys.modules["httpx"] = None
+import reconciler
+for module in pkgutil.walk_packages(reconciler.__path__, "reconciler."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
 @pytest.fixture(scope="session")
