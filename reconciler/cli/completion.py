@@ -16,7 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from reconciler.cli.wiring.sealed import STATE, written_state
-from reconciler.config.words import project_file
+from reconciler.config.keys import project_file
 from reconciler.kinds import load
 from reconciler.regular_file import open_regular
 from reconciler.report.schemas.documents import DOCUMENTS

@@ -14,6 +14,7 @@ from reconciler.config.access.conditions import check_conditions
 from reconciler.config.access.tests import read_access
 from reconciler.config.environments.overlay import Overlay
 from reconciler.config.environments.patches import Patches
+from reconciler.config.keys import IGNORE_CHANGES, IGNORED, MEMBER, POLICIES, RULES_OF_ANY_FILE, SERVICE
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.policies.section import PolicySections
 from reconciler.config.references import Linker, read_defaults
@@ -27,7 +28,6 @@ from reconciler.config.settings import KeyReader, Project, read_settings
 from reconciler.config.source.nodes import Map, MapEntry, Node, Problems
 from reconciler.config.source.split import Split
 from reconciler.config.tops import Tops
-from reconciler.config.words import IGNORE_CHANGES, IGNORED, POLICIES, RULES_OF_ANY_FILE, AccessSection, ServiceSection
 from reconciler.model import AccessTest, Declared, Desired, Ignore, Policies, Source
 from reconciler.model.desired import Excluded, Generation
 from reconciler.resource import Kinds
@@ -57,9 +57,9 @@ class Assembled:
 def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: EvaluatedFiles) -> Assembled:
     """The project that the files declare."""
     words = _words(files.top, problems)
-    settings = read_settings(words, files.top.at, files.split.files.root, problems)
+    settings = read_settings(words, files.top.at, files.split.files.root)
     prune, protect = read_prune(words, kinds, problems), read_protect(words, kinds, problems)
-    guards = read_guards(words, problems)
+    guards = read_guards(words)
     ignores = _ignores(words)
     compiled = shapes(kinds)
     defaults = read_defaults(compiled, words.entry("defaults"), problems)
@@ -101,7 +101,7 @@ def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: 
         excluded=excluded,
         policies=_policies(kinds, {name: rules[name] for name in POLICIES}, items, excluded, files.evaluation),
         generated={item.address: Generation(item.each.at, item.each.value, item.each.element) for item in items.values() if item.each},
-        access=_access(kinds, rules[AccessSection.SECTION], resources, excluded, problems),
+        access=_access(kinds, rules["access"], resources, excluded, problems),
         ignored=opening(kinds, resources),
     )  # fmt: skip
     settings = replace(settings, files=tuple(files.split.files.seen))
@@ -155,5 +155,5 @@ def _policies(
 
 def _member_at(words: KeyReader) -> Source:
     """The position of `service.member`, the owner of the token."""
-    service = words.entries[ServiceSection.SECTION].node
-    return service.entries[ServiceSection.MEMBER].node.at if isinstance(service, Map) else service.at
+    service = words.entries[SERVICE.name].node
+    return service.entries[MEMBER].node.at if isinstance(service, Map) else service.at

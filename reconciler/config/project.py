@@ -17,13 +17,14 @@ from reconciler.config.assembled import EvaluatedFiles, assembled
 from reconciler.config.environments.folder import chosen
 from reconciler.config.environments.mentions import unmentioned
 from reconciler.config.environments.overlay import Overlay, lay_over, overlay
+from reconciler.config.keys import ENVIRONMENTS, IGNORED, SECRETS, SERVICE, SETTINGS, STATE, TOP, project_file
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.files import ProjectFiles
 from reconciler.config.language.stand_ins import stand_in, take_unset
 from reconciler.config.language.variable_files import VariableFile, read_files
 from reconciler.config.language.variables import Variables, read_variables
 from reconciler.config.secrets.secrets import Secrets
-from reconciler.config.settings import STATE, KeyReader, Project, databases, read_settings
+from reconciler.config.settings import KeyReader, Project, databases, read_settings
 from reconciler.config.source.files import Files, unreadable
 from reconciler.config.source.includes import included, is_encrypted_document
 from reconciler.config.source.nodes import (
@@ -39,7 +40,6 @@ from reconciler.config.source.nodes import (
     wrong_form,
 )
 from reconciler.config.source.split import Split
-from reconciler.config.words import ENVIRONMENTS, IGNORED, SECRETS, SETTINGS, TOP, ServiceSection, project_file
 from reconciler.errors import ConfigError
 from reconciler.model import Desired, Source
 from reconciler.resource import Kinds
@@ -190,7 +190,7 @@ class Loading:
         if encrypted:
             self.secrets = evaluation.secrets = self._encrypted(encrypted, evaluation, databases(top, files.root))
         split.evaluated = self._evaluated(evaluation)
-        evaluation.top(top, ServiceSection.SECTION, STATE)
+        evaluation.top(top, SERVICE.name, STATE)
         evaluation.refuse(databases(top, files.root))
         evaluation.top(top)
         maps = [one for one in documents if isinstance(one, Map) and not is_encrypted_document(one, self.problems)]
@@ -230,10 +230,10 @@ class Loading:
         written = [top.entries[key].node for key in SETTINGS if key in top.entries]
         if encrypted and any(SECRETS in scalar.text for node in written for scalar in scalars(node)):
             self.secrets = evaluation.secrets = self._encrypted(encrypted, evaluation, databases(top, files.root))
-        evaluation.top(top, ServiceSection.SECTION, STATE)
+        evaluation.top(top, SERVICE.name, STATE)
         evaluation.refuse(databases(top, files.root))
         evaluation.top(top, *SETTINGS)
-        settings = read_settings(KeyReader("", top.entries, self.problems), top.at, files.root, self.problems)
+        settings = read_settings(KeyReader("", top.entries, self.problems), top.at, files.root)
         known = (*TOP, "moved", "removed", *self.roots)
         for key, entry in top.entries.items():
             if key not in known and not key.startswith(IGNORED) and closest(key, SETTINGS):  # a setting that is misspelled

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Final, Literal, cast
 
 from reconciler.address import Address
+from reconciler.config.keys import ENVIRONMENTS, REMOVED_ACTIONS
 from reconciler.config.resources.shapes import Item
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import (
@@ -23,7 +24,6 @@ from reconciler.config.source.nodes import (
     empty,
     wrong_form,
 )
-from reconciler.config.words import ENVIRONMENTS, REMOVED_ACTIONS
 from reconciler.model import Moved, Removed, Source
 from reconciler.resource import Kinds
 from reconciler.text.suggest import a, did_you_mean

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Unpack
 
 from reconciler.config.environments.overlay import REMOVED, VARIABLES
+from reconciler.config.keys import IGNORED
 from reconciler.config.language.variables import Variables
 from reconciler.config.project import PROJECT_ONLY, Loading, LoadOptions
 from reconciler.config.settings import Project
@@ -34,7 +35,6 @@ from reconciler.config.source.nodes import (
     scalars,
 )
 from reconciler.config.source.split import INCLUDE
-from reconciler.config.words import IGNORED, AccessSection
 from reconciler.errors import ConfigError
 from reconciler.resource import Kinds
 from reconciler.text.escape import replaced
@@ -42,7 +42,7 @@ from reconciler.text.escape import replaced
 HIDDEN: Final = "(hidden)"
 _PLAIN: Final = re.compile(r"[A-Za-z]([\w ./@+-]*[\w./@+-])?", re.ASCII)
 _TYPED: Final = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})  # of some version of YAML
-NAMES: Final = (AccessSection.SEES, AccessSection.MUST_NOT_SEE)
+NAMES: Final = ("sees", "mustNotSee")
 _COMMAND: Final = "##"  # some pipelines take a command from it, wherever in a line it is
 
 

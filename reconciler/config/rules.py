@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
+from reconciler.config.keys import GUARDS, IGNORE, RULES
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Problems, Scalar, described, empty, untainted, wrong_form
-from reconciler.config.words import POLICIES
 from reconciler.model import RULES as LINT_RULES
 from reconciler.model import Guards, Ignore, Source
 from reconciler.resource import PRUNE_SCOPES, Kinds
 from reconciler.text.suggest import did_you_mean, one_of
 
 Prune = Literal["owned", "all", "none"]
-RULES = ("prune", "protect", "guards", "access", *POLICIES)
 
 
 def read_prune(top: KeyReader, kinds: Kinds, problems: Problems) -> dict[str, Prune]:
@@ -50,19 +49,9 @@ def read_protect(top: KeyReader, kinds: Kinds, problems: Problems) -> frozenset[
     return frozenset(found)
 
 
-def read_guards(top: KeyReader, problems: Problems) -> Guards:
+def read_guards(top: KeyReader) -> Guards:
     """The limits of a run."""
-    words = KeyReader.of("guards", top.entry("guards"), problems)
-    limit = KeyReader.of("guards.maxDelete", words.entry("maxDelete"), problems, example="percent: 20, atLeast: 3")
-    plain = Guards()
-    guards = Guards(
-        limit.number("percent", plain.max_delete_percent, most=100.0),
-        limit.whole("atLeast", plain.max_delete_at_least),
-        words.whole("minAdmins", plain.min_admins),
-    )
-    limit.rest()
-    words.rest()
-    return guards
+    return Guards(**top.map(GUARDS))
 
 
 def rule_lines(top: KeyReader) -> dict[str, Source]:
@@ -95,41 +84,21 @@ def read_ignores(words: KeyReader, problems: Problems) -> tuple[Ignore, ...]:
         wrong = empty("lint.ignore") if nothing else f"lint.ignore must be a list, not {described(entry.node)}; write [{{id: RULE}}]"
         problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
         return ()
-    found = []
+    ignores = []
     for node in entry.node.items:
         if not isinstance(node, Map):
             problems.add(node.at, f"lint.ignore contains {described(node)}; {IGNORE_FORM}", id=wrong_form(node))
             continue
-        inner = KeyReader("lint.ignore", node.entries, problems)
-        rule, address, reason = inner.text("id"), inner.text("address"), inner.text("reason")
-        inner.rest()
+        reader = KeyReader("lint.ignore", node.entries, problems)
+        values = reader.values(IGNORE)
+        reader.rest()
+        rule, address = values["id"], values["address"]
         if rule is None:
             if "id" not in node.entries:
                 problems.add(node.at, f"lint.ignore must say which rule it ignores; {IGNORE_FORM}", id="RC-missing-key")
-        elif (name := rule[0].removeprefix("RC-")) not in LINT_RULES:
-            wrong = f'lint rule "{rule[0]}" does not exist{did_you_mean(name, LINT_RULES) or f"; {one_of(LINT_RULES)}"}'
-            problems.add(rule[1], wrong, id="RC-unknown-lint-rule")
-        elif address is None or problems.glob(*address) is not None:
-            found.append(Ignore(name, address[0] if address is not None else "", reason[0] if reason is not None else "", node.at))
-    return tuple(found)
-
-
-def lint_schema() -> dict[str, Any]:
-    """The JSON Schema of `lint`."""
-    address = "An address, a pattern, or a setting (vars.brand); the default is all."
-    words = {
-        "id": {
-            "description": "The rule.",
-            "anyOf": [{"enum": [*LINT_RULES, *(f"RC-{rule}" for rule in LINT_RULES)]}, {"$ref": "#/$defs/expression"}],
-        },
-        "address": {"description": address, "type": "string", "minLength": 1},
-        "reason": {"description": "Why it is accepted.", "type": "string"},
-    }
-    entry = {"type": "object", "properties": words, "additionalProperties": False, "required": ["id"]}
-    ignore = {"description": "Findings that the project accepts.", "type": "array", "items": entry}
-    return {
-        "description": "What validate --lint does not report.",
-        "type": "object",
-        "properties": {"ignore": ignore},
-        "additionalProperties": False,
-    }
+        elif (name := rule.removeprefix("RC-")) not in LINT_RULES:
+            wrong = f'lint rule "{rule}" does not exist{did_you_mean(name, LINT_RULES) or f"; {one_of(LINT_RULES)}"}'
+            problems.add(node.entries["id"].node.at, wrong, id="RC-unknown-lint-rule")
+        elif address is None or problems.glob(address, node.entries["address"].node.at) is not None:
+            ignores.append(Ignore(name, address or "", values["reason"] or "", node.at))
+    return tuple(ignores)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from reconciler.address import Address, bare
+from reconciler.config.keys import ENVIRONMENTS, TOP
 from reconciler.config.language.expressions import ExpressionError, Hole, holds_expression, holes
 from reconciler.config.resources.shapes import shapes
-from reconciler.config.words import ENVIRONMENTS, TOP
 from reconciler.errors import ReconcilerError, Refused, UsageError
 from reconciler.importer.matched import MatchedProject, removed_by
 from reconciler.importer.moves import Moves

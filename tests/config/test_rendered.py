@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from reconciler.config import Project, load
 from reconciler.config.canonical import digest
+from reconciler.config.keys import TOP
 from reconciler.config.rendered import rendered
-from reconciler.config.words import TOP
 from reconciler.kinds import load as kinds
 from reconciler.yamltext.format import layout
 from reconciler.yamltext.key_order import document

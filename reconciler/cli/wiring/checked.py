@@ -17,7 +17,7 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import VARIABLES
 from reconciler.cli.wiring.sealed import SIZE_MAX, Seal, digests, listing, places_outside
 from reconciler.config import Project
-from reconciler.config.words import project_file
+from reconciler.config.keys import project_file
 from reconciler.regular_file import open_regular
 
 

@@ -20,7 +20,7 @@ from reconciler.cli.wiring.checked import CommandInputs
 from reconciler.cli.wiring.connect import current_user, known_service, load, load_settings, note_project, open_store, recording_end
 from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
 from reconciler.config import Project
-from reconciler.config.words import ENVIRONMENTS
+from reconciler.config.keys import ENVIRONMENTS
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Desired

@@ -13,6 +13,7 @@ from typing import Final
 
 from reconciler.address import Address, Glob
 from reconciler.config.access.readers import NamedReaders
+from reconciler.config.keys import ACCESS_TEST
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import (
     List,
@@ -28,12 +29,11 @@ from reconciler.config.source.nodes import (
     untainted,
     wrong_form,
 )
-from reconciler.config.words import AccessSection
 from reconciler.model import AccessTest, Declared, Desired, Pattern, Source
 from reconciler.resource import Kinds
 from reconciler.text.suggest import did_you_mean
 
-FORM: Final = f"write [{{{AccessSection.AS}: anyone, {AccessSection.MUST_NOT_SEE}: [ADDRESS]}}]"
+FORM: Final = "write [{as: anyone, mustNotSee: [ADDRESS]}]"
 
 
 def read_access(
@@ -52,7 +52,7 @@ def _items(entry: MapEntry, problems: Problems) -> list[Node]:
     if isinstance(entry.node, List):
         return entry.node.items
     nothing = isinstance(entry.node, Scalar) and entry.node.empty
-    wrong = empty(AccessSection.SECTION) if nothing else f"{AccessSection.SECTION} must be a list, not {described(entry.node)}; {FORM}"
+    wrong = empty("access") if nothing else f"access must be a list, not {described(entry.node)}; {FORM}"
     problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
     return []
 
@@ -96,20 +96,18 @@ class _Tests:
     def test(self, node: Node) -> AccessTest | None:
         if not isinstance(node, Map):
             what = described_or_nothing(node)
-            self.problems.add(node.at, f"an item of {AccessSection.SECTION} must be a map, not {what}; {FORM}", id=wrong_form(node))
+            self.problems.add(node.at, f"an item of access must be a map, not {what}; {FORM}", id=wrong_form(node))
             return None
-        words = KeyReader(AccessSection.SECTION, node.entries, self.problems)
-        who, sees, must_not_see = words.entry(AccessSection.AS), words.entry(AccessSection.SEES), words.entry(AccessSection.MUST_NOT_SEE)
-        reason = words.text(AccessSection.REASON)
-        words.rest()
-        if who is None and not words.meant(AccessSection.AS):
-            self.problems.add(
-                node.at, f"an item of {AccessSection.SECTION} lacks {AccessSection.AS}, which says who reads; {FORM}", id="RC-missing-key"
-            )
-        if sees is None and must_not_see is None and not (words.meant(AccessSection.SEES) or words.meant(AccessSection.MUST_NOT_SEE)):
+        keys = KeyReader("access", node.entries, self.problems)
+        reason = keys.values(ACCESS_TEST)["reason"] or ""
+        keys.rest()
+        who, sees, must_not_see = (node.entries.get(key) for key in ("as", "sees", "mustNotSee"))
+        if who is None and not keys.meant("as"):
+            self.problems.add(node.at, f"an item of access lacks as, which says who reads; {FORM}", id="RC-missing-key")
+        if sees is None and must_not_see is None and not (keys.meant("sees") or keys.meant("mustNotSee")):
             self.problems.add(
                 node.at,
-                f"an item of {AccessSection.SECTION} must have {AccessSection.SEES} or {AccessSection.MUST_NOT_SEE}; {FORM}",
+                f"an item of access must have sees or mustNotSee; {FORM}",
                 id="RC-missing-key",
             )
         reader = self.readers.read(who.node) if who is not None else None
@@ -117,14 +115,14 @@ class _Tests:
         self._contradictions(seen, unseen)
         if reader is None or who is None:
             return None
-        return AccessTest(reader, who.at, seen, unseen, reason[0] if reason is not None else "")
+        return AccessTest(reader, who.at, seen, unseen, reason)
 
     # -- patterns ------------------------------------------------------------------------------------------------------------------
 
     def _patterns(self, entry: MapEntry | None) -> Iterator[Pattern]:
         if entry is None:
             return
-        name = f"{AccessSection.SECTION}.{entry.key}"
+        name = f"access.{entry.key}"
         if not isinstance(entry.node, List):
             nothing = isinstance(entry.node, Scalar) and entry.node.empty
             wrong = empty(name) if nothing else f"{name} must be a list of addresses, not {described(entry.node)}; write [ADDRESS]"
@@ -191,5 +189,5 @@ class _Tests:
             both = next((address for address in pattern.addresses if address in by_address), None)
             if both is not None:
                 other = by_address[both].source
-                wrong = f"{both} is also under {AccessSection.SEES} ({other}); remove one of the two"
+                wrong = f"{both} is also under sees ({other}); remove one of the two"
                 self.problems.add(pattern.source, wrong, id="RC-contradictory-tests")

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from reconciler.address import Address
+from reconciler.config.keys import IGNORE_CHANGES
 from reconciler.config.settings import Project, ProjectSettings
-from reconciler.config.words import IGNORE_CHANGES
 from reconciler.model import Declared, Desired
 from reconciler.resource import UNSET, Foreign, Kinds
 

@@ -10,8 +10,8 @@ import re
 from pathlib import Path
 from typing import Final
 
+from reconciler.config.keys import ENVIRONMENTS, NO_ENVIRONMENTS, is_encrypted
 from reconciler.config.source.nodes import Problems, shown
-from reconciler.config.words import ENVIRONMENTS, NO_ENVIRONMENTS, is_encrypted
 from reconciler.errors import Problem
 from reconciler.links import leads_out
 from reconciler.text.suggest import closest, did_you_mean

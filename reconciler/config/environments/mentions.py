@@ -13,9 +13,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from reconciler.config.environments.folder import files
+from reconciler.config.keys import ENVIRONMENTS
 from reconciler.config.source.nodes import MARK, Map
 from reconciler.config.source.reader import read
-from reconciler.config.words import ENVIRONMENTS
 from reconciler.model import Source
 
 

@@ -19,10 +19,10 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
+from reconciler.config.keys import SECRETS
 from reconciler.config.language.bounds import ExpressionError, Function, kind_of, known, within_bounds
 from reconciler.config.language.functions import FILTERS, MAP_METHODS, TESTS, TEXT_METHODS
 from reconciler.config.language.operators import binary, compared, joined, part, unary
-from reconciler.config.words import SECRETS
 from reconciler.text.suggest import did_you_mean
 
 LENGTH_MAX: Final = 2_000  # characters of one expression

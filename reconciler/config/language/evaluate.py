@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from reconciler.config.keys import IGNORED
 from reconciler.config.language.bounds import ExpressionError, NoValue, Usage
 from reconciler.config.language.expressions import Evaluator, SecretValues
 from reconciler.config.language.files import ProjectFiles
@@ -33,7 +34,6 @@ from reconciler.config.source.nodes import (
     lifted,
     literal,
 )  # fmt: skip
-from reconciler.config.words import IGNORED
 from reconciler.errors import Problem
 from reconciler.model import Source
 

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from jinja2 import TemplateSyntaxError
 
+from reconciler.config.keys import SECRETS
 from reconciler.config.language.bounds import (
     TEXT_MAX,
     WORK,
@@ -41,7 +42,6 @@ from reconciler.config.language.compiler import (
 from reconciler.config.language.functions import from_json, numbers
 from reconciler.config.language.operators import binary
 from reconciler.config.source.nodes import MARK, SECRET, UNKNOWN, holds_expression
-from reconciler.config.words import SECRETS
 from reconciler.text.suggest import did_you_mean
 
 __all__ = ["MARK", "Evaluated", "Evaluator", "ExpressionError", "holds_expression"]

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from reconciler.config.keys import TYPES
 from reconciler.config.language import bounds
 from reconciler.config.language.accepted import are_limits, refusal
 from reconciler.config.source import json_text
@@ -33,7 +34,6 @@ from reconciler.config.source.nodes import (
     shown,
     wrong_form,
 )
-from reconciler.config.words import TYPES
 from reconciler.errors import Problem
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean, one_of

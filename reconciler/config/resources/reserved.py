@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from reconciler.address import is_id, is_key
+from reconciler.config.keys import ADOPT
 from reconciler.config.resources.ignored_changes import read_names
 from reconciler.config.resources.shapes import Item, KindShape
 from reconciler.config.source.nodes import (
@@ -24,7 +25,6 @@ from reconciler.config.source.nodes import (
     wrong_form,
 )
 from reconciler.config.values import INVALID
-from reconciler.config.words import ADOPT
 from reconciler.model import ExpectedValue
 from reconciler.resource import Field, Kinds
 from reconciler.text.suggest import a, did_you_mean

@@ -7,9 +7,11 @@ the form of a value chooses the alternative, and an editor reports the error in 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from reconciler.address import KEY_PATTERN
+from reconciler.config.keys import Key
 
 Schema = dict[str, Any]
 
@@ -121,3 +123,31 @@ def map_of(properties: Mapping[str, Any], doc: str = "", *, required: tuple[str,
 
 def text(doc: str) -> Schema:
     return {"description": doc, **TEXT}
+
+
+# -- keys of the table -------------------------------------------------------------------------------------------------------------------
+
+
+def of_key(key: Key, others: Mapping[str, Schema] = MappingProxyType({})) -> Schema:
+    """The schema of a key of the table. `others`: the schemas of values that the table does not describe, by the names of their keys."""
+    doc = {"description": key.doc} if key.doc else {}
+    if key.name in others:
+        return {**doc, **others[key.name]}
+    if key.form == "map":
+        return map_of({inner.name: of_key(inner, others) for inner in key.keys}, key.doc)
+    if key.form == "list":
+        return {**doc, "type": "array", "items": described_map(key.keys, others)}
+    if key.form == "choice":
+        return or_expression({**doc, "enum": list(key.options)})
+    if key.form in ("number", "whole"):
+        least = {"exclusiveMinimum" if key.above else "minimum": key.least}
+        most = {"maximum": int(key.most)} if key.most is not None else {}
+        return or_expression({**doc, "type": "number" if key.form == "number" else "integer", **least, **most})
+    return {**doc, **TEXT}
+
+
+def described_map(keys: Iterable[Key], others: Mapping[str, Schema]) -> Schema:
+    """A map with these keys and no others."""
+    keys = tuple(keys)
+    required = tuple(key.name for key in keys if key.required)
+    return map_of({key.name: of_key(key, others) for key in keys}, required=required)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+from reconciler.config.keys import ADOPT, IGNORE_CHANGES
 from reconciler.config.resources.ignored_changes import ignorable
 from reconciler.config.schemas.forms import (
     EXPRESSION,
@@ -26,7 +27,6 @@ from reconciler.config.schemas.forms import (
 from reconciler.config.source.nodes import FOR_EACH
 from reconciler.config.source.split import INCLUDE
 from reconciler.config.values import adapter
-from reconciler.config.words import ADOPT, IGNORE_CHANGES
 from reconciler.resource import Field, Kind, Kinds
 
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from reconciler.config.keys import SECRETS
 from reconciler.config.language.bounds import ExpressionError, NoValue
 from reconciler.config.language.compiler import Path
 from reconciler.config.language.files import ProjectFiles
@@ -16,7 +17,6 @@ from reconciler.config.language.variables import texts
 from reconciler.config.secrets.encrypted import SUFFIXES, Encrypted, EncryptedError, encrypted, part, refused_server, same_structure
 from reconciler.config.secrets.sops import SopsError, decrypted
 from reconciler.config.source.nodes import MARK, List, MapEntry, Problems, Scalar, described, empty, shown
-from reconciler.config.words import SECRETS
 from reconciler.errors import Problem
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean

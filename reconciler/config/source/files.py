@@ -15,9 +15,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from reconciler.config.keys import ENVIRONMENTS, NO_PROJECT
 from reconciler.config.source.nodes import MARK, Enough, Node, Problems
 from reconciler.config.source.reader import EMPTY_FILE, FILE_MAX, read
-from reconciler.config.words import ENVIRONMENTS, NO_PROJECT
 from reconciler.errors import Problem, os_reason
 from reconciler.links import LinkRefused, check_read, leads_out
 from reconciler.regular_file import open_regular

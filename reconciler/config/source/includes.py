@@ -9,8 +9,8 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
+from reconciler.config.keys import ENVIRONMENTS, is_encrypted
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, shown, wrong_form
-from reconciler.config.words import ENVIRONMENTS, is_encrypted
 from reconciler.model import Source
 from reconciler.text.escape import is_plain, terminal
 from reconciler.text.suggest import did_you_mean
