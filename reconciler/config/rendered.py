@@ -78,7 +78,7 @@ def _whole(document: Node, loading: Loading, project: Project) -> Node:
     environment says about removed resources."""
     if not isinstance(document, Map):
         return document
-    entries, at = dict(document.entries), document.mark
+    entries, at = dict(document.entries), document.at
     if loading.include is not None:
         entries[INCLUDE] = loading.include
     if used := project.desired.policies.variables:

@@ -7,19 +7,16 @@ problems reported at their positions. Annotations are compiled once per kind. Fo
 from __future__ import annotations
 
 import collections.abc
-import dataclasses
 import functools
-import operator
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
 
 import typing_extensions
 from pydantic import TypeAdapter, ValidationError
 
-from reconciler.config.acceptance import UNSURE, Accept, acceptance
 from reconciler.config.messages import cause_of_value, sentence
 from reconciler.config.source.nodes import (
     UNREAD,
@@ -42,14 +39,11 @@ from reconciler.config.source.nodes import (
     wrong_form,
 )
 from reconciler.model import Source
-from reconciler.resource import Field, FieldRole, Foreign, Kind, Named, To
+from reconciler.resource import Field, FieldRole, Kind, To
 from reconciler.text.suggest import a, did_you_mean
 
 INVALID: Final = object()
 """The result for an invalid value, whose problem is reported."""
-
-KNOWN_MAX: Final = 10_000  # of a field
-_ATOMS: Final = frozenset({str, int, float, bool, Named, Foreign})  # types of immutable values
 
 _REFERENCE = "write the key of {kind}, or {{id: …}} for one outside the project"
 
@@ -66,86 +60,61 @@ class Outside(dict[str, str]):
 
 @dataclass(frozen=True, eq=False)
 class FieldReader:
-    """One field, compiled. `convert` and `accept` follow from the annotation alone. `name`: its key in the YAML.
-
-    `known`: the values of texts that were read before; a text has the same value everywhere.
-    """
+    """Reads the values of one field. `name`: its key in the YAML. `convert` makes the data that its type requires of a node, with messages
+    about YAML (`must be a list, not "a"`); `adapter` is pydantic's, which alone decides what the type accepts."""
 
     field: Field
     convert: Convert
-    accept: Accept
     name: str
-    known: dict[tuple[str, bool], Any] = dataclasses.field(default_factory=dict)
+
+    @cached_property
+    def adapter(self) -> TypeAdapter[Any]:
+        # Compiled when the first value is read: a project uses a third of the fields, and each takes half a millisecond.
+        return adapter(self.field.type)
 
     def read(self, node: Node, report: ProblemReport) -> Any:
         """The written form, or INVALID; reports every problem found."""
-        if node.__class__ is not Scalar or node.value is not UNREAD:
-            return self._read(node, report)
-        value = self.known.get((node.text, node.plain), INVALID)
-        if value is INVALID:
-            value = self._read(node, report)
-            if value.__class__ in _ATOMS and len(self.known) < KNOWN_MAX:
-                self.known[(node.text, node.plain)] = value
-        return value
-
-    def _read(self, node: Node, report: ProblemReport) -> Any:
-        name = self.name
+        name, field = self.name, self.field
         if (node.__class__ is not Scalar or isinstance(node.value, StandIn)) and is_stand_in(node):
             return plain(node)
-        secret_allowed = self.field.sensitive or self.field.secret_allowed
+        secret_allowed = field.sensitive or field.secret_allowed
         if not secret_allowed and not untainted(node, name, report):
             return INVALID
-        if not self.field.sensitive and not without_private_key(node, name, report):
+        if not field.sensitive and not without_private_key(node, name, report):
             return INVALID
         tainted = first_tainted(node) if secret_allowed else None
         if tainted is not None:
             if unknown(node):
                 return INVALID  # it cannot be checked, and is not used
             report = _hiding(report, name, tainted)
-        if isinstance(node, Scalar):
-            if node.empty:
-                report(node.at, empty(name), id="RC-no-value")
-                return INVALID
-            if node.null:
-                if self.field.clear:
-                    return None
-                report(node.at, f"{name} cannot be cleared; remove the line to stop managing it", id="RC-not-clearable")
-                return INVALID
-            value = self.convert(node, name, report)
-            if value is INVALID:
-                return INVALID
-        else:
-            failed: list[bool] = []
-
-            def noted(at: Source, message: str, *, id: str) -> None:
-                failed.append(True)
-                report(at, message, id=id)
-
-            value = self.convert(node, name, noted)
-            if failed:
-                return INVALID
-        accepted = self.accept(value)
-        if accepted is not UNSURE:
-            return accepted
-        return self._validated(value, node, report) if tainted is None else self._normalised(value)
-
-    def _validated(self, value: Any, node: Node, report: ProblemReport) -> Any:
-        """The value after pydantic's validation; INVALID, with pydantic's message, if it refuses the value."""
-        try:
-            return adapter(self.field.type).validator.validate_python(value, strict=True)
-        except ValidationError as error:
-            for one in error.errors(include_url=False):
-                part = _part(node, one["loc"])
-                report(part.at, sentence(self.name, one, part), id=cause_of_value(one))
+        if isinstance(node, Scalar) and node.empty:
+            report(node.at, empty(name), id="RC-no-value")
             return INVALID
+        if isinstance(node, Scalar) and node.null:
+            if field.clear:
+                return None
+            report(node.at, f"{name} cannot be cleared; remove the line to stop managing it", id="RC-not-clearable")
+            return INVALID
+        failed = False
 
-    def _normalised(self, value: Any) -> Any:
-        """The value of a secret as pydantic normalises it; unchanged if it is refused. That is not reported: joined with texts of several
-        lengths, a limit would measure the secret. The service checks the value."""
+        def noted(at: Source, message: str, *, id: str) -> None:
+            nonlocal failed
+            failed = True
+            report(at, message, id=id)
+
+        value = self.convert(node, name, noted)
+        if failed:
+            return INVALID
         try:
-            return adapter(self.field.type).validator.validate_python(value, strict=True)
-        except ValidationError:
-            return value
+            return self.adapter.validate_python(value, strict=True)
+        except ValidationError as error:
+            # Nothing is said about a secret: joined with texts of several lengths, a limit would measure it. The service checks the value.
+            if tainted is not None:
+                return value
+            for mistake in error.errors(include_url=False):
+                part = _part(node, mistake["loc"])
+                report(part.at, sentence(name, mistake, part), id=cause_of_value(mistake))
+            return INVALID
 
 
 def _hiding(report: ProblemReport, name: str, tainted: Scalar) -> ProblemReport:
@@ -161,7 +130,7 @@ def readers(kind: Kind) -> dict[str, FieldReader]:
     """A reader for each field that users write, including the one that is the key."""
     fields = {name: field for name, field in kind.fields.items() if field.role in (FieldRole.VALUE, FieldRole.SEED, FieldRole.LOCAL)}
     whole = {kind.place.value_is: kind.place.section_in(kind.within)}
-    return {name: FieldReader(field, compiled(field.type), acceptance(field.type), whole.get(name, name)) for name, field in fields.items()}
+    return {name: FieldReader(field, compiled(field.type), whole.get(name, name)) for name, field in fields.items()}
 
 
 # -- by type -----------------------------------------------------------------------------------------------------------------------
@@ -336,24 +305,7 @@ def _record(hint: Any) -> Convert:
 @functools.cache
 def adapter(hint: Any) -> TypeAdapter[Any]:
     """Validates data of a type; compiled once per process, and only on request."""
-    return TypeAdapter(_portable(hint))
-
-
-def _portable(hint: Any) -> Any:
-    """The same type for pydantic, which before Python 3.12 requires `typing_extensions.TypedDict` instead of `typing.TypedDict`."""
-    if sys.version_info >= (3, 12):
-        return hint
-    if typing_extensions.is_typeddict(hint) and type(hint).__module__ == "typing":
-        parts = {name: _portable(part) for name, part in get_type_hints(hint, include_extras=True).items()}
-        return typing_extensions.TypedDict(hint.__name__, parts, total=hint.__total__)  # type: ignore[operator]
-    origin, args = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return Annotated[(_portable(args[0]), *args[1:])]
-    if origin in (Union, UnionType):
-        return functools.reduce(operator.or_, (_portable(one) for one in args))
-    if origin in (list, tuple, set, frozenset, dict) and any(_portable(one) is not one for one in args):
-        return origin[tuple(_portable(one) for one in args)]
-    return hint
+    return TypeAdapter(hint)
 
 
 def _part(node: Node, path: tuple[int | str, ...]) -> Node:

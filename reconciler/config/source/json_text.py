@@ -12,9 +12,10 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any, Final
 
-from reconciler.config.source.nodes import List, Map, MapEntry, Mark, Node, Scalar, shown
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, shown
 from reconciler.config.source.reader import DEPTH_MAX, FILE_MAX, Document
 from reconciler.errors import Problem
+from reconciler.model import Source
 
 _TOKEN: Final = re.compile(r'\s*([{}\[\],:]|"(?:[^"\\]|\\.)*"|[^\s{}\[\],:"]+)')
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
@@ -99,17 +100,17 @@ class _Reader:
         self.at = self.count = 0
 
     def node(self, depth: int) -> Node:
-        word, mark = self._next()
+        word, at = self._next()
         self.count += 1
         if depth > DEPTH_MAX:
             raise _TooDeepError
         if word == "{":
-            return self._map(mark, depth)
+            return self._map(at, depth)
         if word == "[":
-            return self._list(mark, depth)
-        return Scalar(mark, self._string(word, mark), False) if word[0] == '"' else Scalar(mark, word)
+            return self._list(at, depth)
+        return Scalar(at, self._string(word, at), False) if word[0] == '"' else Scalar(at, word)
 
-    def _map(self, mark: Mark, depth: int) -> Map:
+    def _map(self, at: Source, depth: int) -> Map:
         entries: dict[str, MapEntry] = {}
         while (word := self._next())[0] != "}":
             if word[0] == ",":
@@ -119,12 +120,12 @@ class _Reader:
             entry = MapEntry(key, place, self.node(depth + 1))
             first = entries.setdefault(key, entry)
             if first is not entry:
-                where = f"{self.file}:{first.mark[1]}:{first.mark[2]}" if self.file else f"line {first.mark[1]}, column {first.mark[2]}"
-                again = "" if self.file else f" at line {place[1]}, column {place[2]}"
+                where = str(first.at) if self.file else f"line {first.at.line}, column {first.at.column}"
+                again = "" if self.file else f" at line {place.line}, column {place.column}"
                 self._problem(place, f"the key {shown(key)} is written twice{again}; first at {where}", id="RC-key-twice")
-        return Map(mark, entries)
+        return Map(at, entries)
 
-    def _list(self, mark: Mark, depth: int) -> List:
+    def _list(self, at: Source, depth: int) -> List:
         items: list[Node] = []
         while (word := self._peek()) != "]":
             if word == ",":
@@ -132,15 +133,15 @@ class _Reader:
             else:
                 items.append(self.node(depth + 1))
         self._next()
-        return List(mark, items)
+        return List(at, items)
 
-    def _string(self, word: str, mark: Mark) -> str:
+    def _string(self, word: str, at: Source) -> str:
         text = str(json.loads(word))
         try:
             text.encode()
         except UnicodeEncodeError as error:
             wrong = f"the text contains \\u{ord(text[error.start]):04x}, which is half of a character; write both halves, or the character"
-            self._problem(mark, wrong, id="RC-incomplete-character")
+            self._problem(at, wrong, id="RC-incomplete-character")
             return ""
         return text
 
@@ -148,13 +149,13 @@ class _Reader:
         word = _TOKEN.match(self.text, self.at)
         return word[1] if word is not None else "]"
 
-    def _next(self) -> tuple[str, Mark]:
+    def _next(self) -> tuple[str, Source]:
         word = _TOKEN.match(self.text, self.at)
         if word is None:
             raise _TooDeepError
         self.at = word.end()
         line = bisect_right(self.lines, word.start(1))
-        return word[1], (self.file, line, word.start(1) - self.lines[line - 1] + 1)
+        return word[1], Source(self.file, line, word.start(1) - self.lines[line - 1] + 1)
 
-    def _problem(self, mark: Mark, message: str, *, id: str) -> None:
-        self.problems.append(Problem(*mark, message, id=id))
+    def _problem(self, at: Source, message: str, *, id: str) -> None:
+        self.problems.append(Problem(*at, message, id=id))

@@ -61,28 +61,12 @@ def first_expression(node: Node) -> Scalar | None:
     return next((scalar for scalar in scalars(node) if literal(scalar.text) is None), None)
 
 
-Mark = tuple[str, int, int]
-"""A file, a line and a column: the data of a `Source`, created in a fifth of the time. Every node has one, and few are read."""
-
-
-class Marked:
-    """A node with a position. `mark`: where."""
-
-    __slots__ = ()
-    mark: Mark
-
-    @property
-    def at(self) -> Source:
-        """The position."""
-        return Source(*self.mark)
-
-
 @dataclass(slots=True, eq=False)
-class Scalar(Marked):
+class Scalar:
     """One scalar. `text`: as written. `plain`: without quotes. `value`: the result of an expression, else UNREAD. `taint`: its source, if
     that is the environment. `computed`: the node itself is an expression, and not part of the result of one."""
 
-    mark: Mark
+    at: Source
     text: str
     plain: bool = True
     value: Any = UNREAD
@@ -107,27 +91,27 @@ class Scalar(Marked):
 
 
 @dataclass(slots=True, eq=False)
-class MapEntry(Marked):
+class MapEntry:
     """One key of a map and its value."""
 
     key: str
-    mark: Mark
+    at: Source
     node: Node
 
 
 @dataclass(slots=True, eq=False)
-class Map(Marked):
+class Map:
     """A map in the order of the file; the reader refuses duplicate keys."""
 
-    mark: Mark
+    at: Source
     entries: dict[str, MapEntry]
 
 
 @dataclass(slots=True, eq=False)
-class List(Marked):
+class List:
     """A list. `computed`: it is an expression."""
 
-    mark: Mark
+    at: Source
     items: list[Node]
     computed: bool = False
 

@@ -14,9 +14,10 @@ from typing import Any, Final
 
 import yaml
 
-from reconciler.config.source.nodes import PROBLEMS_MAX, List, Map, MapEntry, Mark, Node, Scalar
+from reconciler.config.source.nodes import PROBLEMS_MAX, List, Map, MapEntry, Node, Scalar
 from reconciler.config.source.syntax import explained
 from reconciler.errors import Problem
+from reconciler.model import Source
 from reconciler.text.escape import replaced
 from reconciler.text.suggest import did_you_mean
 
@@ -162,7 +163,7 @@ class _Reader:
         mark: Any
         while (event := next_event()).__class__ is not end:
             mark = event.start_mark
-            at = (file, mark.line + 1, mark.column + 1)
+            at = Source(file, mark.line + 1, mark.column + 1)
             key = known.get(event.value) if event.__class__ is scalar and event.tag is None and event.anchor is None else None
             if key is None:
                 key = self._key(event, at, depth, start)
@@ -174,15 +175,14 @@ class _Reader:
                 mark, text = value.start_mark, value.value
                 if self.count > NODES_MAX or len(text) > SCALAR_MAX:
                     self._refuse(value)
-                node: Node = Scalar((file, mark.line + 1, mark.column + 1), text, not value.style)
+                node: Node = Scalar(Source(file, mark.line + 1, mark.column + 1), text, not value.style)
             else:
                 node = self._node(value, depth + 1)
             if key is None:
                 continue
             before = entries.setdefault(key, entry := MapEntry(key, at, node))
             if before is not entry:
-                first = f"{file}:{before.at.line}:{before.at.column}"
-                self._problem(event, f'the key "{_cut(key)}" is written twice; first at {first}', id="RC-key-twice")
+                self._problem(event, f'the key "{_cut(key)}" is written twice; first at {before.at}', id="RC-key-twice")
         return Map(self._at(start), entries)
 
     def _refuse(self, event: Any) -> None:
@@ -191,7 +191,7 @@ class _Reader:
         self._counted(event)
         self._text(event)
 
-    def _key(self, event: Any, at: Mark, depth: int, start: Any) -> str | None:
+    def _key(self, event: Any, at: Source, depth: int, start: Any) -> str | None:
         """The text of a key; None, with a problem, if it is invalid. `start`: the beginning of its map."""
         kind = event.__class__
         if kind is not yaml.ScalarEvent:
@@ -234,7 +234,7 @@ class _Reader:
             self._problem(event, f"anchor &{_cut(name)} is not defined before this alias{meant}", id="RC-alias")
             return Scalar(self._at(event), "", False)
         node = self._copy(self.anchors[name], event)
-        node.mark = self._at(event)
+        node.at = self._at(event)
         return node
 
     def _copy(self, node: Node, event: Any) -> Node:
@@ -244,10 +244,10 @@ class _Reader:
         if self.expanded > EXPANDED_MAX:
             raise self._stop_at(event, f"aliases repeat more than {EXPANDED_MAX:,} values", id="RC-file-too-large")
         if isinstance(node, Scalar):
-            return Scalar(node.mark, node.text, node.plain)
+            return Scalar(node.at, node.text, node.plain)
         if isinstance(node, List):
-            return List(node.mark, [self._copy(item, event) for item in node.items])
-        return Map(node.mark, {key: MapEntry(key, entry.mark, self._copy(entry.node, event)) for key, entry in node.entries.items()})
+            return List(node.at, [self._copy(item, event) for item in node.items])
+        return Map(node.at, {key: MapEntry(key, entry.at, self._copy(entry.node, event)) for key, entry in node.entries.items()})
 
     # -- positions and problems ----------------------------------------------------------------------------------------------------
 
@@ -256,9 +256,9 @@ class _Reader:
         if self.count > NODES_MAX:
             raise self._stop_at(event, f"the file contains more than {NODES_MAX:,} values", id="RC-file-too-large")
 
-    def _at(self, event: Any) -> Mark:
+    def _at(self, event: Any) -> Source:
         mark = event.start_mark
-        return self.file, mark.line + 1, mark.column + 1
+        return Source(self.file, mark.line + 1, mark.column + 1)
 
     def _problem(self, event: Any, message: str, *, id: str) -> None:
         self.problems.append(Problem(*self._at(event), message, id=id))
