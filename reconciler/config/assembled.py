@@ -25,7 +25,8 @@ from reconciler.config.resources.shapes import Item, shapes
 from reconciler.config.resources.tree import ResourceTree
 from reconciler.config.rules import read_guards, read_ignores, read_protect, read_prune, rule_lines
 from reconciler.config.settings import KeyReader, Project, read_settings
-from reconciler.config.source.nodes import Map, MapEntry, Node, Problems
+from reconciler.config.source.nodes import Map, MapEntry, Node
+from reconciler.config.source.problems import Problems
 from reconciler.config.source.split import Split
 from reconciler.config.tops import Tops
 from reconciler.model import AccessTest, Declared, Desired, Ignore, Policies, Source

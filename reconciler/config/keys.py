@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from reconciler.config.source import state_url
-from reconciler.config.source.nodes import Mistake, shown
+from reconciler.config.source.problems import Mistake, shown
 from reconciler.model import Guards, Severity
 
 # -- names -----------------------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from reconciler.config.source.nodes import Node, described, shown
+from reconciler.config.source.nodes import Node
+from reconciler.config.source.problems import described, shown
 from reconciler.resource import WithheldError
 from reconciler.text.suggest import did_you_mean, one_of
 

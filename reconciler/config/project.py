@@ -27,18 +27,8 @@ from reconciler.config.secrets.secrets import Secrets
 from reconciler.config.settings import KeyReader, Project, databases, read_settings
 from reconciler.config.source.files import Files, unreadable
 from reconciler.config.source.includes import included, is_encrypted_document
-from reconciler.config.source.nodes import (
-    PROBLEMS_MAX,
-    Enough,
-    List,
-    Map,
-    MapEntry,
-    Node,
-    Problems,
-    described,
-    scalars,
-    wrong_form,
-)
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, scalars
+from reconciler.config.source.problems import PROBLEMS_MAX, Enough, Problems, described, wrong_form
 from reconciler.config.source.split import Split
 from reconciler.errors import ConfigError
 from reconciler.model import Desired, Source

@@ -14,7 +14,8 @@ from typing import Any, Final
 from reconciler.address import Address, is_key
 from reconciler.config.canonical import canonical
 from reconciler.config.resources.shapes import Item, KindShape
-from reconciler.config.source.nodes import EACH_ITS_OWN, Map, MapEntry, Node, Problems, Scalar, described, empty, scalars, shown, wrong_form
+from reconciler.config.source.nodes import Map, MapEntry, Node, Scalar, scalars
+from reconciler.config.source.problems import EACH_ITS_OWN, Problems, described, empty, shown, wrong_form
 from reconciler.config.values import INVALID
 from reconciler.model import Declared, Source
 from reconciler.model.codec import path_ids

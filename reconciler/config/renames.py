@@ -12,18 +12,8 @@ from reconciler.address import Address
 from reconciler.config.keys import ENVIRONMENTS, REMOVED_ACTIONS
 from reconciler.config.resources.shapes import Item
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import (
-    EACH_ITS_OWN,
-    List,
-    Map,
-    MapEntry,
-    Problems,
-    Scalar,
-    described,
-    described_or_nothing,
-    empty,
-    wrong_form,
-)
+from reconciler.config.source.nodes import List, Map, MapEntry, Scalar
+from reconciler.config.source.problems import EACH_ITS_OWN, Problems, described, described_or_nothing, empty, wrong_form
 from reconciler.model import Moved, Removed, Source
 from reconciler.resource import Kinds
 from reconciler.text.suggest import a, did_you_mean

@@ -21,19 +21,18 @@ from reconciler.config.project import PROJECT_ONLY, Loading, LoadOptions
 from reconciler.config.settings import Project
 from reconciler.config.source.nodes import (
     ESCAPED,
-    MARK,
+    HOLE_OPENING,
     UNREAD,
-    Enough,
     List,
     Map,
     MapEntry,
     Node,
-    Problems,
     Scalar,
     holds_expression,
     lifted,
     scalars,
 )
+from reconciler.config.source.problems import Enough, Problems
 from reconciler.config.source.split import INCLUDE
 from reconciler.errors import ConfigError
 from reconciler.resource import Kinds
@@ -54,7 +53,7 @@ def rendered(path: Path, kinds: Kinds, **options: Unpack[LoadOptions]) -> dict[s
     def look(document: Node) -> None:
         for scalar in scalars(document):
             if holds_expression(scalar.text):
-                expressions[(scalar.at.file, scalar.at.line, scalar.at.column)] = scalar.text
+                expressions[scalar.at] = scalar.text
 
     access = replace(options.get("access", PROJECT_ONLY), decrypt=False)
     loading = Loading(path, kinds, problems, {**options, "access": access}, look=look)
@@ -141,7 +140,7 @@ class _Printer:
     def _value(self, begin: str, node: Node, indent: int) -> list[str]:
         """The text of a value after its key or dash: maps and lists on lines of their own, and the origin as a comment."""
         later = isinstance(node, Scalar) and node.value is UNREAD and holds_expression(node.text)  # of a policy: shown as written
-        origin = None if later else self.expressions.get((node.at.file, node.at.line, node.at.column))
+        origin = None if later else self.expressions.get(node.at)
         parts = [" ".join(origin.split())] if origin is not None else []
         if node.at.file != self.file:
             parts.append(f"from {node.at.file_and_line}")
@@ -167,7 +166,7 @@ def _text(text: str) -> str:
     """A text in which nothing is an expression; in double quotes, unless it is plainly a text without them."""
     if _PLAIN.fullmatch(text) and text.lower() not in _TYPED:
         return text
-    return _quoted(text.replace(MARK, ESCAPED))
+    return _quoted(text.replace(HOLE_OPENING, ESCAPED))
 
 
 def _quoted(text: str) -> str:

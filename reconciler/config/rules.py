@@ -10,7 +10,8 @@ from typing import Any, Final, Literal
 
 from reconciler.config.keys import GUARDS, IGNORE, RULES
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Problems, Scalar, described, empty, untainted, wrong_form
+from reconciler.config.source.nodes import List, Map, MapEntry, Scalar
+from reconciler.config.source.problems import Problems, described, empty, untainted, wrong_form
 from reconciler.model import RULES as LINT_RULES
 from reconciler.model import Guards, Ignore, Source
 from reconciler.resource import PRUNE_SCOPES, Kinds

@@ -26,7 +26,8 @@ from reconciler.config.keys import (
     TIMEOUT_DEFAULT,
     Key,
 )
-from reconciler.config.source.nodes import Map, MapEntry, Problems, Scalar, StandIn, described, empty, shown, untainted, wrong_form
+from reconciler.config.source.nodes import Map, MapEntry, Scalar, StandIn
+from reconciler.config.source.problems import Problems, described, empty, shown, untainted, wrong_form
 from reconciler.model import Desired, Ignore, Source
 from reconciler.text.suggest import closest, did_you_mean, one_of
 

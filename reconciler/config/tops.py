@@ -12,7 +12,8 @@ from reconciler.config.keys import ENVIRONMENTS, NO_ENVIRONMENTS, SECRETS, TOP
 from reconciler.config.resources.shapes import Item
 from reconciler.config.resources.tree import ResourceTree
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import FOR_EACH, MapEntry, Scalar, described_or_nothing, untainted, wrong_form
+from reconciler.config.source.nodes import FOR_EACH, MapEntry, Scalar
+from reconciler.config.source.problems import described_or_nothing, untainted, wrong_form
 from reconciler.resource import Kind
 from reconciler.text.suggest import did_you_mean
 

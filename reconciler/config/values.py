@@ -18,22 +18,13 @@ import typing_extensions
 from pydantic import TypeAdapter, ValidationError
 
 from reconciler.config.messages import cause_of_value, sentence
-from reconciler.config.source.nodes import (
-    UNREAD,
-    List,
-    Map,
-    Node,
+from reconciler.config.source.nodes import UNREAD, List, Map, Node, Scalar, StandIn, first_tainted, is_stand_in, plain, unknown
+from reconciler.config.source.problems import (
     ProblemReport,
-    Scalar,
-    StandIn,
     described,
     described_or_nothing,
     empty,
-    first_tainted,
-    is_stand_in,
-    plain,
     read_from_file,
-    unknown,
     untainted,
     without_private_key,
     wrong_form,

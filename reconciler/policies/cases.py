@@ -14,7 +14,8 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.config.policies.keys import ACTIONS, GONE, KEEP
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, plain, shown, wrong_form
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, plain
+from reconciler.config.source.problems import Problems, described, shown, wrong_form
 from reconciler.model import Action, Policies, Source
 from reconciler.policies.judge import judge
 from reconciler.policies.scene import Scene, Subject, Values

@@ -13,7 +13,8 @@ from jsonschema import Draft202012Validator
 
 from reconciler.config.schemas.document import schema
 from reconciler.config.source.files import Files
-from reconciler.config.source.nodes import Problems, plain
+from reconciler.config.source.nodes import plain
+from reconciler.config.source.problems import Problems
 from reconciler.kinds import load as kinds
 from tests.config.corpus import BROKEN, GOOD
 from tests.documents import configuration

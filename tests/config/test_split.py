@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from reconciler.config import load
 from reconciler.config.source.files import Files
-from reconciler.config.source.nodes import Enough, Problems
+from reconciler.config.source.problems import Enough, Problems
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
 from tests.config.random_projects import projects

@@ -8,19 +8,8 @@ from functools import cached_property
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.config.source.nodes import (
-    List,
-    Map,
-    MapEntry,
-    Node,
-    Problems,
-    Scalar,
-    described,
-    described_or_nothing,
-    empty,
-    shown,
-    untainted,
-)
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import Problems, described, described_or_nothing, empty, shown, untainted
 from reconciler.model import Declared, NamedReader, ReaderSort
 from reconciler.resource import Kind, Kinds
 from reconciler.resource.audience import ROLES

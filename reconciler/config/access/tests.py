@@ -15,20 +15,8 @@ from reconciler.address import Address, Glob
 from reconciler.config.access.readers import NamedReaders
 from reconciler.config.keys import ACCESS_TEST
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import (
-    List,
-    Map,
-    MapEntry,
-    Node,
-    Problems,
-    Scalar,
-    described,
-    described_or_nothing,
-    empty,
-    shown,
-    untainted,
-    wrong_form,
-)
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import Problems, described, described_or_nothing, empty, shown, untainted, wrong_form
 from reconciler.model import AccessTest, Declared, Desired, Pattern, Source
 from reconciler.resource import Kinds
 from reconciler.text.suggest import did_you_mean

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.config.keys import ENVIRONMENTS, NO_ENVIRONMENTS, is_encrypted
-from reconciler.config.source.nodes import Problems, shown
+from reconciler.config.source.problems import Problems, shown
 from reconciler.errors import Problem
 from reconciler.links import leads_out
 from reconciler.text.suggest import closest, did_you_mean

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from reconciler.config.environments.folder import files
 from reconciler.config.keys import ENVIRONMENTS
-from reconciler.config.source.nodes import MARK, Map
+from reconciler.config.source.nodes import HOLE_OPENING, Map
 from reconciler.config.source.reader import read
 from reconciler.model import Source
 
@@ -33,7 +33,7 @@ def unmentioned(root: Path, names: Collection[str], digests: MutableMapping[str,
             continue
         digests[file] = sha256(content).hexdigest()
         text = content.decode("utf-8", errors="replace")
-        if MARK not in text:
+        if HOLE_OPENING not in text:
             continue
         if re.search(r"\bvars\s*\[", text) is not None:
             return frozenset()  # it may use any

@@ -11,7 +11,8 @@ from typing import Final
 
 from reconciler.config.keys import BASE_URL, IGNORED, SANDBOX, SECRETS, SERVICE, STATE, TOP
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, wrong_form
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import Problems, described, empty, wrong_form
 from reconciler.text.suggest import did_you_mean
 
 PATCH: Final = "patch"

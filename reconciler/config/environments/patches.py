@@ -15,7 +15,8 @@ from reconciler.config.resources.reserved import read_reserved
 from reconciler.config.resources.shapes import Item
 from reconciler.config.resources.tree import ResourceTree, unknown_word
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import Map, MapEntry, Node, ProblemReport, Problems, Scalar, described, empty, wrong_form
+from reconciler.config.source.nodes import Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import ProblemReport, Problems, described, empty, wrong_form
 from reconciler.model import Source
 from reconciler.model.desired import Patch
 from reconciler.resource import RESERVED

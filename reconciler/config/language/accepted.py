@@ -13,7 +13,8 @@ from pydantic import StringConstraints, TypeAdapter, ValidationError
 from pydantic_core import SchemaError
 
 from reconciler.config.keys import TYPES
-from reconciler.config.source.nodes import List, MapEntry, Problems, Scalar, described, literals, plain, shown, wrong_form
+from reconciler.config.source.nodes import List, MapEntry, Scalar, literals, plain
+from reconciler.config.source.problems import Problems, described, shown, wrong_form
 from reconciler.text.suggest import did_you_mean, one_of
 
 PATTERN_MAX: Final = 1_000  # characters

@@ -14,7 +14,7 @@ from typing import Any, Final
 from jinja2 import Undefined
 
 from reconciler.config.source.json_text import WrittenNumber
-from reconciler.config.source.nodes import quote_number
+from reconciler.config.source.problems import quote_number
 
 TEXT_MAX: Final = 1024 * 1024  # characters of any text
 ITEMS_MAX: Final = 100_000  # of any list

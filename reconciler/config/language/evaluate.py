@@ -27,13 +27,13 @@ from reconciler.config.source.nodes import (
     Map,
     MapEntry,
     Node,
-    Problems,
     Scalar,
     StandIn,
     holds_expression,
     lifted,
     literal,
-)  # fmt: skip
+)
+from reconciler.config.source.problems import Problems
 from reconciler.errors import Problem
 from reconciler.model import Source
 
@@ -160,7 +160,7 @@ class Evaluation:
         except ExpressionError as error:
             if unset := self.variables.unset & set(_VARIABLE.findall(node.text)):
                 return self._stand_in(node, unset)
-            place = (node.at.file, node.at.line, node.at.column)
+            place = node.at
             if isinstance(error, NoValue):
                 self.problems.settled.add(place)
             elif self.variables.failed & set(_VARIABLE.findall(node.text)):

@@ -41,10 +41,10 @@ from reconciler.config.language.compiler import (
 )
 from reconciler.config.language.functions import from_json, numbers
 from reconciler.config.language.operators import binary
-from reconciler.config.source.nodes import MARK, SECRET, UNKNOWN, holds_expression
+from reconciler.config.source.nodes import HOLE_OPENING, SECRET, UNKNOWN, holds_expression
 from reconciler.text.suggest import did_you_mean
 
-__all__ = ["MARK", "Evaluated", "Evaluator", "ExpressionError", "holds_expression"]
+__all__ = ["HOLE_OPENING", "Evaluated", "Evaluator", "ExpressionError", "holds_expression"]
 
 HOLES_MAX: Final = 200  # in one scalar
 BRACKETS_MAX: Final = 20  # nesting
@@ -89,8 +89,8 @@ def holes(text: str) -> Iterator[str | Hole]:
     while (opening := _OPENING.search(text, at)) is not None:
         if opening.start() > at:
             yield text[at : opening.start()]
-        if opening[0] != MARK:
-            yield MARK
+        if opening[0] != HOLE_OPENING:
+            yield HOLE_OPENING
             at = opening.end()
             continue
         count += 1
@@ -110,7 +110,7 @@ def _parts(text: str) -> tuple[str | Hole, ...]:
 
 
 def _hole(text: str, start: int) -> Hole:
-    begin = start + len(MARK)
+    begin = start + len(HOLE_OPENING)
     rest = text[begin : begin + LENGTH_MAX + 2]
     # "{{ " replaces the original braces: Jinja would interpret a "-" or "+" after "{{". The length is the same, so positions stay valid.
     lexed = "{{ " + rest.replace("\r", " ")

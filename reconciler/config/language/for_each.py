@@ -18,27 +18,20 @@ from reconciler.config.source.files import VALUES_MAX, room_for
 from reconciler.config.source.nodes import (
     FOR_EACH,
     Each,
-    Enough,
     Generated,
     List,
     Map,
     MapEntry,
     NestedForEach,
     Node,
-    Problems,
     Scalar,
     StandIn,
-    described,
-    empty,
-    exposed,
     first_tainted,
     holds_expression,
     inexact_number,
     plain,
-    quote_number,
-    read_from_file,
-    shown,
-)  # fmt: skip
+)
+from reconciler.config.source.problems import Enough, Problems, described, empty, exposed, quote_number, read_from_file, shown
 from reconciler.errors import Problem
 from reconciler.model import Source
 from reconciler.text.suggest import SHOWN_MAX
@@ -178,7 +171,7 @@ class ForEachCopies:
 
     def _scalar(self, node: Scalar, scope: Evaluator) -> Node | None:
         """The value of a scalar; None, with one problem per position, if it has none."""
-        if (node.at.file, node.at.line, node.at.column) in self.problems.settled:
+        if node.at in self.problems.settled:
             return None
         made = self.evaluation.scalar(node, scope, lambda message: _in_other_words(message, node.text, scope.names.get("each", {})))
         if isinstance(made, Scalar):
@@ -209,7 +202,7 @@ class ForEachCopies:
         if self.values % STEP == 0 and not room_for(STEP):
             wrong = f"there is not enough memory for what forEach makes: {self.values:,} values so far"
         if wrong is not None:
-            self.problems.settle(Problem(at.file, at.line, at.column, wrong, id="RC-project-too-large"))
+            self.problems.settle(Problem(*at, wrong, id="RC-project-too-large"))
             raise Enough
 
 

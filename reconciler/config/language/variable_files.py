@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from reconciler.config.source import json_text
-from reconciler.config.source.nodes import Map, MapEntry, Problems, Scalar, described, empty, wrong_form
+from reconciler.config.source.nodes import Map, MapEntry, Scalar
+from reconciler.config.source.problems import Problems, described, empty, wrong_form
 from reconciler.config.source.reader import read
 
 STANDARD_INPUT: Final = "standard input"

@@ -15,25 +15,8 @@ from reconciler.config.keys import TYPES
 from reconciler.config.language import bounds
 from reconciler.config.language.accepted import are_limits, refusal
 from reconciler.config.source import json_text
-from reconciler.config.source.nodes import (
-    List,
-    Map,
-    MapEntry,
-    Problems,
-    Scalar,
-    core,
-    described,
-    described_or_nothing,
-    empty,
-    first_expression,
-    inexact_number,
-    literals,
-    loses_text,
-    plain,
-    quote_number,
-    shown,
-    wrong_form,
-)
+from reconciler.config.source.nodes import List, Map, MapEntry, Scalar, core, first_expression, inexact_number, literals, loses_text, plain
+from reconciler.config.source.problems import Problems, described, described_or_nothing, empty, quote_number, shown, wrong_form
 from reconciler.errors import Problem
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean, one_of

@@ -11,7 +11,8 @@ from reconciler.config.language.compiler import without_template_words
 from reconciler.config.language.expressions import Hole, holes
 from reconciler.config.policies.expression import FunctionCall, Uses, uses
 from reconciler.config.policies.keys import ACTIONS, EVERYWHERE, OF_A_RESOURCE
-from reconciler.config.source.nodes import Mistake, Scalar, described
+from reconciler.config.source.nodes import Scalar
+from reconciler.config.source.problems import Mistake, described
 from reconciler.resource import Kind, Kinds
 from reconciler.text.suggest import did_you_mean, one_of
 

@@ -20,7 +20,8 @@ from reconciler.config.policies.expression import Uses
 from reconciler.config.policies.keys import ACTIONS, GONE
 from reconciler.config.policies.ready import ready
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, shown, untainted, wrong_form
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import Problems, described, empty, shown, untainted, wrong_form
 from reconciler.model import Exemption, Policies, Policy, Severity, Source
 from reconciler.model.policy import PLAN
 from reconciler.resource import Kind, Kinds

@@ -12,7 +12,8 @@ from dataclasses import replace
 from reconciler.address import Address
 from reconciler.config.keys import IGNORE_CHANGES
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, MapEntry, Problems, Scalar, described, untainted, wrong_form
+from reconciler.config.source.nodes import List, MapEntry, Scalar
+from reconciler.config.source.problems import Problems, described, untainted, wrong_form
 from reconciler.model import ORDER, Declared, Source
 from reconciler.resource import FieldRole, Kind, Kinds
 from reconciler.text.suggest import a, did_you_mean, one_of

@@ -14,7 +14,8 @@ from typing import Any
 from reconciler.address import KEY_FORM, Address, is_key
 from reconciler.config.resources.nodes import LITERAL
 from reconciler.config.resources.shapes import Item, KindShape
-from reconciler.config.source.nodes import Each, MapEntry, Problems, Scalar, holds_expression, shown
+from reconciler.config.source.nodes import Each, MapEntry, Scalar, holds_expression
+from reconciler.config.source.problems import Problems, shown
 from reconciler.config.values import INVALID
 from reconciler.resource import Kind
 

@@ -11,18 +11,8 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.config.resources.shapes import KindShape
-from reconciler.config.source.nodes import (
-    FOR_EACH,
-    UNREAD,
-    Map,
-    MapEntry,
-    Node,
-    Problems,
-    Scalar,
-    described_or_nothing,
-    untainted,
-    wrong_form,
-)
+from reconciler.config.source.nodes import FOR_EACH, UNREAD, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import Problems, described_or_nothing, untainted, wrong_form
 from reconciler.config.values import INVALID
 from reconciler.resource import UNSET, Foreign, Kind, Named
 from reconciler.text.suggest import a, closest, did_you_mean
@@ -94,7 +84,7 @@ def head_of(shape: KindShape, node: Map, about: Address, problems: Problems) -> 
 def key_of(entry: MapEntry, about: Address, problems: Problems) -> str | None:
     """The key that an entry contains."""
     node = entry.node
-    if problems.settled and (node.at.file, node.at.line, node.at.column) in problems.settled:
+    if problems.settled and node.at in problems.settled:
         return None  # its expression failed
     if isinstance(node, Scalar) and node.computed:
         problems.add(node.at, f"{entry.key} comes from an expression, but {LITERAL}", about, id="RC-computed-key")

@@ -10,20 +10,8 @@ from reconciler.address import is_id, is_key
 from reconciler.config.keys import ADOPT
 from reconciler.config.resources.ignored_changes import read_names
 from reconciler.config.resources.shapes import Item, KindShape
-from reconciler.config.source.nodes import (
-    UNREAD,
-    List,
-    Map,
-    MapEntry,
-    ProblemReport,
-    Problems,
-    Scalar,
-    described,
-    described_or_nothing,
-    empty,
-    untainted,
-    wrong_form,
-)
+from reconciler.config.source.nodes import UNREAD, List, Map, MapEntry, Scalar
+from reconciler.config.source.problems import ProblemReport, Problems, described, described_or_nothing, empty, untainted, wrong_form
 from reconciler.config.values import INVALID
 from reconciler.model import ExpectedValue
 from reconciler.resource import Field, Kinds

@@ -17,22 +17,8 @@ from reconciler.config.resources.items import ItemReader
 from reconciler.config.resources.nodes import head_of, kind_of
 from reconciler.config.resources.reserved import ResourceFlags, read_reserved
 from reconciler.config.resources.shapes import Item, KindShape
-from reconciler.config.source.nodes import (
-    FOR_EACH,
-    UNREAD,
-    Generated,
-    List,
-    Map,
-    MapEntry,
-    Mistake,
-    Node,
-    ProblemReport,
-    Problems,
-    Scalar,
-    described,
-    empty,
-    first_unevaluated,
-)
+from reconciler.config.source.nodes import FOR_EACH, UNREAD, Generated, List, Map, MapEntry, Node, Scalar, first_unevaluated
+from reconciler.config.source.problems import Mistake, ProblemReport, Problems, described, empty
 from reconciler.config.source.split import INCLUDE, Split, is_split
 from reconciler.model import Source
 from reconciler.resource import RESERVED, UNSET, FieldRole, Kind, Kinds

@@ -16,7 +16,8 @@ from reconciler.config.language.files import ProjectFiles
 from reconciler.config.language.variables import texts
 from reconciler.config.secrets.encrypted import SUFFIXES, Encrypted, EncryptedError, encrypted, part, refused_server, same_structure
 from reconciler.config.secrets.sops import SopsError, decrypted
-from reconciler.config.source.nodes import MARK, List, MapEntry, Problems, Scalar, described, empty, shown
+from reconciler.config.source.nodes import HOLE_OPENING, List, MapEntry, Scalar
+from reconciler.config.source.problems import Problems, described, empty, shown
 from reconciler.errors import Problem
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean
@@ -63,7 +64,7 @@ class Secrets:
                 self._wrong(
                     node.at, f"{SECRETS} must be the name of a file, or a list of them, not {described(node)}; {FORM}", id="RC-wrong-form"
                 )
-            elif MARK in node.text:
+            elif HOLE_OPENING in node.text:
                 way = f"write {SECRETS} into each environments/NAME.yaml instead"
                 wrong = f"{SECRETS} cannot contain an expression: files are read before expressions; {way}"
                 self._wrong(node.at, wrong, id="RC-expression-not-allowed")

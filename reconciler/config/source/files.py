@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.config.keys import ENVIRONMENTS, NO_PROJECT
-from reconciler.config.source.nodes import MARK, Enough, Node, Problems
+from reconciler.config.source.nodes import HOLE_OPENING, Node
+from reconciler.config.source.problems import Enough, Problems
 from reconciler.config.source.reader import EMPTY_FILE, FILE_MAX, read
 from reconciler.errors import Problem, os_reason
 from reconciler.links import LinkRefused, check_read, leads_out
@@ -111,7 +112,7 @@ class Files:
         if self.values > self.unguarded and not self.room(len(text) // PER_VALUE):
             raise self._too_large(name, f"there is not enough memory for the project: it contains {self.values:,} values before this file")
         self.texts[name] = sha256(text).hexdigest()
-        if MARK.encode() not in text and b"\\" not in text:  # an escape in double quotes could spell it
+        if HOLE_OPENING.encode() not in text and b"\\" not in text:  # an escape in double quotes could spell it
             self.literal.add(name)
         document = read(text, name)
         self.values += document.values

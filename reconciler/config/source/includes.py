@@ -10,14 +10,14 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from reconciler.config.keys import ENVIRONMENTS, is_encrypted
-from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, shown, wrong_form
+from reconciler.config.source.nodes import HOLE_OPENING, List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import Problems, described, empty, shown, wrong_form
 from reconciler.model import Source
 from reconciler.text.escape import is_plain, terminal
 from reconciler.text.suggest import did_you_mean
 
 FILES_MAX = 10_000  # matches of one pattern
 SEED_FILE = "sandbox.seed.yaml"  # the seed of the sandbox; beside the project file, never part of the project
-MARK = "${{"
 BESIDE_MAX = 1_000  # files that are searched for the intended one
 _WILD = "*?["
 
@@ -109,7 +109,7 @@ def _beside(root: Path, name: str) -> list[str]:
 def _refused(text: str) -> str | None:
     """Why a pattern is invalid; None if it is valid."""
     parts = PurePosixPath(text).parts
-    if MARK in text:
+    if HOLE_OPENING in text:
         return "contains an expression; files are read before expressions are evaluated"
     if text.startswith(("/", "~")) or "\\" in text or ":" in text or "\x00" in text:
         return "is not a path inside the project; write it relative to the project file, with /"

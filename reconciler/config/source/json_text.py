@@ -12,7 +12,8 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any, Final
 
-from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, shown
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import shown
 from reconciler.config.source.reader import DEPTH_MAX, FILE_MAX, Document
 from reconciler.errors import Problem
 from reconciler.model import Source

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 import yaml
 
-from reconciler.config.source.nodes import PROBLEMS_MAX, List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import PROBLEMS_MAX
 from reconciler.config.source.syntax import explained
 from reconciler.errors import Problem
 from reconciler.model import Source

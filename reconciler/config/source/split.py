@@ -14,7 +14,8 @@ from reconciler.address import Address
 from reconciler.config.keys import IGNORED
 from reconciler.config.source.files import Files
 from reconciler.config.source.includes import named
-from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, shown
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import Problems, described, empty, shown
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean
 

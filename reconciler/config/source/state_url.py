@@ -10,7 +10,7 @@ import re
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-from reconciler.config.source.nodes import Mistake, shown
+from reconciler.config.source.problems import Mistake, shown
 from reconciler.text.suggest import one_of
 
 SECRETS: Final = ("password", "passwd", "sslpassword", "token", "secret")  # keys of a URL's query that may contain a secret

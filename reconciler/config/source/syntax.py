@@ -7,7 +7,8 @@ from typing import Final
 
 import yaml
 
-_OPENING: Final = "${{"
+from reconciler.config.source.nodes import HOLE_OPENING
+
 _HINT: Final = '; if the value contains "${{", quote the whole value'
 _SAYINGS: Final[Mapping[str, str]] = {
     "mapping values are not allowed in this context": 'a ":" is not allowed here; quote values that contain ": ", or fix the indentation',
@@ -58,9 +59,9 @@ def explained(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[int, i
         character = line[mark.column : mark.column + 1]
         message = "a tab is not allowed before a value" if character == "\t" else f'"{character}" cannot begin a value; quote it'
     places = {one.line for one in (mark, error.problem_mark, error.context_mark) if one is not None}
-    holes = any(_OPENING in lines[place] for place in places if place < len(lines))
+    holes = any(HOLE_OPENING in lines[place] for place in places if place < len(lines))
     if not holes and mark.line > 0:  # a map or a list that an expression interrupts is reported one line later
-        holes = problem.startswith("did not find expected") and _OPENING in lines[mark.line - 1]
+        holes = problem.startswith("did not find expected") and HOLE_OPENING in lines[mark.line - 1]
     return mark.line + 1, mark.column + 1, (message or f"this is not YAML: {problem}") + (_HINT if holes else ""), "RC-yaml-syntax"
 
 
