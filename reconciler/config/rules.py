@@ -10,8 +10,8 @@ from typing import Any, Final, Literal
 
 from reconciler.config.keys import GUARDS, IGNORE, RULES
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Scalar
-from reconciler.config.source.problems import Problems, described, empty, untainted, wrong_form
+from reconciler.config.source.nodes import Map, MapEntry, Scalar
+from reconciler.config.source.problems import Problems, described, items_of, untainted, wrong_form
 from reconciler.model import RULES as LINT_RULES
 from reconciler.model import Guards, Ignore, Source
 from reconciler.resource import PRUNE_SCOPES, Kinds
@@ -22,10 +22,10 @@ Prune = Literal["owned", "all", "none"]
 
 def read_prune(top: KeyReader, kinds: Kinds, problems: Problems) -> dict[str, Prune]:
     """The scope of every kind."""
-    words = KeyReader.of("prune", top.entry("prune"), problems, example="team: all")
-    found: dict[str, Any] = {name: words.choice(name, PRUNE_SCOPES) or kind.prune for name, kind in kinds.items()}
-    words.rest()
-    return found
+    keys = KeyReader.of("prune", top.entry("prune"), problems, example="team: all")
+    scopes: dict[str, Any] = {name: keys.choice(name, PRUNE_SCOPES) or kind.prune for name, kind in kinds.items()}
+    keys.rest()
+    return scopes
 
 
 def read_protect(top: KeyReader, kinds: Kinds, problems: Problems) -> frozenset[str]:
@@ -33,21 +33,16 @@ def read_protect(top: KeyReader, kinds: Kinds, problems: Problems) -> frozenset[
     entry = top.entry("protect")
     if entry is None:
         return frozenset(name for name, kind in kinds.items() if kind.protected)
-    if not isinstance(entry.node, List):
-        nothing = isinstance(entry.node, Scalar) and entry.node.empty
-        wrong = empty("protect") if nothing else f"protect must be a list of kinds, not {described(entry.node)}; write [] for none"
-        problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
-        return frozenset()
-    found = set()
-    for node in entry.node.items:
+    protected = set()
+    for node in items_of(entry, "a list of kinds", "write [] for none", problems.add):
         name = node.text if isinstance(node, Scalar) else ""
         if not untainted(node, "protect", problems.add):
             continue
         if name in kinds:
-            found.add(name)
+            protected.add(name)
         else:
             problems.add(node.at, f"protect names {described(node)}, which does not exist{did_you_mean(name, kinds)}", id="RC-unknown-kind")
-    return frozenset(found)
+    return frozenset(protected)
 
 
 def read_guards(top: KeyReader) -> Guards:
@@ -74,19 +69,12 @@ def _lines(entries: Mapping[str, MapEntry], within: str) -> Iterator[tuple[str, 
 IGNORE_FORM: Final = "write {id: RULE, address: PATTERN, reason: WHY}"
 
 
-def read_ignores(words: KeyReader, problems: Problems) -> tuple[Ignore, ...]:
+def read_ignores(keys: KeyReader, problems: Problems) -> tuple[Ignore, ...]:
     """The entries of `lint.ignore`, in their order."""
-    entry = words.entry("ignore")
-    words.rest()
-    if entry is None:
-        return ()
-    if not isinstance(entry.node, List):
-        nothing = isinstance(entry.node, Scalar) and entry.node.empty
-        wrong = empty("lint.ignore") if nothing else f"lint.ignore must be a list, not {described(entry.node)}; write [{{id: RULE}}]"
-        problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
-        return ()
+    entry = keys.entry("ignore")
+    keys.rest()
     ignores = []
-    for node in entry.node.items:
+    for node in items_of(entry, "a list", "write [{id: RULE}]", problems.add, name="lint.ignore"):
         if not isinstance(node, Map):
             problems.add(node.at, f"lint.ignore contains {described(node)}; {IGNORE_FORM}", id=wrong_form(node))
             continue

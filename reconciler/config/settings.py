@@ -27,7 +27,7 @@ from reconciler.config.keys import (
     Key,
 )
 from reconciler.config.source.nodes import Map, MapEntry, Scalar, StandIn
-from reconciler.config.source.problems import Problems, described, empty, shown, untainted, wrong_form
+from reconciler.config.source.problems import Problems, described, empty, report_form, shown, untainted, wrong_form
 from reconciler.model import Desired, Ignore, Source
 from reconciler.text.suggest import closest, did_you_mean, one_of
 
@@ -112,9 +112,7 @@ class KeyReader:
         if entry is not None and isinstance(entry.node, Map):
             return cls(name, entry.node.entries, problems)
         if entry is not None:
-            nothing = isinstance(entry.node, Scalar) and entry.node.empty
-            wrong = empty(name) if nothing else f"{name} must be a map, not {described(entry.node)}; write {{{example}}}"
-            problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
+            report_form(entry.node, name, "a map", f"write {{{example}}}", problems.add)
         return cls(name, {}, problems)
 
     def path(self, key: str) -> str:
@@ -152,10 +150,10 @@ class KeyReader:
         return node.text, node.at
 
     def choice(self, key: str, options: tuple[T, ...]) -> T | None:
-        found = self.text(key)
-        if found is None:
+        written = self.text(key)
+        if written is None:
             return None
-        text, at = found
+        text, at = written
         for option in options:
             if option == text:
                 return option
@@ -215,11 +213,11 @@ class KeyReader:
 
     def _checked(self, key: Key) -> str | None:
         """A text. One that its check refuses is reported and returned: what is compared with it may be wrong as well."""
-        found = self.text(key.name)
-        mistake = key.check(found[0]) if found is not None and key.check is not None else None
-        if found is not None and mistake is not None:
-            self.problems.add(found[1], mistake.message, id=mistake.id)
-        return found[0] if found is not None else key.default
+        written = self.text(key.name)
+        mistake = key.check(written[0]) if written is not None and key.check is not None else None
+        if written is not None and mistake is not None:
+            self.problems.add(written[1], mistake.message, id=mistake.id)
+        return written[0] if written is not None else key.default
 
     def meant(self, key: str) -> bool:
         """Whether an unknown key was probably meant to be this one: the message about it is then enough."""

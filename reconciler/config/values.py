@@ -6,9 +6,10 @@ problems reported at their positions. Annotations are compiled once per kind. Fo
 
 from __future__ import annotations
 
+import ast
 import collections.abc
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import UnionType
@@ -17,7 +18,6 @@ from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union,
 import typing_extensions
 from pydantic import TypeAdapter, ValidationError
 
-from reconciler.config.messages import cause_of_value, sentence
 from reconciler.config.source.nodes import UNREAD, List, Map, Node, Scalar, StandIn, first_tainted, is_stand_in, plain, unknown
 from reconciler.config.source.problems import (
     ProblemReport,
@@ -25,13 +25,14 @@ from reconciler.config.source.problems import (
     described_or_nothing,
     empty,
     read_from_file,
+    shown,
     untainted,
     without_private_key,
     wrong_form,
 )
 from reconciler.model import Source
-from reconciler.resource import Field, FieldRole, Kind, To
-from reconciler.text.suggest import a, did_you_mean
+from reconciler.resource import Field, FieldRole, Kind, To, WithheldError
+from reconciler.text.suggest import a, did_you_mean, one_of
 
 INVALID: Final = object()
 """The result for an invalid value, whose problem is reported."""
@@ -131,23 +132,23 @@ def compiled(hint: Any) -> Convert:
     """The conversion of nodes for a type; types without a rule here use the core schema."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        to = next((one for one in args[1:] if isinstance(one, To)), None)
+        to = next((part for part in args[1:] if isinstance(part, To)), None)
         return compiled(args[0]) if to is None else _reference(to.kind)
     if origin in (Union, UnionType):
-        options = [one for one in args if one is not type(None)]
+        options = [part for part in args if part is not type(None)]
         return _nullable(compiled(options[0])) if len(options) == 1 else _anything
     if origin in (Required, NotRequired):
         return compiled(args[0])
-    if hint is str or (origin is Literal and all(isinstance(one, str) for one in args)):
+    if hint is str or (origin is Literal and all(isinstance(part, str) for part in args)):
         return _text
     if hint in (bool, int, float):
         return {bool: _boolean, int: _integer, float: _number}[hint]
     if typing_extensions.is_typeddict(hint):
         return _record(hint)
-    made = origin or hint
-    if made in (list, tuple, set, frozenset, collections.abc.Sequence):
-        return _list(made, compiled(args[0]) if args else _anything)
-    if made in (dict, collections.abc.Mapping):
+    collection = origin or hint
+    if collection in (list, tuple, set, frozenset, collections.abc.Sequence):
+        return _list(collection, compiled(args[0]) if args else _anything)
+    if collection in (dict, collections.abc.Mapping):
         return _mapping(compiled(args[1]) if args else _anything)
     return _anything
 
@@ -216,8 +217,8 @@ def _reference(kind: str) -> Convert:
     return convert
 
 
-def _list(made: Any, inner: Convert) -> Convert:
-    unordered = made in (set, frozenset)
+def _list(collection: Any, inner: Convert) -> Convert:
+    unordered = collection in (set, frozenset)
 
     def convert(node: Node, name: str, report: ProblemReport) -> Any:
         if not isinstance(node, List):
@@ -235,7 +236,7 @@ def _list(made: Any, inner: Convert) -> Convert:
                 if value in seen and value is not INVALID:
                     report(item.at, f"{name} names {described(item)} twice", id="RC-value-twice")
                 seen.add(value)
-        return made(values) if made in (tuple, set, frozenset) else values
+        return collection(values) if collection in (tuple, set, frozenset) else values
 
     return convert
 
@@ -279,13 +280,13 @@ def _record(hint: Any) -> Convert:
         for key in required:
             if key not in node.entries:
                 report(node.at, f"{name} lacks {key}", id="RC-missing-field")
-        made = {}
+        record = {}
         for key, entry in node.entries.items():
             if isinstance(entry.node, Scalar) and entry.node.empty:
                 report(entry.node.at, empty(f"{name}.{key}"), id="RC-no-value")
             elif key in parts:
-                made[key] = parts[key](entry.node, f"{name}.{key}", report)
-        return made
+                record[key] = parts[key](entry.node, f"{name}.{key}", report)
+        return record
 
     return convert
 
@@ -307,3 +308,90 @@ def _part(node: Node, path: tuple[int | str, ...]) -> Node:
         elif isinstance(node, List) and isinstance(part, int) and part < len(node.items):
             node = node.items[part]
     return node
+
+
+# -- pydantic's errors in the sentences of this program -----------------------------------------------------------------------------------
+
+_LIMITS: Mapping[str, str] = {
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "{ge} or more",
+    "less_than": "less than {lt}",
+    "less_than_equal": "{le} or less",
+    "multiple_of": "a multiple of {multiple_of}",
+}
+
+_LENGTHS: Final = frozenset({"string_too_long", "string_too_short", "too_long", "too_short"})
+
+
+def sentence(name: str, error: Any, node: Node) -> str:
+    """One problem of one value. `error` is an item of `ValidationError.errors()`; `name` the field's."""
+    path = name + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"] if _telling(part))
+    kind, context, value = error["type"], error.get("ctx", {}), error["input"]
+    if kind in _LIMITS:
+        limits = {name: f"{limit:g}" if isinstance(limit, int | float) else limit for name, limit in context.items()}
+        return f"{path} is {described(node)}; the service allows {_LIMITS[kind].format(**limits)}"
+    wording = _SENTENCES.get(kind)
+    if wording is not None:
+        return wording(path, value, context)
+    if isinstance(context.get("error"), WithheldError):
+        return f"{path} {context['error']}"
+    message = str(error["msg"]).replace("{{", "{").replace("}}", "}")  # a message without values comes with its braces still doubled
+    if kind == "value_error":
+        message = message.removeprefix("Value error, ")
+    return f"{path} is {shown(value) if isinstance(value, str | int | float) else described(node)}; {message[:1].lower()}{message[1:]}"
+
+
+def cause_of_value(error: Any) -> str:
+    """The id of what is wrong with a value. `error` is an item of `ValidationError.errors()`."""
+    kind = error["type"]
+    if kind in _LIMITS or kind in _LENGTHS:
+        return "RC-out-of-range"
+    return "RC-unknown-choice" if kind == "literal_error" else "RC-value-not-accepted"
+
+
+def _telling(part: Any) -> bool:
+    """Whether a part of pydantic's path comes from the user (pydantic adds names of types and validators)."""
+    return isinstance(part, int) or (isinstance(part, str) and part.isidentifier() and part not in ("str", "int", "float", "bool"))
+
+
+def _long(path: str, value: Any, context: Any) -> str:
+    return f"{path} is {len(value)} characters long; the service allows {context['max_length']}"
+
+
+def _short(path: str, value: Any, context: Any) -> str:
+    least = context["min_length"]
+    return f"{path} is {_characters(len(value))}; the service requires at least {least}"
+
+
+def _characters(count: int) -> str:
+    return "empty" if not count else f"{count} character{'s' if count != 1 else ''} long"
+
+
+def _many(path: str, value: Any, context: Any) -> str:
+    return f"{path} has {context['actual_length']} items; the service allows {context['max_length']}"
+
+
+def _few(path: str, value: Any, context: Any) -> str:
+    return f"{path} has {context['actual_length']} items; the service requires at least {context['min_length']}"
+
+
+def _literal(path: str, value: Any, context: Any) -> str:
+    try:
+        options = [str(option) for option in ast.literal_eval("[" + str(context["expected"]).replace(" or ", ", ") + "]")]
+    except (SyntaxError, ValueError):
+        return f"{path} is {shown(value)}; expected {context['expected']}"
+    return f"{path} is {shown(value)}; {one_of(options)}{did_you_mean(str(value), options)}"
+
+
+def _pattern(path: str, value: Any, context: Any) -> str:
+    return f"{path} is {shown(value)}, which does not match {context['pattern']}"
+
+
+_SENTENCES: Mapping[str, Callable[[str, Any, Any], str]] = {
+    "string_too_long": _long,
+    "string_too_short": _short,
+    "too_long": _many,
+    "too_short": _few,
+    "literal_error": _literal,
+    "string_pattern_mismatch": _pattern,
+}

@@ -40,14 +40,14 @@ def fixed(texts: Mapping[str, str], findings: Iterable[Finding]) -> Fixed:
             left[finding] = "the line was not found"
     order = sorted(paths, key=lambda finding: max(_rank(path) for _, path in paths[finding]), reverse=True)
     for finding in order:  # from the end of each list, so that the numbers of earlier items stay valid
-        made = dict(now)
+        corrected = dict(now)
         try:
             for file, path in paths[finding]:
-                made[file] = _without(made[file], path)
+                corrected[file] = _without(corrected[file], path)
         except Untouchable as error:
             left[finding] = str(error)
             continue
-        now = made
+        now = corrected
         done.append(finding)
     return Fixed({name: text for name, text in now.items() if text != texts[name]}, tuple(done), left)
 
@@ -74,12 +74,12 @@ def _edit(name: str, before: str, after: str) -> Edit:
     return Edit(_source(name, before, begin), _source(name, before, end), text)
 
 
-def _alike(one: str, other: str) -> int:
+def _alike(left: str, right: str) -> int:
     """The length of the common beginning of two texts."""
-    low, high = 0, min(len(one), len(other))
+    low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+        low, high = (middle, high) if left[:middle] == right[:middle] else (low, middle - 1)
     return low
 
 
@@ -96,7 +96,7 @@ def _path(text: str, place: Source) -> Path:
     """The keys and numbers of the innermost entry or item that begins at a position or contains it."""
     at = index(text, place.line, place.column)
     node, path = parse(text).root, []
-    found: list[str | int] | None = None
+    steps: list[str | int] | None = None
     while node.children:
         number = next((number for number in reversed(range(len(node.children))) if node.children[number].start <= at), None)
         if number is None:
@@ -104,13 +104,13 @@ def _path(text: str, place: Source) -> Path:
         child = node.children[number]
         path.append(child.key.text if child.key is not None else number)
         if child.key is None or at == child.key.start:
-            found = list(path)
+            steps = list(path)
         if child.key is None and at == child.value.start:
             break
         node = child.value
-    if found is None:
+    if steps is None:
         raise ValueError("nothing begins there")
-    return tuple(found)
+    return tuple(steps)
 
 
 def _without(text: str, path: Path) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from reconciler.config.language.bounds import WORK, WORK_MAX, ExpressionError, Usage, kind_of, known, text_of
 from reconciler.config.language.compiler import compiled
 from reconciler.config.language.expressions import Hole, holes
-from reconciler.config.policies.expression import uses
+from reconciler.config.policies.checks import uses
 from reconciler.config.policies.keys import GONE, OF_THE_PLAN
 from reconciler.model import Exemption, Policies, Policy, Severity, Violation
 from reconciler.policies.functions import functions
@@ -87,7 +87,7 @@ class _Judge:
     def judge(self) -> Judgement:
         violations: list[Violation] = []
         undecided = []
-        made: Counter[Exemption] = Counter()
+        uses: Counter[Exemption] = Counter()
         for policy in self.policies.rules:
             if not self.scene.planned and asks_the_plan(policy):
                 undecided.append(policy)
@@ -102,10 +102,10 @@ class _Judge:
                 if exemption is None:
                     violations.append(violation)
                 else:
-                    made[exemption] += 1
+                    uses[exemption] += 1
             undecided += [policy] if partly else []
         expired = [self._expired(exemption) for exemption in self.policies.exemptions if exemption.until < self.today]
-        return Judgement((*violations, *expired), tuple(map(_note, made, made.values())), tuple(undecided), self.evaluations)
+        return Judgement((*violations, *expired), tuple(map(_note, uses, uses.values())), tuple(undecided), self.evaluations)
 
     def _violations(self, policy: Policy) -> Iterator[Violation | None]:
         """One for each resource that violates a policy; None for each resource for which that is undecided."""

@@ -117,15 +117,15 @@ class Partial(Mapping[str, Any]):
 
 def of_configuration(kinds: Kinds, desired: Desired) -> Scene:
     """The resources as declared; fields that are not written are unknown."""
-    found = []
+    scenes = []
     for address, declared in desired.resources.items():
         if not declared.implied:
             kind = kinds[declared.kind]
             values = written(kind, declared)
             silent = [name for name, field in kind.fields.items() if visible(field) and name not in values]
             after = Partial(values, silent)
-            found.append(Subject(address, declared.kind, after=after, parent=declared.parent, source=declared.source))
-    return Scene(found, planned=False)
+            scenes.append(Subject(address, declared.kind, after=after, parent=declared.parent, source=declared.source))
+    return Scene(scenes, planned=False)
 
 
 def visible(field: Field) -> bool:
@@ -157,5 +157,5 @@ def shown(field: Field, value: Any, names: Names, address: Address) -> Any:
     """A request's value as people read it; unordered values are sorted alphabetically."""
     if value is None or (isinstance(value, bool) and field.wire_form is None):
         return value if field.wire_form is None else field.shown(value)
-    made = named(field.shown(value), names, address)
-    return sorted(made, key=str) if field.unordered and isinstance(made, list) else made
+    texts = named(field.shown(value), names, address)
+    return sorted(texts, key=str) if field.unordered and isinstance(texts, list) else texts

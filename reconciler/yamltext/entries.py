@@ -52,7 +52,7 @@ class Edits:
     def drop(self, holder: Node, child: Child, *, comment: bool = False) -> None:
         """Remove an entry of a map. `comment`: keep its trailing comment, on a line of its own where it shared the line with the entry."""
         self._free(child.value)
-        at = next(at for at, one in enumerate(holder.children) if one is child)
+        at = next(at for at, other in enumerate(holder.children) if other is child)
         stop = ends(self.text, child.value)
         line = self.text.rfind("\n", 0, child.start)
         if holder.flow and at:
@@ -116,9 +116,9 @@ class Edits:
                 self.replace(node, child, value[name])
         last = next(child for child in reversed(node.children) if child.key is not None and child.key.text in value)
         at = end(self.text, last)
-        made = [f"{_entry(name, part, last.column)}\n" for name, part in value.items() if name not in known]
-        if made:
-            self._lines(at, at, made)
+        added = [f"{_entry(name, part, last.column)}\n" for name, part in value.items() if name not in known]
+        if added:
+            self._lines(at, at, added)
 
     def _list(self, node: Node, value: list[Any] | tuple[Any, ...]) -> bool:
         old = [_said(child.value) for child in node.children]
@@ -132,7 +132,7 @@ class Edits:
         if node.flow:
             known = dict(zip(old, node.children, strict=True))
             texts = [(self._says(part), part) for part in value]
-            parts = [self._as_it_is(known[one].value, part) if one in known else closed(part) for one, part in texts]
+            parts = [self._as_it_is(known[key].value, part) if key in known else closed(part) for key, part in texts]
             self._anew(node, f"[{', '.join(parts)}]")
             return True
         for word, i, i_end, j, j_end in steps:
@@ -159,7 +159,7 @@ class Edits:
             and all(
                 child.value.shape == "map"
                 and isinstance(part, Mapping)
-                and any(one.key is not None and one.key.text in part for one in child.value.children)
+                and any(inner.key is not None and inner.key.text in part for inner in child.value.children)
                 for child, part in pairs
             )
         )
@@ -168,19 +168,19 @@ class Edits:
         same = _said(node) == self._says(value)
         return self.text[node.start : ends(self.text, node)] if same else closed(value)
 
-    def _anew(self, node: Node, made: str) -> None:
+    def _anew(self, node: Node, text: str) -> None:
         """Rewrite a flow map or list."""
         if node.commented:
             raise Untouchable.at("its braces contain comments", self.text, node.start)
         self._free(node)
-        self._edit(node.start, ends(self.text, node), made)
+        self._edit(node.start, ends(self.text, node), text)
 
     def _says(self, value: Any) -> str:
         return _said(parse(f"x: {closed(value)}\n").root.children[0].value)
 
     def _free(self, node: Node) -> None:
         """Raise `Untouchable` where an alias may repeat something in it."""
-        inner = next((one for one in _below(node) if one.anchor is not None), None)
+        inner = next((inner_node for inner_node in _below(node) if inner_node.anchor is not None), None)
         if inner is not None:
             raise Untouchable.at(f"&{inner.anchor} in it may be repeated elsewhere", self.text, inner.start)
 
@@ -207,4 +207,4 @@ def _said(node: Node) -> str:
 
 
 def _below(node: Node) -> list[Node]:
-    return [node, *(one for child in node.children for one in _below(child.value))]
+    return [node, *(inner for child in node.children for inner in _below(child.value))]

@@ -151,8 +151,8 @@ def expand(tracked: MarkedText, find: Callable[[Node], tuple[tuple[TrailStep, ..
     lines = TreeWriter(tree).child(child, child.column, ANY)
     above = [" " * child.column + line for line in child.lead if line]
     prefix = text[first : child.start].strip(" ")
-    made = "\n".join([*above, *lines])
-    new = text[:first] + made + text[last:]
+    expanded = "\n".join([*above, *lines])
+    new = text[:first] + expanded + text[last:]
     if prefix or not same(parse(text), new):
         raise Untouchable.at("it is inside braces that cannot be expanded", text, node.start)
     places = dict(zip((leaf.start for leaf in leaves(parse(text).root)), (leaf.start for leaf in leaves(parse(new).root)), strict=True))

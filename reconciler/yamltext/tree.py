@@ -95,14 +95,14 @@ class _Parser:
         root = self._node(event, events)
         head = self._head(root.start)
         comments = self._comments(root)
-        words = [*(comment.text for comment in comments), *(line for line in head if line)]
+        texts = [*(comment.text for comment in comments), *(line for line in head if line)]
         Placing(root, comments).run()
         self._blanks(root)
         if root.children and head and head[-1] and "" in head:  # a comment of its own, directly above the first key
             cut = len(head) - head[::-1].index("")
             root.children[0].lead[:0] = head[cut:]
             head = head[:cut]
-        return Tree(root, head, tuple(sorted(words)))
+        return Tree(root, head, tuple(sorted(texts)))
 
     def _at(self, mark: Any) -> int:
         return self.starts[mark.line] + int(mark.column) if mark.line < len(self.starts) else len(self.text)
@@ -172,10 +172,10 @@ class _Parser:
                 continue
             begin = self._line(index)
             end = self.text.find("\n", index)
-            words = self.text[index : end if end >= 0 else None]
+            text = self.text[index : end if end >= 0 else None]
             alone = not self.text[begin:index].strip(" \t-")
-            comments.append(Comment(index, index - begin, words.rstrip(), alone, self._blank_above(begin)))
-            at = index + len(words)
+            comments.append(Comment(index, index - begin, text.rstrip(), alone, self._blank_above(begin)))
+            at = index + len(text)
         return comments
 
     def _blanks(self, node: Node) -> None:
@@ -235,24 +235,24 @@ class Placing:
             else:
                 before.lead.append(comment.text)
 
-    def _last(self, at: int, one: Comment) -> int | None:
+    def _last(self, at: int, comment: Comment) -> int | None:
         """The child that began last before a comment, ignoring the contents of flow nodes that end before it; None where there is none."""
         if at < 0:
             return None
-        closed = next((node for node in self.around[at] if node.flow and node.end <= one.start), None)
+        closed = next((node for node in self.around[at] if node.flow and node.end <= comment.start), None)
         return at if closed is None else self.holders.get(id(closed))
 
-    def _owner(self, one: Comment, before: Child, around: tuple[Node, ...], after: Child | None) -> list[str]:
+    def _owner(self, comment: Comment, before: Child, around: tuple[Node, ...], after: Child | None) -> list[str]:
         """The list of lines to which a comment on a line of its own is added."""
-        if before.start < one.start < before.value.start and (before.value.flow or before.value.shape in ("scalar", "alias")):
+        if before.start < comment.start < before.value.start and (before.value.flow or before.value.shape in ("scalar", "alias")):
             return before.lead  # between a key and its value
-        flow = next((node for node in reversed((*around, before.value)) if node.flow and node.start < one.start < node.end), None)
+        flow = next((node for node in reversed((*around, before.value)) if node.flow and node.start < comment.start < node.end), None)
         if flow is not None:
             return after.lead if after is not None and after.start < flow.end else flow.tail
-        if after is not None and one.column <= after.column:
+        if after is not None and comment.column <= after.column:
             return after.lead
         ended = [node for node in around if after is None or after.start > node.end]
-        deepest = next((node for node in reversed(ended) if not node.flow and node.children[0].column <= one.column), None)
+        deepest = next((node for node in reversed(ended) if not node.flow and node.children[0].column <= comment.column), None)
         if deepest is not None:
             return deepest.tail
         return after.lead if after is not None else self.root.tail

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reconciler.config import Project, load
-from reconciler.config.language.variable_files import VariableFile
+from reconciler.config.language.variables import VariableFile
 from reconciler.config.project import FileAccess
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds

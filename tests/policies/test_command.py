@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.config.policies.ready import ready
+from reconciler.config.policies.keys import ready
 from reconciler.config.policies.section import ready_policies
 from reconciler.kinds import load as kinds
 from tests.cli.conftest import Cli, initialised

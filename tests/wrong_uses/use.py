@@ -9,7 +9,7 @@ from typing import Any
 
 from reconciler.config import load
 from reconciler.config.keys import is_encrypted
-from reconciler.config.language.variable_files import VariableFile
+from reconciler.config.language.variables import VariableFile
 from reconciler.config.project import FileAccess
 from reconciler.config.source.nodes import plain
 from reconciler.config.source.reader import read

@@ -90,13 +90,13 @@ class NamedReaders:
         return self._opening(self.resources)
 
     def _opening(self, resources: Mapping[Address, Declared]) -> dict[str, list[Address]]:
-        found: dict[str, list[Address]] = {}
+        openers: dict[str, list[Address]] = {}
         opening = {kind.name for kind in self.kinds.values() if kind.audience is not None and kind.audience.opens is not None}
         for address, declared in resources.items():
             if declared.kind in opening and not declared.implied:
-                found.setdefault(address.key, []).append(address)
-                found[str(address)] = [address]
-        return found
+                openers.setdefault(address.key, []).append(address)
+                openers[str(address)] = [address]
+        return openers
 
     def _link(self, text: str, entry: MapEntry) -> NamedReader | None:
         addresses = self.links.get(text, [])

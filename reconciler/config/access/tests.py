@@ -16,7 +16,7 @@ from reconciler.config.access.readers import NamedReaders
 from reconciler.config.keys import ACCESS_TEST
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
-from reconciler.config.source.problems import Problems, described, described_or_nothing, empty, shown, untainted, wrong_form
+from reconciler.config.source.problems import Problems, described_or_nothing, items_of, report_form, shown, untainted, wrong_form
 from reconciler.model import AccessTest, Declared, Desired, Pattern, Source
 from reconciler.resource import Kinds
 from reconciler.text.suggest import did_you_mean
@@ -33,16 +33,8 @@ def read_access(
 ) -> tuple[AccessTest, ...]:
     """The tests of all files, in their order. `removed`: what the environment removes; a test of a reader that it removes is left out."""
     reading = _Tests(kinds, resources, removed, problems)
-    return tuple(test for entry in entries for node in _items(entry, problems) if (test := reading.test(node)) is not None)
-
-
-def _items(entry: MapEntry, problems: Problems) -> list[Node]:
-    if isinstance(entry.node, List):
-        return entry.node.items
-    nothing = isinstance(entry.node, Scalar) and entry.node.empty
-    wrong = empty("access") if nothing else f"access must be a list, not {described(entry.node)}; {FORM}"
-    problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
-    return []
+    nodes = [node for entry in entries for node in items_of(entry, "a list", FORM, problems.add, name="access")]
+    return tuple(test for node in nodes if (test := reading.test(node)) is not None)
 
 
 def rematched(kinds: Kinds, desired: Desired, tests: Iterable[AccessTest]) -> tuple[AccessTest, ...]:
@@ -112,18 +104,13 @@ class _Tests:
             return
         name = f"access.{entry.key}"
         if not isinstance(entry.node, List):
-            nothing = isinstance(entry.node, Scalar) and entry.node.empty
-            wrong = empty(name) if nothing else f"{name} must be a list of addresses, not {described(entry.node)}; write [ADDRESS]"
-            self.problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
+            report_form(entry.node, name, "a list of addresses", "write [ADDRESS]", self.problems.add)
             return
         if not entry.node.items and not entry.node.computed:  # an expression may give none in one environment
             self.problems.add(entry.node.at, f"{name} is empty; write [ADDRESS], or remove the line", id="RC-empty-list")
         for node in entry.node.items:
             if not isinstance(node, Scalar) or node.null or node.empty or not node.text:
-                nothing = isinstance(node, Scalar) and node.empty
-                self.problems.add(
-                    node.at, f"{name} has addresses or patterns, not {'nothing' if nothing else described(node)}", id=wrong_form(node)
-                )
+                self.problems.add(node.at, f"{name} has addresses or patterns, not {described_or_nothing(node)}", id=wrong_form(node))
             elif untainted(node, name, self.problems.add):
                 pattern = self._pattern(node.text, node.at)
                 if pattern is not None:

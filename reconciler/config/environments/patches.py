@@ -52,16 +52,16 @@ class Patches:
 
     def _roots(self, section: str, entry: MapEntry) -> None:
         """The ids that root resources have in the environment."""
-        words = KeyReader.of(section, entry, self.problems)
+        keys = KeyReader.of(section, entry, self.problems)
         roots = {item.address.key: item for item in self.tree.items.by_address.values() if item.parent is None and item.section == section}
-        for key, each in words.entries.items():
+        for key, root in keys.entries.items():
             if key not in roots:
                 kind = next(kind.name for kind in self.tree.kinds.roots if kind.place.section_in(None) == section)
                 self.problems.absent(
-                    each.at, f'no {kind} "{key}" is declared in the project{did_you_mean(key, roots)}', id="RC-unknown-reference"
+                    root.at, f'no {kind} "{key}" is declared in the project{did_you_mean(key, roots)}', id="RC-unknown-reference"
                 )
                 continue
-            values = KeyReader.of(f"{section}.{key}", each, self.problems, example=f"{ID}: …").entries
+            values = KeyReader.of(f"{section}.{key}", root, self.problems, example=f"{ID}: …").entries
             for name, value in values.items():
                 if name == ID:
                     self._set(roots[key], value)
@@ -73,10 +73,10 @@ class Patches:
         if not isinstance(node, Map):
             self.problems.add(node.at, f"a patch must be a map, not {described(node)}; {FORM}", id=wrong_form(node))
             return
-        words = KeyReader("patch", node.entries, self.problems)
-        match, values = words.text(MATCH), words.entry(SET)
-        removed = words.entry(REMOVE)
-        words.rest()
+        keys = KeyReader("patch", node.entries, self.problems)
+        match, values = keys.text(MATCH), keys.entry(SET)
+        removed = keys.entry(REMOVE)
+        keys.rest()
         if MATCH not in node.entries and any(closest(key, (MATCH,)) for key in node.entries):
             return  # the other problem says what was meant
         if MATCH not in node.entries:
@@ -144,12 +144,12 @@ class Patches:
 
     def _once(self, about: Address, place: Source) -> ProblemReport:
         """A reporter that reports a problem of a patch once, not once for each resource that it matches."""
-        tell, said = self.problems.about(about), place in self._said
+        report_about, reported = self.problems.about(about), place in self._said
 
         def report(at: Source, message: str, *, id: str) -> None:
-            if not said:
+            if not reported:
                 self._said.add(place)
-                tell(at, message, id=id)
+                report_about(at, message, id=id)
 
         return report
 

@@ -74,9 +74,9 @@ class Function:
         self.name, self.run = name, run
 
     def __call__(self, *args: Any) -> Any:
-        for one in args:
-            if isinstance(one, str | list | tuple | Mapping):
-                read(one)
+        for argument in args:
+            if isinstance(argument, str | list | tuple | Mapping):
+                read(argument)
         try:
             return within_bounds(self.run(*args))
         except TypeError:
@@ -134,8 +134,8 @@ def read(value: Any, deep: bool = False) -> None:
     elif isinstance(value, list | tuple | Mapping):
         spend(len(value) * ITEM // READING)
         if deep:
-            for one in [*value, *value.values()] if isinstance(value, Mapping) else value:
-                read(one, deep)
+            for part in [*value, *value.values()] if isinstance(value, Mapping) else value:
+                read(part, deep)
 
 
 def is_number(value: Any) -> bool:

@@ -21,8 +21,7 @@ from jinja2.visitor import NodeTransformer
 
 from reconciler.config.keys import SECRETS
 from reconciler.config.language.bounds import ExpressionError, Function, kind_of, known, within_bounds
-from reconciler.config.language.functions import FILTERS, MAP_METHODS, TESTS, TEXT_METHODS
-from reconciler.config.language.operators import binary, compared, joined, part, unary
+from reconciler.config.language.functions import FILTERS, MAP_METHODS, TESTS, TEXT_METHODS, binary, compared, joined, part, unary
 from reconciler.text.suggest import did_you_mean
 
 LENGTH_MAX: Final = 2_000  # characters of one expression
@@ -113,14 +112,14 @@ class _Bounded(NodeTransformer):
 
 
 def _environment() -> _Environment:
-    it = _Environment(undefined=StrictUndefined, optimized=False, autoescape=False, cache_size=0, keep_trailing_newline=True)
-    it.globals.clear()
-    it.filters.clear()
-    it.filters.update(FILTERS)
-    it.filters.update({_JOIN: joined, _PART: part, _COMPARE: compared})
-    it.tests.clear()
-    it.tests.update(TESTS)
-    return it
+    environment = _Environment(undefined=StrictUndefined, optimized=False, autoescape=False, cache_size=0, keep_trailing_newline=True)
+    environment.globals.clear()
+    environment.filters.clear()
+    environment.filters.update(FILTERS)
+    environment.filters.update({_JOIN: joined, _PART: part, _COMPARE: compared})
+    environment.tests.clear()
+    environment.tests.update(TESTS)
+    return environment
 
 
 ENVIRONMENT: Final = _environment()

@@ -17,8 +17,7 @@ from reconciler.config.keys import IGNORED
 from reconciler.config.language.bounds import ExpressionError, NoValue, Usage
 from reconciler.config.language.expressions import Evaluator, SecretValues
 from reconciler.config.language.files import ProjectFiles
-from reconciler.config.language.stand_ins import stand_in
-from reconciler.config.language.variables import Variables
+from reconciler.config.language.variables import Variables, stand_in
 from reconciler.config.source.nodes import (
     FOR_EACH,
     UNKNOWN,
@@ -58,13 +57,13 @@ def _unevaluated(node: Node) -> Iterator[str]:
 
 def _with_literal_keys(entries: dict[str, MapEntry]) -> dict[str, MapEntry]:
     """The entries of a map with `${{` where a key has `$${{`; a key with an expression is left unchanged, and refused where it is read."""
-    made: dict[str, MapEntry] = {}
+    literal_entries: dict[str, MapEntry] = {}
     for key, entry in entries.items():
         text = literal(key)
         if text is not None and text not in entries:
             entry.key = text
-        made[entry.key] = entry
-    return made
+        literal_entries[entry.key] = entry
+    return literal_entries
 
 
 class Evaluation:
@@ -98,7 +97,7 @@ class Evaluation:
     @cached_property
     def evaluator(self) -> Evaluator:
         """The evaluator of scalars."""
-        made = Evaluator(
+        evaluator = Evaluator(
             vars=self.variables.values,
             tainted=self.variables.tainted,
             unset=self.variables.unset,
@@ -106,8 +105,8 @@ class Evaluation:
             file=ProjectFiles(self.root, self.refused, texts=self.texts, allowed=self.allowed),
             work=self.work,
         )
-        made.secrets = self.secrets
-        return made
+        evaluator.secrets = self.secrets
+        return evaluator
 
     def unused(self) -> dict[str, Source]:
         """The declared variables that no expression uses, and where they are declared."""
@@ -172,8 +171,8 @@ class Evaluation:
             return self._stand_in(node, evaluated.tainted, evaluated.value)
         if isinstance(evaluated.value, str):
             return Scalar(node.at, evaluated.value, False, evaluated.value, evaluated.tainted, computed=True)
-        made = lifted(evaluated.value, node.at, evaluated.tainted)
-        return made if isinstance(made, Map) else replace(made, computed=True)
+        value = lifted(evaluated.value, node.at, evaluated.tainted)
+        return value if isinstance(value, Map) else replace(value, computed=True)
 
     def _stand_in(self, node: Scalar, names: Collection[str], value: Any = None) -> Scalar:
         """The text in place of a value that depends on these names; other text in the same value stays."""

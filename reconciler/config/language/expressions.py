@@ -39,8 +39,7 @@ from reconciler.config.language.compiler import (
     other_language,
     without_template_words,
 )
-from reconciler.config.language.functions import from_json, numbers
-from reconciler.config.language.operators import binary
+from reconciler.config.language.functions import binary, from_json, numbers
 from reconciler.config.source.nodes import HOLE_OPENING, SECRET, UNKNOWN, holds_expression
 from reconciler.text.suggest import did_you_mean
 

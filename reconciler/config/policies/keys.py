@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from reconciler.config.keys import POLICIES, PROJECT
+from reconciler.config.source.nodes import List, Map, plain
+from reconciler.config.source.reader import read
 
 KEEP: Final = "keep"
 """The action of a declared resource that does not change."""
@@ -63,3 +67,24 @@ exceptions:
   - {policy: two-admins, address: acme, until: 2027-01-31, reason: the second admin starts in January}
 """,
 }
+
+
+# -- ready policies -----------------------------------------------------------------------------------------------------------------------
+
+if TYPE_CHECKING:
+    pass
+
+FILE = "ready.yaml"
+
+
+@lru_cache(maxsize=1)
+def text() -> bytes:
+    """Their file."""
+    return Path(__file__).with_name(FILE).read_bytes()
+
+
+def ready() -> dict[str, Map]:
+    """The ready policies by id, each a node of its own."""
+    document = read(text(), FILE).data
+    assert isinstance(document, List)
+    return {plain(node)["id"]: node for node in document.items if isinstance(node, Map)}

@@ -15,13 +15,11 @@ from reconciler.address import Address, is_key
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.variables import Variables
-from reconciler.config.policies.checks import ExpressionScope, expressions, read, test_of
-from reconciler.config.policies.expression import Uses
-from reconciler.config.policies.keys import ACTIONS, GONE
-from reconciler.config.policies.ready import ready
+from reconciler.config.policies.checks import ExpressionScope, Uses, expressions, read, test_of
+from reconciler.config.policies.keys import ACTIONS, GONE, ready
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
-from reconciler.config.source.problems import Problems, described, empty, shown, untainted, wrong_form
+from reconciler.config.source.problems import Problems, described, empty, items_of, shown, untainted, wrong_form
 from reconciler.model import Exemption, Policies, Policy, Severity, Source
 from reconciler.model.policy import PLAN
 from reconciler.resource import Kind, Kinds
@@ -69,16 +67,10 @@ class PolicySections:
         return Policies(tuple(self.policies.values()), exemptions, variables, frozenset(self.asks))
 
     def _items(self, entry: MapEntry, form: str) -> Sequence[Node]:
-        node = entry.node
-        if entry.key == POLICIES and isinstance(node, Scalar):
-            node = self.evaluation.node(node)
-        if isinstance(node, List):
-            return node.items
-        nothing = isinstance(node, Scalar) and node.empty
-        self.problems.add(
-            node.at, empty(entry.key) if nothing else f"{entry.key} must be a list, not {described(node)}; {form}", id=wrong_form(node)
-        )
-        return ()
+        if entry.key == POLICIES and isinstance(entry.node, Scalar):
+            # The whole list may come from an expression. What is inside of a written list waits: it is evaluated for each resource.
+            entry = replace(entry, node=self.evaluation.node(entry.node))
+        return items_of(entry, "a list", form, self.problems.add)
 
     def _add(self, policy: Policy | None, at: Source) -> None:
         known = self.policies.get(policy.id) if policy is not None else None
@@ -100,17 +92,17 @@ class PolicySections:
         before = len(self.problems.found)
         for key, entry in node.entries.items():
             if key not in LATER:
-                entry.node = self.evaluation.node(entry.node)
-        words = KeyReader("a policy", node.entries, self.problems)
-        id, on, when = words.text("id"), self._texts(words, "on"), self._texts(words, "when")
-        level, test, message = words.choice("level", LEVELS), words.scalar("assert"), words.text("message")
-        reason = words.text("reason")
-        words.rest()
+                entry = replace(entry, node=self.evaluation.node(entry.node))
+        keys = KeyReader("a policy", node.entries, self.problems)
+        id, on, when = keys.text("id"), self._texts(keys, "on"), self._texts(keys, "when")
+        level, test, message = keys.choice("level", LEVELS), keys.scalar("assert"), keys.text("message")
+        reason = keys.text("reason")
+        keys.rest()
         if id is not None:
             self.known.add(id[0])
         for key in ("id", "on", "assert", "message"):
             if key not in node.entries:
-                if not words.meant(key):
+                if not keys.meant(key):
                     self.problems.add(node.at, f"a policy must have {key}; {FORM}", id="RC-missing-key")
                 return None
         if id is not None and not is_key(id[0]):
@@ -135,15 +127,15 @@ class PolicySections:
         self._message(scope, node.entries["message"].node)
         return policy if len(self.problems.found) == before else None
 
-    def _texts(self, words: KeyReader, key: str) -> list[tuple[str, Source]]:
+    def _texts(self, keys: KeyReader, key: str) -> list[tuple[str, Source]]:
         """The texts of a list, or a single one."""
-        entry = words.entry(key)
+        entry = keys.entry(key)
         if entry is None:
             return []
         nodes = entry.node.items if isinstance(entry.node, List) else [entry.node]
         if isinstance(entry.node, List) and not nodes:
             self.problems.add(entry.node.at, f"{key} is an empty list; write at least one", id="RC-empty-list")
-        found = []
+        texts = []
         for node in nodes:
             if not untainted(node, key, self.problems.add):
                 continue
@@ -153,8 +145,8 @@ class PolicySections:
                     node.at, empty(key) if nothing else f"{key} must be a list of texts, not {described(node)}", id=wrong_form(node)
                 )
             else:
-                found.append((node.text, node.at))
-        return found
+                texts.append((node.text, node.at))
+        return texts
 
     def _actions(self, when: Sequence[tuple[str, Source]]) -> tuple[str, ...]:
         for text, at in when:
@@ -227,14 +219,14 @@ class PolicySections:
             except ExpressionError as error:
                 self.problems.add(node.at, error.message, id=error.id)
 
-    def _fits(self, scope: ExpressionScope, found: Uses, at: Source) -> bool:
+    def _fits(self, scope: ExpressionScope, used: Uses, at: Source) -> bool:
         """Whether an expression uses only names that exist; reports others."""
-        wrong = scope.wrong(found)
+        wrong = scope.wrong(used)
         if wrong is not None:
             self.problems.add(at, wrong.message, id=wrong.id)
             return False
-        self.evaluation.work.use(found.variables, found.any_variable)
-        self.used.update(scope.variables if found.any_variable else found.variables)
+        self.evaluation.work.use(used.variables, used.any_variable)
+        self.used.update(scope.variables if used.any_variable else used.variables)
         return True
 
     # -- ready policies, and exceptions -----------------------------------------------------------------------------------------------
@@ -243,10 +235,10 @@ class PolicySections:
         level = None
         name = node
         if isinstance(node, Map):
-            words = KeyReader("use", node.entries, self.problems)
-            level = words.choice("level", LEVELS)
-            name = words.scalar("policy") or node
-            words.rest()
+            keys = KeyReader("use", node.entries, self.problems)
+            level = keys.choice("level", LEVELS)
+            name = keys.scalar("policy") or node
+            keys.rest()
             if "policy" not in node.entries:
                 self.problems.add(
                     node.at, "this does not name a policy; write {policy: two-admins, level: warning}", id="RC-unknown-policy"
@@ -274,11 +266,11 @@ class PolicySections:
             self.problems.add(node.at, f"an exception must be a map, not {described(node)}; {EXCEPTION_FORM}", id=wrong_form(node))
             return None
         before = len(self.problems.found)
-        words = KeyReader("an exception", node.entries, self.problems)
-        name, address, until, reason = words.text("policy"), words.text("address"), words.text("until"), words.text("reason")
-        words.rest()
+        keys = KeyReader("an exception", node.entries, self.problems)
+        name, address, until, reason = keys.text("policy"), keys.text("address"), keys.text("until"), keys.text("reason")
+        keys.rest()
         for key in ("policy", "until", "reason"):
-            if key not in node.entries and not words.meant(key):
+            if key not in node.entries and not keys.meant(key):
                 self.problems.add(node.at, f"an exception must have {key}; {EXCEPTION_FORM}", id="RC-missing-key")
         day = self._day(until)
         policy = self.policies.get(name[0]) if name is not None else None

@@ -59,10 +59,10 @@ def with_ignored(
     entry: MapEntry | None, kinds: Kinds, resources: Mapping[Address, Declared], problems: Problems
 ) -> tuple[dict[Address, Declared], dict[str, Source]]:
     """The resources with what the setting of the project file ignores, and its entries that match no resource, by name."""
-    words = KeyReader.of(IGNORE_CHANGES, entry, problems, example="space: [order]")
+    keys = KeyReader.of(IGNORE_CHANGES, entry, problems, example="space: [order]")
     added: dict[Address, set[str]] = {}
     unused: dict[str, Source] = {}
-    for pattern, inner in words.entries.items():
+    for pattern, inner in keys.entries.items():
         used = False
         for address, names in _matching(pattern, inner, kinds, resources, problems):
             used = True

@@ -2,26 +2,105 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from reconciler.config.keys import (
+    ACCESS_TEST,
     BASE_URL,
     ENVIRONMENT,
     EVERYWHERE,
+    EXCEPTION,
+    IGNORE,
     IGNORE_CHANGES,
+    LEVELS,
     PATCH,
+    POLICY,
     PROJECT,
     REMOVED_ACTIONS,
     SANDBOX,
     SECRETS,
     SERVICE,
     STATE,
+    USE,
     by_name,
 )
+from reconciler.config.policies.keys import ACTIONS, ready
 from reconciler.config.resources.ignored_changes import ignorable
-from reconciler.config.schemas.forms import KEY, KEYS, TEXT, Schema, chosen, either, map_of, of_key, or_expression, text
+from reconciler.config.schemas.forms import (
+    EXPRESSION,
+    KEY,
+    KEYS,
+    TEXT,
+    Schema,
+    chosen,
+    described_map,
+    either,
+    map_of,
+    of_key,
+    or_expression,
+    text,
+)
 from reconciler.config.schemas.resources import Resources, ignored
-from reconciler.config.schemas.rules import access, lint, policies
 from reconciler.config.source.split import INCLUDE
-from reconciler.resource import PRUNE_SCOPES, Kind
+from reconciler.model import RULES as LINT_RULES
+from reconciler.model.policy import PLAN
+from reconciler.resource import PRUNE_SCOPES, Kind, Kinds
+from reconciler.resource.audience import ROLES
+
+ASSERTION: Schema = {"type": "string", "pattern": r"^\s*\$\{\{"}
+
+
+def policies(kinds: Kinds) -> Schema:
+    """`policies`, `use` and `exceptions`, by name."""
+    target = {"anyOf": [{"enum": [*kinds, PLAN]}, {"type": "string", "pattern": "[/*]"}, {"$ref": "#/$defs/key"}]}
+    action = {"enum": list(ACTIONS)}
+    used = {"enum": list(ready())}
+    level: Schema = {"anyOf": [{"enum": list(LEVELS)}, EXPRESSION]}
+    day = {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
+    items = {
+        "use": either([used, described_map(USE, {"policy": used, "level": {"enum": list(LEVELS)}}), EXPRESSION]),
+        "policies": described_map(
+            POLICY,
+            {
+                "id": {"anyOf": [{"$ref": "#/$defs/key"}, EXPRESSION]},
+                "on": {"anyOf": [target, {"type": "array", "items": target, "minItems": 1}, EXPRESSION]},
+                "when": {"anyOf": [action, {"type": "array", "items": action, "minItems": 1}, EXPRESSION]},
+                "assert": ASSERTION,
+                "level": level,
+            },
+        ),
+        "exceptions": described_map(EXCEPTION, {"until": {"anyOf": [day, EXPRESSION]}}),
+    }
+    return {name: either([{"type": "array", "items": item}, EXPRESSION]) for name, item in items.items()}
+
+
+def access() -> Schema:
+    """`access`: readers as tests."""
+    patterns: Schema = {"anyOf": [{"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}}, EXPRESSION]}
+    readers = {"anyOf": [{"enum": ["anyone", "agent"]}, *_readers(), EXPRESSION]}
+    test = described_map(ACCESS_TEST, {"as": readers, "sees": patterns, "mustNotSee": patterns})
+    return {"type": "array", "items": {**test, "anyOf": [{"required": ["sees"]}, {"required": ["mustNotSee"]}]}}
+
+
+def lint() -> Schema:
+    """`lint.ignore`."""
+    rules = {"anyOf": [{"enum": [*LINT_RULES, *(f"RC-{rule}" for rule in LINT_RULES)]}, EXPRESSION]}
+    values: Mapping[str, Schema] = {"id": rules, "address": {"type": "string", "minLength": 1}, "reason": {"type": "string"}}
+    return {"type": "array", "items": described_map(IGNORE, values)}
+
+
+def _readers() -> list[Schema]:
+    """Those who are described by a map of one key."""
+    readers: dict[str, Schema] = {
+        "link": {"description": "Whoever has this share link: its key, or its address.", **TEXT},
+        "claims": {"description": "A signed-in visitor with these claims and no others.", "type": "object"},
+        "role": {"description": "A member with this role.", "anyOf": [{"enum": list(ROLES)}, EXPRESSION]},
+    }
+    return [
+        {"type": "object", "properties": {name: value}, "required": [name], "additionalProperties": False}
+        for name, value in readers.items()
+    ]
+
 
 ENCRYPTED_NAME = r"^(?!.*\$\{\{).*\.(yaml|yml|json)$"
 WHOLE = r"(?<!\$)\$\{\{(?!\s*\}\})[\s\S]*\}\}"  # an expression that ends and is not empty
@@ -131,8 +210,8 @@ class FileSchemas:
             **{name: value for name, value in self._everywhere().items() if name == "removed"},
         }
         keys = {key.name: of_key(key, values) for key in ENVIRONMENT}
-        made = map_of({**keys, **roots}, "The file of an environment: environments/NAME.yaml.", ignored=True)
-        return {**made, "not": {"required": ["version"]}}
+        file = map_of({**keys, **roots}, "The file of an environment: environments/NAME.yaml.", ignored=True)
+        return {**file, "not": {"required": ["version"]}}
 
     def _by_kind(self) -> list[Schema]:
         """The fields that a patch may set, if its pattern determines the kind."""
@@ -149,8 +228,8 @@ class FileSchemas:
         own = f"#/$defs/{kind.name}"
         if kind.place.value_is is not None:
             return {kind.place.value_is: {"$ref": own}}
-        made = self.resources.definition(kind)
-        path = f"{own}/properties" if "properties" in made else f"{own}/then/properties"
+        definition = self.resources.definition(kind)
+        path = f"{own}/properties" if "properties" in definition else f"{own}/then/properties"
         tag = [] if kind.place.tag is None or kind.place.tag not in kind.fields else [kind.place.tag]
         names = [*tag, *self.resources.fields(kind), "id", "protect", "adopt", IGNORE_CHANGES, *(["expect"] if kind.expectable else [])]
         return {name: {"$ref": f"{path}/{name}"} for name in dict.fromkeys(names)}
@@ -159,10 +238,10 @@ class FileSchemas:
         """The schema of a list that is split into files."""
         doc = "Files that contain the nodes or entries, by name or pattern; in the order of the names, or as listed."
         name = {"type": "string", "pattern": INCLUDED}
-        made = map_of(
+        files = map_of(
             {INCLUDE: {"description": doc, **either([{"type": "array", "items": name, "minItems": 1}, name])}}, required=(INCLUDE,)
         )
-        return {"description": "Split into files.", **made}
+        return {"description": "Split into files.", **files}
 
     def unsplit(self) -> Schema:
         """What `forEach` may contain: none of its maps and lists is split into files."""

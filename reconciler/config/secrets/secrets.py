@@ -72,7 +72,7 @@ class Secrets:
                 self._read(node, files)
         self.by_name |= files
 
-    def _read(self, node: Scalar, found: dict[str, _File]) -> None:
+    def _read(self, node: Scalar, files: dict[str, _File]) -> None:
         name = node.text
         try:
             if not name.endswith(SUFFIXES):
@@ -86,7 +86,7 @@ class Secrets:
             return
         file = _File(name, node.at, content)
         for key in content.values:
-            other = found.setdefault(key, file)
+            other = files.setdefault(key, file)
             if other is not file:
                 self._wrong(node.at, f"{shown(key)} is in {other.name} and in {name}; remove it from one of them", id="RC-secret-twice")
 

@@ -55,8 +55,8 @@ def decrypted(document: str, name: str, folder: Path, environ: Mapping[str, str]
         with TemporaryDirectory() as private:
             path = Path(private, name.rpartition("/")[2])
             write_whole(path, document.encode("utf-8", "surrogatepass"))
-            words = [command, "decrypt", "--output-type", "json", str(path)]
-            ended = run(words, environ=environ, folder=folder, seconds=SECONDS, most=OUTPUT_MAX)
+            argv = [command, "decrypt", "--output-type", "json", str(path)]
+            ended = run(argv, environ=environ, folder=folder, seconds=SECONDS, most=OUTPUT_MAX)
     except OSError as error:
         raise SopsError(f"{COMMAND} cannot be started: {os_reason(error)}", id="RC-sops-missing") from None
     if ended.large:
@@ -64,12 +64,12 @@ def decrypted(document: str, name: str, folder: Path, environ: Mapping[str, str]
             f"{COMMAND} printed more than {OUTPUT_MAX // 2**20} MiB; put fewer or smaller values into the file", id="RC-sops-output"
         )
     err = ended.err[:ERR_MAX].replace(os.fsencode(path), os.fsencode(name))
-    said = _error_text(err, ended.out, environ) if ended.late or ended.code else ""
+    reason = _error_text(err, ended.out, environ) if ended.late or ended.code else ""
     if ended.late:
-        raise SopsError(f"{COMMAND} did not finish within {SECONDS:g} seconds{said}", id="RC-sops-failed")
+        raise SopsError(f"{COMMAND} did not finish within {SECONDS:g} seconds{reason}", id="RC-sops-failed")
     if ended.code:
         how = f"exit code {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
-        raise SopsError(f"{COMMAND} cannot decrypt it ({how}){said}", id="RC-sops-failed")
+        raise SopsError(f"{COMMAND} cannot decrypt it ({how}){reason}", id="RC-sops-failed")
     return _values(ended.out)
 
 

@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from reconciler.config.keys import ENVIRONMENTS, is_encrypted
-from reconciler.config.source.nodes import HOLE_OPENING, List, Map, MapEntry, Node, Scalar
-from reconciler.config.source.problems import Problems, described, empty, shown, wrong_form
+from reconciler.config.source.nodes import HOLE_OPENING, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import Problems, described, items_of, shown, wrong_form
 from reconciler.model import Source
 from reconciler.text.escape import is_plain, terminal
 from reconciler.text.suggest import did_you_mean
@@ -27,13 +27,8 @@ def included(root: Path, project_file: str, entry: MapEntry | None, problems: Pr
     within each."""
     if entry is None:
         return {}
-    if not isinstance(entry.node, List):
-        nothing = isinstance(entry.node, Scalar) and entry.node.empty
-        wrong = f"include must be a list of files, not {described(entry.node)}; write {_listed(entry.node)}"
-        problems.add(entry.node.at, empty("include") if nothing else wrong, id=wrong_form(entry.node))
-        return {}
     sources: dict[str, Source] = {}
-    for node in entry.node.items:
+    for node in items_of(entry, "a list of files", f"write {_listed(entry.node)}", problems.add):
         for name in named(root, project_file, node, problems):
             sources.setdefault(name, node.at)
     return sources
@@ -100,8 +95,8 @@ def _beside(root: Path, name: str) -> list[str]:
         folder = (root / name).parent
         if not folder.resolve().is_relative_to(root):
             return []
-        found = islice(folder.glob("*.y*ml"), BESIDE_MAX)
-        return sorted(path.relative_to(root).as_posix() for path in found if path.is_file() and not path.name.startswith("."))
+        neighbours = islice(folder.glob("*.y*ml"), BESIDE_MAX)
+        return sorted(path.relative_to(root).as_posix() for path in neighbours if path.is_file() and not path.name.startswith("."))
     except (ValueError, OSError):
         return []
 

@@ -62,10 +62,10 @@ def decoded(text: str, *, parse_constant: Callable[[str], Any] | None = None) ->
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    value = dict(pairs)
+    if len(value) != len(pairs):
         raise TwiceError("a key is written twice")
-    return made
+    return value
 
 
 def document(content: bytes, file: str) -> Document | None:

@@ -166,6 +166,16 @@ def items_of(entry: MapEntry | None, must: str, way: str, report: ProblemReport,
     return []
 
 
+def entries_of(entry: MapEntry | None, way: str, report: ProblemReport, *, name: str) -> list[MapEntry]:
+    """The entries of the map that is the value of a key; none, with a problem, if it is no map."""
+    if entry is None:
+        return []
+    if isinstance(entry.node, Map):
+        return list(entry.node.entries.values())
+    report_form(entry.node, name, "a map", way, report)
+    return []
+
+
 def untainted(node: Node, name: str, report: ProblemReport) -> bool:
     """Whether no part of a node is a secret: none came from the environment or from a secret, or is a private key; else reports it."""
     tainted = first_tainted(node)

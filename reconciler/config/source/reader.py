@@ -92,42 +92,42 @@ class _Reader:
         if text.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise self._stop(0, 0, "the file is UTF-16; save it as UTF-8", id="RC-not-utf-8")
         try:
-            found = text.decode("utf-8-sig")
+            decoded = text.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line, column = _place(error.object[: error.start].decode("utf-8"))
             raise self._stop(
                 line, column, f"the byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8", id="RC-not-utf-8"
             ) from None
-        bad = _FORBIDDEN.search(found)
+        bad = _FORBIDDEN.search(decoded)
         if bad is not None:
             code = ord(bad[0])
             escape = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
-            line, column = _place(found[: bad.start()])
+            line, column = _place(decoded[: bad.start()])
             wrong = f'the character U+{code:04X} is not allowed here; write "{escape}" in double quotes'
             raise self._stop(line, column, wrong, id="RC-control-character")
-        return found
+        return decoded
 
     # -- nodes ---------------------------------------------------------------------------------------------------------------------
 
     def document(self, text: str) -> Node | None:
         try:
             self.next = _LOADER(text).get_event
-            found: Node | None = None
+            document: Node | None = None
             event = self.next()
             while not isinstance(event, yaml.StreamEndEvent):
                 if isinstance(event, yaml.DocumentStartEvent):
-                    if found is not None:
+                    if document is not None:
                         raise self._stop_at(event, "a second document begins here; move it to a file of its own", id="RC-second-document")
-                    found = self._node(self.next(), 1)
+                    document = self._node(self.next(), 1)
                 event = self.next()
         except yaml.MarkedYAMLError as error:
             line, column, message, id = explained(error, _BREAK.split(text))
             raise self._stop(line, column, message, id=id) from None
         except yaml.YAMLError as error:
             raise self._stop(0, 0, f"this is not YAML: {error}", id="RC-yaml-syntax") from None
-        if found is None or (isinstance(found, Scalar) and found.empty):
+        if document is None or (isinstance(document, Scalar) and document.empty):
             raise self._stop(0, 0, EMPTY_FILE, id="RC-empty-file")
-        return found
+        return document
 
     def _node(self, event: Any, depth: int) -> Node:
         kind = event.__class__

@@ -49,29 +49,29 @@ class Split:
             if key != INCLUDE:
                 wrong = f'unknown key "{key}" next to include: a list that is split into files contains nothing else'
                 self.problems.add(entry.at, f"{wrong}{did_you_mean(key, [INCLUDE])}", about, id="RC-unknown-key")
-        found: list[Node] = []
+        nodes: list[Node] = []
         for name in self.names(node, about):
             part = self._inner(section, name)
             if isinstance(part, List):
-                found += part.items
+                nodes += part.items
             elif isinstance(part, Map) and is_split(part, ordered=True):
-                found += self.nodes(section, part, about)
+                nodes += self.nodes(section, part, about)
             elif part is not None:
                 self._wrong(part, section, about, "a list of nodes")
-        return found
+        return nodes
 
     def entries(self, section: str, node: Map, about: Address | None) -> list[MapEntry]:
         """The entries of a map: its own, then those of the files."""
-        found = [entry for key, entry in node.entries.items() if key != INCLUDE]
+        entries = [entry for key, entry in node.entries.items() if key != INCLUDE]
         for name in self.names(node, about):
             part = self._inner(section, name)
             if isinstance(part, Map) and is_split(part, ordered=False):
-                found += self.entries(section, part, about)
+                entries += self.entries(section, part, about)
             elif isinstance(part, Map):
-                found += [entry for key, entry in part.entries.items() if not key.startswith(IGNORED)]
+                entries += [entry for key, entry in part.entries.items() if not key.startswith(IGNORED)]
             elif part is not None:
                 self._wrong(part, section, about, "a map of entries")
-        return found
+        return entries
 
     # -- files ---------------------------------------------------------------------------------------------------------------------
 

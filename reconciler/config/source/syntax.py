@@ -58,7 +58,7 @@ def explained(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[int, i
     if problem == "found character that cannot start any token":
         character = line[mark.column : mark.column + 1]
         message = "a tab is not allowed before a value" if character == "\t" else f'"{character}" cannot begin a value; quote it'
-    places = {one.line for one in (mark, error.problem_mark, error.context_mark) if one is not None}
+    places = {position.line for position in (mark, error.problem_mark, error.context_mark) if position is not None}
     holes = any(HOLE_OPENING in lines[place] for place in places if place < len(lines))
     if not holes and mark.line > 0:  # a map or a list that an expression interrupts is reported one line later
         holes = problem.startswith("did not find expected") and HOLE_OPENING in lines[mark.line - 1]
@@ -70,8 +70,8 @@ def _key_without_colon(problem: str, lines: Sequence[str], line: int, key: str) 
     if problem != "mapping values are not allowed in this context" or ":" in key:
         return None
     number = next((number for number in range(line - 1, -1, -1) if lines[number].strip()), None)
-    words = lines[number] if number is not None else ""
-    indentation = len(words) - len(words.lstrip())
-    if number is None or ":" in words or words.lstrip()[0] in "#-" or indentation != len(key) - len(key.lstrip()):
+    text = lines[number] if number is not None else ""
+    indentation = len(text) - len(text.lstrip())
+    if number is None or ":" in text or text.lstrip()[0] in "#-" or indentation != len(key) - len(key.lstrip()):
         return None
     return number + 1, indentation + 1
