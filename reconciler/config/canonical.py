@@ -30,6 +30,7 @@ def canonical(kinds: Kinds, items: Mapping[Address, Item]) -> list[Item]:
         return ranks[item.section], item.index if in_list else 0, "" if in_list else item.address.key
 
     ordered: list[Item] = []
+    # A stack instead of recursion: groups of a site nest as deep as a file allows.
     waiting = sorted(below[None], key=place, reverse=True)
     while waiting:
         item = waiting.pop()

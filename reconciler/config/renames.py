@@ -59,6 +59,7 @@ def read_moved(
             moves[old] = Moved(old, new, at)
             targets[old] = target
     _check_former(items, moves, problems)
+    # Lines are kept for those who have not applied them yet, so a name has a history: a -> b, later b -> c. Each maps to where it ends.
     for old, move in list(moves.items()):
         last, steps = move.new, 0
         while last not in items and last in moves and steps <= len(moves):

@@ -131,6 +131,7 @@ class KeyReader:
             return None
         node, name = entry.node, self.path(key)
         if isinstance(node, Scalar) and node.empty:
+            # `timeout:` with nothing after it is a line that somebody meant to fill in; YAML says null, which would mean the default.
             self.problems.add(node.at, empty(name), id="RC-no-value")
         elif not isinstance(node, Scalar) or node.null:
             self.problems.add(node.at, f"{name} must be one value, not {described(node)}", id="RC-wrong-form")
@@ -221,6 +222,7 @@ class KeyReader:
 
     def meant(self, key: str) -> bool:
         """Whether an unknown key was probably meant to be this one: the message about it is then enough."""
+        # `asert: …` is reported as unknown, with its suggestion; that `assert` is missing too would be the same mistake twice.
         return any(closest(other, (key,)) for other in self.entries if other not in self.known)
 
     def rest(self) -> None:

@@ -43,6 +43,7 @@ class Tops:
 
     def rest(self, keys: KeyReader) -> None:
         """Report the unread keys of the project file."""
+        # A section of an organization at the top of the project file: allowed in included files, so this is no misspelling.
         inner = {section for kind in self.roots.values() for section in self._inner(kind)}
         keys.known += ["vars", "include", SECRETS]
         for key, entry in list(keys.entries.items()):
@@ -65,6 +66,7 @@ class Tops:
         for kind in self.kinds.roots:
             named = keys.entry(kind.name)
             entries = [entry for key in self._inner(kind) if (entry := keys.entry(key)) is not None]
+            # In the order of the file, as a reader sees it: problems about several of them come in that order.
             entries.sort(key=lambda entry: (entry.at.line, entry.at.column))
             roots = {item.address.key: item for item in self.tree.items.by_address.values() if item.parent is None and item.kind is kind}
             root: Item | None = None

@@ -70,8 +70,10 @@ class FieldReader:
         if (node.__class__ is not Scalar or isinstance(node.value, StandIn)) and is_stand_in(node):
             return plain(node)
         secret_allowed = field.sensitive or field.secret_allowed
+        # A secret in a title would be published. Checked before anything else: no message about the value may show it.
         if not secret_allowed and not untainted(node, name, report):
             return INVALID
+        # A certificate field with the whole PEM file in it, key included, is a mistake that people make.
         if not field.sensitive and not without_private_key(node, name, report):
             return INVALID
         tainted = first_tainted(node) if secret_allowed else None

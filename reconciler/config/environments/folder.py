@@ -23,6 +23,7 @@ from reconciler.model import Source
 from reconciler.text.suggest import closest, did_you_mean
 
 SUFFIX: Final = ".yaml"
+# The name is a part of addresses in commands, of keys in the state and of file names on Windows and macOS, where case has no meaning.
 _NAME: Final = re.compile(r"[a-z0-9-]{1,100}", re.ASCII)
 
 

@@ -176,6 +176,7 @@ class Patches:
         if not globs:
             return
         items, gone = self.tree.items.by_address, self.gone
+        # One pass is enough: what contains a resource is decided before the resource.
         for address, item in items.items():  # containers come before what they contain
             at = next((at for glob, at in globs if glob.matches(address)), None)
             if at is not None:

@@ -36,6 +36,7 @@ from reconciler.config.source.problems import Problems
 from reconciler.errors import Problem
 from reconciler.model import Source
 
+# Their expressions read `after` and `before`, which exist once there is a plan.
 LATER: Final = ("policies",)  # top keys whose expressions are evaluated for each resource
 _VARIABLE: Final = re.compile(r"\bvars\s*\.\s*(\w+)")
 
@@ -87,6 +88,7 @@ class Evaluation:
     def refuse(self, paths: list[Path]) -> None:
         """Make `file()` refuse these files from now on."""
         self.refused = paths
+        # The evaluator has the old list; it is created again by the next expression.
         self.__dict__.pop("evaluator", None)
 
     @cached_property
@@ -140,10 +142,12 @@ class Evaluation:
     def node(self, node: Node) -> Node:
         """The node with values for expressions; maps and lists are changed in place."""
         if isinstance(node, Map):
+            # `each` has no value yet.
             if FOR_EACH in node.entries:
                 return node  # evaluated once for each element, when its resources are read
             for entry in node.entries.values():
                 entry.node = self.node(entry.node)
+            # Keys last: what is in a map is evaluated even if one of its keys is refused later, so that all problems are found at once.
             if any(map(holds_expression, node.entries)):
                 node.entries = _with_literal_keys(node.entries)
         elif isinstance(node, List):
@@ -157,6 +161,7 @@ class Evaluation:
         try:
             evaluated = evaluator.scalar(node.text)
         except ExpressionError as error:
+            # A placeholder was used as if it were the value (an index, a sum). That it fails says nothing about the project.
             if unset := self.variables.unset & set(_VARIABLE.findall(node.text)):
                 return self._stand_in(node, unset)
             place = node.at

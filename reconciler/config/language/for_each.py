@@ -36,6 +36,7 @@ from reconciler.errors import Problem
 from reconciler.model import Source
 from reconciler.text.suggest import SHOWN_MAX
 
+# A list of 1,000 inside a list of 1,000 is a million copies; memory is looked at while they are created.
 STEP: Final = 100_000  # number of values after which the remaining memory is checked
 _NO_KEY: Final = 'there is no key "key" here'
 _NO_PARENT: Final = 'there is no key "parent" here'
@@ -58,6 +59,7 @@ class ForEachCopies:
         """The nodes of a list that one node generates."""
         copies: list[Node] = [self._body(node, scope, each) for scope, each in self._elements(node, about)]
         self.copies[id(node)] = copies
+        # An empty list evaluates nothing below it, and its variables would be reported as unused in one environment.
         if not copies:
             self.evaluation.mention(node)
         return copies
@@ -99,6 +101,7 @@ class ForEachCopies:
                     self.problems.add(places[index] if places else entry.node.at, error.message, about, id=error.id)
                     self.problems.partial = True
                     return
+            # An inner `each` hides the outer one, as in every language with loops; `each.parent` is the way to it.
             if outer is not None and "each" in outer.scope.names:
                 each["parent"] = outer.scope.names["each"]
             name = shown(each["key"]) if "key" in each else ""
@@ -119,6 +122,7 @@ class ForEachCopies:
             value = self._copy(node, scope)
         if isinstance(value, Scalar) and isinstance(value.value, StandIn):
             return [], []  # the elements are unknown
+        # Keys of resources are printed in every plan, and elements become keys.
         tainted = first_tainted(value)
         if tainted is not None:
             self.problems.add(node.at, exposed(FOR_EACH, tainted.taint), about, id="RC-would-show-secret")
@@ -128,6 +132,7 @@ class ForEachCopies:
             wrong = f"forEach must be a list or a map, not {described(value)}; write [a, b] or an expression: {way}"
             self.problems.add(node.at, wrong, about, id="RC-wrong-form")
             return None
+        # `forEach: [1.10, 1.2]` would make the keys 1.1 and 1.2.
         number = inexact_number(value)
         if number is not None:
             self.problems.add(number.at, quote_number(number.text), about, id="RC-number-not-quoted")
@@ -148,6 +153,7 @@ class ForEachCopies:
         """A copy of the node with values for expressions; a nested `forEach` waits, with the names that it may use."""
         self._counted(node.at)
         if isinstance(node, Scalar):
+            # Shared by all copies, not copied: nothing changes a scalar after this.
             if not holds_expression(node.text):
                 return node
             return self._scalar(node, scope) or Scalar(node.at, "", False)

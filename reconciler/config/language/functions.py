@@ -56,8 +56,10 @@ def binary(sign: str, left: Any, right: Any) -> Any:
 
 
 def _arithmetic(sign: str, left: Any, right: Any) -> Any:
+    # Checked before it runs: the size of a power cannot be seen in its result, because there would be none.
     if sign == "**" and abs(right) > bounds.INTEGER_BITS:
         raise ExpressionError(f"an exponent is larger than {bounds.INTEGER_BITS}", id="RC-expression-limit")
+    # Python answers with a complex number.
     if sign == "**" and left < 0 and right != int(right):
         raise ExpressionError("a negative number cannot be raised to that power", id="RC-arithmetic")
     try:
@@ -90,6 +92,7 @@ _COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 def compared(left: Any, name: str, right: Any) -> bool:
     """`left == right` and its like, by Jinja's names for them."""
     for side in (left, right):
+        # Equality of two lists goes through everything in them, and each may contain the other a thousand times.
         bounds.read(known(side), deep=True)
     return _COMPARISONS[name](left, right)
 
@@ -142,8 +145,10 @@ def _default(value: Any, other: Any = "", falsy: Any = False) -> Any:
 
 def _replace(value: Any, old: Any, new: Any) -> str:
     text, before, after = _text(value), _text(old), _text(new)
+    # Python inserts the new text between all characters; what was meant is unknown.
     if not before:
         _no("replace requires a text to search for")
+    # Computed before it is done: "a" replaced by a megabyte, in a text of a megabyte, is a terabyte.
     if len(text) + text.count(before) * (len(after) - len(before)) > bounds.TEXT_MAX:
         _no(f"a text is longer than {bounds.TEXT_MAX:,} characters")
     return text.replace(before, after)
@@ -193,6 +198,7 @@ def _alike(values: Any, name: str) -> list[Any]:
     items = [known(item) for item in _list(values)]
     if not (all(isinstance(item, str) for item in items) or all(is_number(item) for item in items)):
         _no(f"{name} requires a list of texts or a list of numbers")
+    # A sort compares each item about log2(n) times, and comparing two texts takes as long as the shorter.
     for item in items:
         bounds.spend((bounds.ITEM + len(item) if isinstance(item, str) else bounds.ITEM) * len(items).bit_length() // bounds.READING)
     return items
@@ -258,6 +264,7 @@ def numbers(first: Any, end: Any) -> list[int]:
     """The function `range`: whole numbers from the first up to the end, which is excluded."""
     if not bounds.is_whole(known(first)) or not bounds.is_whole(known(end)):
         _no("range requires two whole numbers, as in range(9, 12)")
+    # Before the list exists.
     bounds.list_room(max(end - first, 0))
     return list(range(first, end))
 

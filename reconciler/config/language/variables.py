@@ -36,6 +36,7 @@ from reconciler.errors import Problem
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean, one_of
 
+# The engine of pydantic's core (Rust's regex) takes time in proportion to the text; Python's would take forever for (a+)+$.
 PATTERN_MAX: Final = 1_000  # characters
 
 Fits = Callable[[Any, str], bool]
@@ -76,6 +77,7 @@ def refusal(keys: Mapping[str, MapEntry], kind: str, value: Any, *, secret: bool
     statement = "has a value that is not accepted" if secret else f"is {shown(value)}"
     if enum is not None and isinstance(enum.node, List):
         options = [_limit_value(node, kind) for node in enum.node.items]
+        # In Python True == 1, in YAML they are different values.
         if not any(option == value and isinstance(option, bool) == isinstance(value, bool) for option in options):
             texts = [str(shown(option)).strip('"') if isinstance(option, str | int | float) else str(option) for option in options]
             hint = did_you_mean(value, texts) if isinstance(value, str) and not secret else ""
@@ -132,6 +134,7 @@ ENV_PREFIX = "RECONCILER_VAR_"
 LIMITS = frozenset({"enum", "pattern"})
 KEYS = ("default", "type", "env", "enum", "pattern", "description")
 
+# As in Python and Jinja, so that vars.NAME needs no quotes.
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _ENV = re.compile(ENV_PREFIX + r"[A-Za-z0-9_]+", re.ASCII)
 _PYTHON: Mapping[str, tuple[type, ...]] = {
@@ -188,10 +191,12 @@ def read_variables(
         env = plain(keys["env"].node) if "env" in keys else None
         if isinstance(env, str):
             names[env] = variable.key
+        # Which value wins: --var, then --var-file, then the environment's variable `env`, then environments/NAME.yaml, then the default.
         written = files.get(variable.key) or (chosen.get(variable.key) if env not in environ else None)
         if variable.key in given:
             written = None
         from_environment = variable.key not in given and written is None and isinstance(env, str) and env in environ
+        # Who runs with --var every day would not see a broken default before somebody else runs without.
         if "default" in keys and (written is not None or from_environment or variable.key in given):
             _value(variable, keys, {}, {}, problems)  # a default that is not used must be valid too
         if written is not None:
@@ -199,6 +204,7 @@ def read_variables(
             keys = {**keys, "default": written} | ({} if kind is None else {"type": kind})
             if not _is_plain(written, problems):
                 continue
+        # A limit on a secret is an oracle: whoever may write `pattern: "^a"` in a pull request learns the first letter from the answer.
         secret = from_environment and variable.key not in public and env not in public
         if secret and LIMITS & keys.keys():
             for limit in sorted(LIMITS & keys.keys()):
@@ -431,6 +437,7 @@ def _parsed(text: str, kind: str) -> tuple[Any] | None:
         except (ValueError, RecursionError):
             return None
     else:
+        # As YAML would read it: --var count=3 is a number, --var flag=true is true.
         value = core(text)
     return (value,) if _fits(value, kind) else None
 

@@ -20,6 +20,7 @@ from reconciler.config.source.problems import Mistake, described
 from reconciler.resource import Kind, Kinds
 from reconciler.text.suggest import did_you_mean, one_of
 
+# Whether an expression can be true or false is decided by its form: "a policy that is a text" would be true for every resource.
 _NEVER: Final = (nodes.BinExpr, nodes.Concat, nodes.List, nodes.Tuple, nodes.Dict, nodes.Neg, nodes.Pos, nodes.Slice)
 _TEXTS: Final = frozenset({"lower", "upper", "capitalize", "title", "replace", "trim", "join", "string", "tojson"})
 _OTHERS: Final = frozenset({"length", "int", "float", "abs", "round", "split", "sort", "unique", "reverse", "items"})

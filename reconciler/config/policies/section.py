@@ -90,6 +90,7 @@ class PolicySections:
             self.problems.add(node.at, f"a policy must be a map, not {described(node)}; {FORM}", id="RC-wrong-form")
             return None
         before = len(self.problems.found)
+        # `assert` and `message` are evaluated for each resource; everything else once, here.
         for key, entry in node.entries.items():
             if key not in LATER:
                 entry = replace(entry, node=self.evaluation.node(entry.node))

@@ -145,6 +145,7 @@ class ResourceTree:
     def _list(self, members: Mapping[str, Kind], parent: Item, entry: MapEntry) -> None:
         for kind in members.values():
             self.items.mark(kind, parent)
+        # Two files cannot say in which order their items come, so a list is written in one place.
         first = self._lists.setdefault((parent.address, entry.key), entry.at)
         if first != entry.at:
             way = f"to split it, write {entry.key}: {{include: [FILE, …]}} in one place"
@@ -221,6 +222,7 @@ class ResourceTree:
 
     def _may_split(self, node: Map, about: Address | None) -> bool:
         """Whether a map or list may be split into files here."""
+        # The names of files would depend on data: nobody could say which files a project has without running it.
         if self.items.each is None:
             return True
         wrong = "include is not allowed inside forEach; write forEach into the included file"

@@ -16,6 +16,7 @@ from reconciler.model import Source
 from reconciler.text.escape import is_plain, terminal
 from reconciler.text.suggest import did_you_mean
 
+# `**/*` in the root of a repository with node_modules matches more files than anybody wants to wait for.
 FILES_MAX = 10_000  # matches of one pattern
 SEED_FILE = "sandbox.seed.yaml"  # the seed of the sandbox; beside the project file, never part of the project
 BESIDE_MAX = 1_000  # files that are searched for the intended one
@@ -58,6 +59,7 @@ def named(root: Path, project_file: str, node: Node, problems: Problems) -> list
     matches = [] if wrong is not None else _matches(root, node.text)
     gone = wrong is None and not matches
     names = [name for name in matches if name not in (project_file, SEED_FILE) and not name.startswith(f"{ENVIRONMENTS}/")]
+    # A pattern takes every YAML file of a folder, and an encrypted file beside them is not one of the project's.
     names = [name for name in names if not is_encrypted(name)]
     if wrong is None and matches and not names and is_encrypted(node.text):
         wrong = "is an encrypted file; name it with secrets: FILE instead"
@@ -106,6 +108,7 @@ def _refused(text: str) -> str | None:
     parts = PurePosixPath(text).parts
     if HOLE_OPENING in text:
         return "contains an expression; files are read before expressions are evaluated"
+    # Also C:\ and \\host: the same project is loaded on Windows.
     if text.startswith(("/", "~")) or "\\" in text or ":" in text or "\x00" in text:
         return "is not a path inside the project; write it relative to the project file, with /"
     if ".." in parts:

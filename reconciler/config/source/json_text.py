@@ -46,6 +46,7 @@ class WrittenNumber(float):
 def number(text: str) -> float:
     """The number that a text is in JSON, with its text where that is not what the number looks like."""
     value = float(text)
+    # JSON of other programs is full of 1.10 and 2.0, and means them as texts.
     return value if str(value) == text else WrittenNumber(text)
 
 
@@ -139,6 +140,7 @@ class _Reader:
     def _string(self, word: str, at: Source) -> str:
         text = str(json.loads(word))
         try:
+            # "\ud83d" alone is half of an emoji. Python reads it and fails when it writes it, in the middle of a request.
             text.encode()
         except UnicodeEncodeError as error:
             wrong = f"the text contains \\u{ord(text[error.start]):04x}, which is half of a character; write both halves, or the character"

@@ -22,10 +22,12 @@ from reconciler.model import Source
 from reconciler.text.escape import replaced
 from reconciler.text.suggest import did_you_mean
 
+# The limits stop before memory does: a project of 10,000 resources has a tenth of these values.
 FILE_MAX: Final = 16 * 1024 * 1024  # bytes
 SCALAR_MAX: Final = 1024 * 1024  # characters
 DEPTH_MAX: Final = 100
 NODES_MAX: Final = 500_000  # some 200 MB, and a few seconds
+# "Billion laughs": nine lines of aliases that name each other stand for 10^9 values, and parsers that keep references do not notice.
 EXPANDED_MAX: Final = 100_000  # nodes that aliases repeat
 MEANT_MAX: Final = 100  # numbers of problems and anchors up to which a similar anchor is suggested
 
@@ -35,6 +37,7 @@ _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # What YAML does not allow, the line breaks that only YAML 1.1 knows (they would shift every line after them) and byte order marks.
 _FORBIDDEN: Final = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
+# Merge keys are of YAML 1.1 only; parsers disagree about which side wins, so a reviewer could not know what a file says.
 _MERGE: Final = "<<"
 EMPTY_FILE: Final = "this file is empty"
 
@@ -89,6 +92,7 @@ class _Reader:
     def decoded(self, text: bytes) -> str:
         if len(text) > FILE_MAX:
             raise self._stop(0, 0, f"the file is larger than {FILE_MAX // 2**20} MiB", id="RC-file-too-large")
+        # What Notepad and PowerShell's > write; as UTF-8 it would be "a character that is not allowed" in line 1.
         if text.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise self._stop(0, 0, "the file is UTF-16; save it as UTF-8", id="RC-not-utf-8")
         try:
@@ -98,6 +102,7 @@ class _Reader:
             raise self._stop(
                 line, column, f"the byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8", id="RC-not-utf-8"
             ) from None
+        # Bidirectional and zero-width characters are allowed in texts (people write Arabic), and named wherever a report shows them.
         bad = _FORBIDDEN.search(decoded)
         if bad is not None:
             code = ord(bad[0])
@@ -131,15 +136,19 @@ class _Reader:
 
     def _node(self, event: Any, depth: int) -> Node:
         kind = event.__class__
+        # PyYAML's own composer would build the tree recursively and resolve aliases by reference; both are what an attacker wants.
         if kind is yaml.AliasEvent:
             return self._alias(event)
         self._counted(event)
+        # `!!python/object/apply:os.system` is the famous one. The loader is safe, and no tag has a meaning here either: the field
+        # determines the type, so `!!str` would only hide what a value is.
         if event.tag is not None:
             tag = _cut(replaced(event.tag.replace("tag:yaml.org,2002:", "!!").strip()))
             self._problem(event, f"the tag {tag} is not allowed; the field determines the type", id="RC-yaml-tag")
         if kind is yaml.ScalarEvent:
             node: Node = Scalar(self._at(event), self._text(event), not event.style)
         else:
+            # Everything after this is recursive; Python stops at 1,000 frames, and a stack that overflows in C ends the process.
             if depth > DEPTH_MAX:
                 raise self._stop_at(event, f"maps and lists have more than {DEPTH_MAX} levels", id="RC-file-too-large")
             if event.anchor is not None:
@@ -182,6 +191,7 @@ class _Reader:
             if key is None:
                 continue
             before = entries.setdefault(key, entry := MapEntry(key, at, node))
+            # YAML says that keys are unique and most parsers let the last one win: half of a file would silently have no effect.
             if before is not entry:
                 self._problem(event, f'the key "{_cut(key)}" is written twice; first at {before.at}', id="RC-key-twice")
         return Map(self._at(start), entries)
@@ -227,6 +237,7 @@ class _Reader:
 
     def _alias(self, event: Any) -> Node:
         name = event.anchor
+        # An alias inside its own anchor: a value that contains itself.
         if name in self.open:
             raise self._stop_at(event, f"the alias *{_cut(name)} is inside the value that it repeats", id="RC-alias")
         if name not in self.anchors:
@@ -234,6 +245,7 @@ class _Reader:
             meant = did_you_mean(name, self.anchors) if few else ""
             self._problem(event, f"anchor &{_cut(name)} is not defined before this alias{meant}", id="RC-alias")
             return Scalar(self._at(event), "", False)
+        # A copy, at the position of the alias: a problem is reported where somebody can correct it.
         node = self._copy(self.anchors[name], event)
         node.at = self._at(event)
         return node

@@ -78,6 +78,7 @@ class Split:
     def names(self, node: Map, about: Address | None) -> list[str]:
         """The files that a map names, each once; files that cannot be included are reported."""
         sources: dict[str, Source] = {}
+        # A dictionary, because two patterns may match the same file, and its position is then that of the first.
         for pattern in self._patterns(node.entries[INCLUDE].node, about):
             if isinstance(pattern, Scalar) and pattern.computed:
                 wrong = "include must not contain an expression: files are read before expressions are evaluated"
@@ -103,6 +104,7 @@ class Split:
 
     def _free(self, name: str, at: Source, about: Address | None) -> bool:
         """Whether a file may be included here: it is included nowhere else, and does not include itself."""
+        # A file may include another one, so a circle can have any length.
         chain = [at.file]
         while (above := self.taken.get(chain[-1])) is not None and above.file not in chain:
             chain.append(above.file)
@@ -124,6 +126,7 @@ class Split:
             self.documents[name] = self.evaluated(read) if read is not None else None
         document = self.documents[name]
         if isinstance(document, Map):
+            # With the key of the section around it an editor knows what the file is, and checks all of it.
             keys = [key for key in document.entries if not key.startswith(IGNORED)]
             if keys == [section]:
                 return document.entries[section].node

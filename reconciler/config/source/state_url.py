@@ -13,11 +13,15 @@ from urllib.parse import parse_qsl, urlsplit
 from reconciler.config.source.problems import Mistake, shown
 from reconciler.text.suggest import one_of
 
+# libpq reads a password from the query too, in either spelling, and in any case of its letters.
 SECRETS: Final = ("password", "passwd", "sslpassword", "token", "secret")  # keys of a URL's query that may contain a secret
+# Not `host`, `hostaddr`, `port`, `user`, `service` or `passfile`: each would connect to another server than the URL shows, with the
+# password that RECONCILER_STATE or a password file has for this one.
 KEYS: Final = ("sslmode", "sslrootcert", "application_name", "connect_timeout")
 ELSEWHERE: Final = "set the whole URL in RECONCILER_STATE, or pass it as --state"
 _SCHEMES: Final = re.compile(r"(sqlite|postgresql(\+psycopg)?|s3|gs|az|file)://.*", re.DOTALL)
 _HOST: Final = r"(?:[A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
+# Nothing encoded (%40) and no list of hosts: a reviewer has to see where a password goes.
 _FORM: Final = re.compile(rf"postgresql(?:\+psycopg)?://(?:[\w.~-]+@)?{_HOST}(?:/[\w.~-]*)?(?:\?[\w.&=/:~-]*)?", re.ASCII)
 
 

@@ -35,11 +35,13 @@ _TAB: Final = "the indentation contains a tab; YAML requires spaces"
 
 def explained(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[int, int, str, str]:
     """Line and column, from 1, one sentence, and the id of its cause."""
+    # `git merge` left its markers. The parser would complain about a colon or a quote somewhere after them.
     conflict = next((number for number, line in enumerate(lines, start=1) if line.startswith(_CONFLICT)), None)
     if conflict is not None:
         return conflict, 1, "a merge conflict begins here; resolve it, and delete its markers", "RC-merge-conflict"
     problem = (error.problem or error.context or "").strip()
     mark = error.problem_mark or error.context_mark
+    # The parser notices an open quote at the end of the file, 400 lines after it.
     if problem in _AT_ITS_BEGINNING and error.context_mark is not None:
         mark = error.context_mark
     if mark is None:
@@ -49,6 +51,7 @@ def explained(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[int, i
         at = error.context_mark
         return at.line + 1, at.column + 1, f"{_CLOSING[problem]} is never closed", "RC-yaml-syntax"
     indentation = line[: len(line) - len(line.lstrip())]
+    # YAML 1.2, section 6.1: tabs must not be used in indentation.
     if "\t" in indentation:
         return mark.line + 1, indentation.index("\t") + 1, _TAB, "RC-yaml-syntax"
     before = _key_without_colon(problem, lines, mark.line, line[: mark.column])
