@@ -43,7 +43,7 @@ class Tops:
 
     def rest(self, keys: KeyReader) -> None:
         """Report the unread keys of the project file."""
-        # A section of an organization at the top of the project file: allowed in included files, so this is no misspelling.
+        # A section of an organization at the top of the project file: allowed in included files, so the message says where it belongs.
         inner = {section for kind in self.roots.values() for section in self._inner(kind)}
         keys.known += ["vars", "include", SECRETS]
         for key, entry in list(keys.entries.items()):

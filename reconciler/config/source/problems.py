@@ -157,7 +157,7 @@ def report_form(node: Node, name: str, must: str, way: str, report: ProblemRepor
 
 
 def items_of(entry: MapEntry | None, must: str, way: str, report: ProblemReport, *, name: str = "") -> list[Node]:
-    """The items of the list that is the value of a key; none, with a problem, if it is no list. `name`: that of the key in messages."""
+    """The items of the list that is the value of a key; none, with a problem, if it is something else. `name`: that of the key in messages."""
     if entry is None:
         return []
     if isinstance(entry.node, List):
@@ -167,7 +167,7 @@ def items_of(entry: MapEntry | None, must: str, way: str, report: ProblemReport,
 
 
 def entries_of(entry: MapEntry | None, way: str, report: ProblemReport, *, name: str) -> list[MapEntry]:
-    """The entries of the map that is the value of a key; none, with a problem, if it is no map."""
+    """The entries of the map that is the value of a key; none, with a problem, if it is something else."""
     if entry is None:
         return []
     if isinstance(entry.node, Map):
