@@ -157,7 +157,7 @@ def report_form(node: Node, name: str, must: str, way: str, report: ProblemRepor
 
 
 def items_of(entry: MapEntry | None, must: str, way: str, report: ProblemReport, *, name: str = "") -> list[Node]:
-    """The items of the list that is the value of a key; none, with a problem, if it is something else. `name`: that of the key in messages."""
+    """The items of the list of a key; none, with a problem, if its value is something else. `name`: of the key in messages."""
     if entry is None:
         return []
     if isinstance(entry.node, List):
