@@ -16,10 +16,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
+from reconciler.address import is_key
 from reconciler.config.source import state_url
 from reconciler.config.source.problems import Mistake, shown
 from reconciler.model import Guards, Severity
@@ -154,6 +156,21 @@ def _email(text: str) -> Mistake | None:
 
 LEVELS: Final = tuple(level.value for level in Severity)
 
+
+def _day(text: str) -> Mistake | None:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return Mistake("RC-not-a-day", f"until is {shown(text)}; it must be a day: YYYY-MM-DD")
+    return None
+
+
+def _policy_id(text: str) -> Mistake | None:
+    if is_key(text):
+        return None
+    return Mistake("RC-policy-id", f"the id of a policy is {shown(text)}; only letters, digits and . _ @ + - are allowed")
+
+
 # -- the project file --------------------------------------------------------------------------------------------------------------------
 
 SERVICE: Final = Key(
@@ -227,7 +244,7 @@ ACCESS_TEST: Final = (
 )
 
 POLICY: Final = (
-    Key("id", "The name of the policy, unique in the project.", form="text", required=True),
+    Key("id", "The name of the policy, unique in the project.", form="text", check=_policy_id, required=True),
     Key("on", "The kinds, addresses or patterns of addresses that it is about; or plan, for the whole plan.", required=True),
     Key("when", "The actions that it is about; without it, every declared resource, changed or not."),
     Key("assert", "The expression that must be true.", required=True),
@@ -244,7 +261,7 @@ USE: Final = (
 EXCEPTION: Final = (
     Key("policy", "The id of the policy.", form="text", required=True),
     Key("address", "The address, or the pattern of addresses, where it is not applied; not for a policy about the plan.", form="text"),
-    Key("until", "The last day of the exception; on the next day it is an error.", form="text", required=True),
+    Key("until", "The last day of the exception; on the next day it is an error.", form="text", check=_day, required=True),
     Key("reason", "Why; reports show it.", form="text", required=True),
 )
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Final, Literal, cast
 
 from reconciler.address import Address
-from reconciler.config.keys import ENVIRONMENTS, REMOVED_ACTIONS
+from reconciler.config.keys import ENVIRONMENTS, MOVED, REMOVED, REMOVED_ACTIONS
 from reconciler.config.resources.shapes import Item
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import Map, MapEntry
@@ -37,9 +37,8 @@ def read_moved(
         old, new = _address(kinds, keys, "from", items, problems), _address(kinds, keys, "to", items, problems)
         keys.rest()
         old, new = (_with_container(kinds, keys, key, address, problems) for key, address in (("from", old), ("to", new)))
-        for key in ("from", "to"):
-            if key not in node.entries and not keys.meant(key):
-                problems.add(node.at, f"moved lacks {key}; write {{from: ADDRESS, to: ADDRESS}}", id="RC-missing-key")
+        for key in keys.missing(MOVED):
+            problems.add(node.at, f"moved lacks {key}; write {{from: ADDRESS, to: ADDRESS}}", id="RC-missing-key")
         if old is None or new is None:
             continue
         at, target = node.entries["from"].node.at, node.entries["to"].node.at
@@ -115,9 +114,8 @@ def read_removed(
         keys = KeyReader("removed", node.entries, problems)
         address, action = _address(kinds, keys, "address", items, problems), keys.choice("action", REMOVED_ACTIONS)
         keys.rest()
-        for key in ("address", "action"):
-            if key not in node.entries:
-                problems.add(node.at, f"removed lacks {key}; write {{address: ADDRESS, action: forget}}", id="RC-missing-key")
+        for key in keys.missing(REMOVED):
+            problems.add(node.at, f"removed lacks {key}; write {{address: ADDRESS, action: forget}}", id="RC-missing-key")
         if address is None or action is None:
             continue
         at = node.entries["address"].node.at

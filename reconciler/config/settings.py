@@ -225,6 +225,10 @@ class KeyReader:
         # `asert: …` is reported as unknown, with its suggestion; that `assert` is missing too would be the same mistake twice.
         return any(closest(other, (key,)) for other in self.entries if other not in self.known)
 
+    def missing(self, keys: Iterable[Key]) -> list[str]:
+        """The required keys that are neither written nor meant by a misspelled one."""
+        return [key.name for key in keys if key.required and key.name not in self.entries and not self.meant(key.name)]
+
     def rest(self) -> None:
         """Report the keys that were not read."""
         for key, entry in self.entries.items():

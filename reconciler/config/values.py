@@ -180,28 +180,28 @@ def _text(node: Node, name: str, report: ProblemReport) -> Any:
     return INVALID
 
 
-def _boolean(node: Node, name: str, report: ProblemReport) -> Any:
-    value = node.core() if isinstance(node, Scalar) else None
-    if not isinstance(value, bool):
-        report(node.at, f"{name} must be true or false, not {described_or_nothing(node)}", id=wrong_form(node))
+def _scalar(types: Any, must: str, id: str) -> Convert:
+    """The conversion of a value that YAML's core schema reads as one of these types."""
+
+    def convert(node: Node, name: str, report: ProblemReport) -> Any:
+        value = node.core() if isinstance(node, Scalar) else None
+        # In Python a boolean is a number: `is True` and 1 are told apart by their class.
+        if isinstance(value, types) and (types is bool or not isinstance(value, bool)):
+            return value
+        report(node.at, f"{name} must be {must}, not {described_or_nothing(node)}", id=id or wrong_form(node))
         return INVALID
-    return value
+
+    return convert
 
 
-def _integer(node: Node, name: str, report: ProblemReport) -> Any:
-    value = node.core() if isinstance(node, Scalar) else None
-    if not isinstance(value, int) or isinstance(value, bool):
-        report(node.at, f"{name} must be a whole number, not {described_or_nothing(node)}", id="RC-not-a-number")
-        return INVALID
-    return value
+_boolean: Final = _scalar(bool, "true or false", "")
+_integer: Final = _scalar(int, "a whole number", "RC-not-a-number")
+_real: Final = _scalar(int | float, "a number", "RC-not-a-number")
 
 
 def _number(node: Node, name: str, report: ProblemReport) -> Any:
-    value = node.core() if isinstance(node, Scalar) else None
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        report(node.at, f"{name} must be a number, not {described_or_nothing(node)}", id="RC-not-a-number")
-        return INVALID
-    return float(value)
+    value = _real(node, name, report)
+    return value if value is INVALID else float(value)
 
 
 def _reference(kind: str) -> Convert:

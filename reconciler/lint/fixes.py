@@ -39,7 +39,8 @@ def fixed(texts: Mapping[str, str], findings: Iterable[Finding]) -> Fixed:
         except (KeyError, ValueError):
             left[finding] = "the line was not found"
     order = sorted(paths, key=lambda finding: max(_rank(path) for _, path in paths[finding]), reverse=True)
-    for finding in order:  # from the end of each list, so that the numbers of earlier items stay valid
+    # From the end of each list: the numbers of earlier items stay valid.
+    for finding in order:
         corrected = dict(now)
         try:
             for file, path in paths[finding]:
@@ -117,6 +118,7 @@ def _without(text: str, path: Path) -> str:
     """The text without an entry or item, and without the maps and lists that this would leave empty."""
     tree = parse(text)
     steps = _steps(tree.root, path)
+    # `ignore:` with nothing after it would be an error where there was a warning.
     while len(steps) > 1 and len(steps[-1].holder.children) == 1:
         steps = steps[:-1]
     refuse_aliases(tree, text, tuple(steps))

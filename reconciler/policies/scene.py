@@ -71,6 +71,7 @@ class Scene:
 
     def others(self, subject: Subject, field: str) -> int:
         """How many other resources of the same kind and parent have the same value of a field."""
+        # Counted once for all resources: comparing each with each would be quadratic, and a project has 10,000.
         if field not in self._beside:
             every = [(some, some.after) for some in self.subjects if some.after is not None]
             self._beside[field] = Counter((some.kind, some.parent, _key(after[field])) for some, after in every if field in after)

@@ -96,6 +96,16 @@ def test_a_warning_is_shown_and_the_run_goes_on(project: Cli) -> None:
     assert project("apply", "p", "--yes").exit_code == 0
 
 
+def test_parts_of_a_policy_may_come_from_variables(project: Cli) -> None:
+    changed(
+        project,
+        "vars: {level: {default: warning}, kinds: {default: [site]}}\n"
+        "policies: [{id: no, on: '${{ vars.kinds }}', level: '${{ vars.level }}', assert: '${{ false }}', message: never}]\n",
+    )
+    result = project("plan", "p")
+    assert (result.exit_code, "! warning     policy no" in result.stdout) == (0, True)
+
+
 def test_an_exception_holds_until_its_day_and_is_an_error_on_the_next(project: Cli) -> None:
     changed(project, UNLISTED + exception(TODAY))
     result = project("plan", "p")

@@ -37,7 +37,7 @@ class Patches:
     gone: dict[Address, Source] = field(default_factory=dict)
     removed: list[Item] = field(default_factory=list)
     read: list[Patch] = field(default_factory=list)  # values by field in the form that the engine receives
-    _said: set[Source] = field(default_factory=set)
+    _reported: set[Source] = field(default_factory=set)
 
     def apply(self, overlay: Overlay) -> None:
         """Set fields, then remove resources."""
@@ -144,11 +144,11 @@ class Patches:
 
     def _once(self, about: Address, place: Source) -> ProblemReport:
         """A reporter that reports a problem of a patch once, not once for each resource that it matches."""
-        report_about, reported = self.problems.about(about), place in self._said
+        report_about, reported = self.problems.about(about), place in self._reported
 
         def report(at: Source, message: str, *, id: str) -> None:
             if not reported:
-                self._said.add(place)
+                self._reported.add(place)
                 report_about(at, message, id=id)
 
         return report

@@ -27,7 +27,7 @@ COMMAND: Final = "sops"
 SECONDS: Final = 30.0
 OUTPUT_MAX: Final = 1024 * 1024  # bytes
 ERR_MAX: Final = 16_384  # bytes of stderr that are looked at
-SAID_MAX: Final = 600  # characters of it in messages
+ERROR_TEXT_MAX: Final = 600  # characters of it in messages
 MASKED_MAX: Final = 65_536  # bytes of output whose values are masked in every form; those of longer output only as they are
 DEPTH_MAX: Final = 50
 _SECRET_NAME: Final = re.compile(r"(?:KEY|TOKEN|SECRET|PASS|CREDENTIAL)(?!.*(?:FILE|PATH|DIR|CMD)$)", re.IGNORECASE)
@@ -117,7 +117,7 @@ def _error_text(err: bytes, out: bytes, environ: Mapping[str, str]) -> str:
     text = replaced(" ".join(_FRAME.sub(" ", text.strip()).split()))
     if not text:
         return ""
-    return f": {text if len(text) <= SAID_MAX else text[: SAID_MAX - 1] + '…'}"
+    return f": {text if len(text) <= ERROR_TEXT_MAX else text[: ERROR_TEXT_MAX - 1] + '…'}"
 
 
 def _secrets(out: bytes, environ: Mapping[str, str]) -> Iterator[str]:

@@ -148,10 +148,7 @@ FOR_EACH: Final = "forEach"
 
 def first_unevaluated(node: Node) -> Scalar | None:
     """The first scalar of a value with an expression that was not evaluated: it is in a map with `forEach`."""
-    if isinstance(node, Scalar):
-        return node if node.value is UNREAD and holds_expression(node.text) else None
-    parts = [entry.node for entry in node.entries.values()] if isinstance(node, Map) else node.items
-    return next((scalar for part in parts if (scalar := first_unevaluated(part)) is not None), None)
+    return next((scalar for scalar in scalars(node) if scalar.value is UNREAD and holds_expression(scalar.text)), None)
 
 
 # YAML 1.2, section 10.3.2 (core schema). In YAML 1.1 `no`, `off` and `y` were booleans, 0777 was octal and 1:30 a number of seconds: the
@@ -188,10 +185,8 @@ def core(text: str) -> Any:
 
 def inexact_number(node: Node) -> Scalar | None:
     """The first number in a node that looks different as a value: `1.10` is 1.1, `0x1F` is 31. None if there is none."""
-    if isinstance(node, Scalar):
-        return node if node.plain and node.value is UNREAD and node.text and loses_text(node.text) else None
-    parts = node.items if isinstance(node, List) else [entry.node for entry in node.entries.values()]
-    return next((scalar for part in parts if (scalar := inexact_number(part)) is not None), None)
+    written = (scalar for scalar in scalars(node) if scalar.plain and scalar.value is UNREAD and scalar.text)
+    return next((scalar for scalar in written if loses_text(scalar.text)), None)
 
 
 def loses_text(text: str) -> bool:
@@ -209,27 +204,25 @@ def lifted(value: Any, at: Source, taint: tuple[str, ...] = ()) -> Node:
     return Scalar(at, value if isinstance(value, str) else "", False, value, taint)
 
 
+def parts_of(node: Map | List) -> list[Node]:
+    """What is directly in a map or a list."""
+    return node.items if isinstance(node, List) else [entry.node for entry in node.entries.values()]
+
+
 def scalars(node: Node) -> Iterator[Scalar]:
     """Every scalar in a node."""
     if isinstance(node, Scalar):
         yield node
-    elif isinstance(node, Map):
-        for entry in node.entries.values():
-            yield from scalars(entry.node)
     else:
-        for item in node.items:
-            yield from scalars(item)
+        for part in parts_of(node):
+            yield from scalars(part)
 
 
 def first_tainted(node: Node) -> Scalar | None:
-    """The first scalar in a node that came from the environment or from a secret. (Called for every value: hence no generator.)"""
+    """The first scalar in a node that came from the environment or from a secret."""
     if isinstance(node, Scalar):
-        return node if node.taint else None
-    for part in node.items if isinstance(node, List) else [entry.node for entry in node.entries.values()]:
-        scalar = first_tainted(part)
-        if scalar is not None:
-            return scalar
-    return None
+        return node if node.taint else None  # called for every value of a project, and nearly every value is a scalar
+    return next((scalar for scalar in scalars(node) if scalar.taint), None)
 
 
 def plain(node: Node) -> Any:
@@ -246,21 +239,16 @@ def first_private_key(node: Node) -> Scalar | None:
     if isinstance(node, Scalar):
         text = node.text if node.value is UNREAD else node.value
         return node if isinstance(text, str) and has_private_key(text) else None
-    if isinstance(node, Map):
-        key = next((entry.key for entry in node.entries.values() if has_private_key(entry.key)), None)
-        if key is not None:
-            return Scalar(node.at, "", False)
-    parts = node.items if isinstance(node, List) else [entry.node for entry in node.entries.values()]
-    return next((scalar for part in parts if (scalar := first_private_key(part)) is not None), None)
+    if isinstance(node, Map) and any(map(has_private_key, node.entries)):
+        return Scalar(node.at, "", False)  # a key of the map is one: at the position of the map, as no message may show it
+    return next((scalar for part in parts_of(node) if (scalar := first_private_key(part)) is not None), None)
 
 
 def unknown(node: Node) -> bool:
     """Whether a part of a node is not decrypted."""
-    return first_tainted(node) is not None and any(scalar.value is UNKNOWN for scalar in scalars(node))
+    return any(scalar.value is UNKNOWN for scalar in scalars(node))
 
 
 def is_stand_in(node: Node) -> bool:
     """Whether a part of a node has no known value."""
-    if isinstance(node, Scalar):
-        return isinstance(node.value, StandIn)
-    return any(is_stand_in(part) for part in (node.items if isinstance(node, List) else [entry.node for entry in node.entries.values()]))
+    return any(isinstance(scalar.value, StandIn) for scalar in scalars(node))

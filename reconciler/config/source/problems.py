@@ -153,7 +153,9 @@ def empty(name: str) -> str:
 def report_form(node: Node, name: str, must: str, way: str, report: ProblemReport) -> None:
     """Report a value that is missing, or must be something else: `protect must be a list of kinds, not "site"; write [] for none`."""
     missing = isinstance(node, Scalar) and node.empty
-    report(node.at, empty(name) if missing else f"{name} must be {must}, not {described(node)}; {way}", id=wrong_form(node))
+    report(
+        node.at, empty(name) if missing else f"{name} must be {must}, not {described(node)}{f'; {way}' if way else ''}", id=wrong_form(node)
+    )
 
 
 def items_of(entry: MapEntry | None, must: str, way: str, report: ProblemReport, *, name: str = "") -> list[Node]:
