@@ -14,8 +14,10 @@ from typing import Any, Final
 
 from reconciler.address import Address, bare
 from reconciler.config.keys import ENVIRONMENTS, TOP
-from reconciler.config.language.expressions import ExpressionError, Hole, holds_expression, holes
+from reconciler.config.language.bounds import ExpressionError
+from reconciler.config.language.expressions import Hole, holes
 from reconciler.config.resources.shapes import shapes
+from reconciler.config.source.nodes import holds_expression
 from reconciler.errors import ReconcilerError, Refused, UsageError
 from reconciler.importer.matched import MatchedProject, removed_by
 from reconciler.importer.moves import Moves

@@ -41,8 +41,8 @@ def project(cli: Cli) -> Cli:
 def test_a_violated_policy_refuses_validate_plan_and_apply_before_the_first_request(project: Cli) -> None:
     changed(project, UNLISTED)
     project.edit("p/reconciler.yaml", "title: Guides", "title: User guides")
-    for words in (("plan", "p"), ("plan", "p", "--out", "saved.json"), ("apply", "p", "--yes")):
-        result = project(*words)
+    for argv in (("plan", "p"), ("plan", "p", "--out", "saved.json"), ("apply", "p", "--yes")):
+        result = project(*argv)
         assert result.exit_code == 4, result.stdout + result.stderr
         assert "! violation   policy unlisted: acme/site/docs must stay unlisted" in result.stdout
         assert "title       Guides -> User guides" in result.stdout  # the plan is printed all the same
@@ -198,9 +198,9 @@ def asserted(cli: Cli, on: str, text: str, when: str = "") -> list[str]:
     before = file.read_text(encoding="utf-8")
     more = f"    when: [{when}]\n" if when else ""
     changed(cli, f"policies:\n  - id: x\n    on: {on}\n{more}    assert: ${{{{ {text} }}}}\n    message: m\n")
-    found = json.loads(cli("plan", "p", "--format", "json").stdout)["violations"]
+    problems = json.loads(cli("plan", "p", "--format", "json").stdout)["violations"]
     file.write_text(before, encoding="utf-8")
-    return [str(violation["address"]) for violation in found]
+    return [str(violation["address"]) for violation in problems]
 
 
 def test_before_after_and_action_are_those_of_the_plan(project: Cli) -> None:

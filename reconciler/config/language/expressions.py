@@ -40,10 +40,8 @@ from reconciler.config.language.compiler import (
     without_template_words,
 )
 from reconciler.config.language.functions import binary, from_json, numbers
-from reconciler.config.source.nodes import HOLE_OPENING, SECRET, UNKNOWN, holds_expression
+from reconciler.config.source.nodes import HOLE_OPENING, SECRET, UNKNOWN
 from reconciler.text.suggest import did_you_mean
-
-__all__ = ["HOLE_OPENING", "Evaluated", "Evaluator", "ExpressionError", "holds_expression"]
 
 HOLES_MAX: Final = 200  # in one scalar
 BRACKETS_MAX: Final = 20  # nesting

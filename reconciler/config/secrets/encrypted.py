@@ -121,8 +121,8 @@ _PLAIN: Final = re.compile(r"[-+.\w]+", re.ASCII)  # a scalar that means the sam
 _NOT_IN_YAML: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # JSON allows them in quotes
 
 
-class EncryptedError(Exception):
-    """Why a file cannot be used: one sentence that follows its name, and the id of its cause."""
+class SecretsError(Exception):
+    """Why a file cannot be used or decrypted: one sentence that follows its name, and the id of its cause."""
 
     def __init__(self, message: str, *, id: str) -> None:
         super().__init__(message)
@@ -139,20 +139,20 @@ class Encrypted:
 
 
 def encrypted(text: bytes, name: str) -> Encrypted:
-    """The readable parts of an encrypted file. Raises `EncryptedError`."""
+    """The readable parts of an encrypted file. Raises `SecretsError`."""
     value, document = _json(text) if name.endswith(".json") else _yaml(text, name)
     if not isinstance(value, dict):
-        raise EncryptedError("it contains no map of names and values", id="RC-secrets-not-a-map")
+        raise SecretsError("it contains no map of names and values", id="RC-secrets-not-a-map")
     metadata = value.pop(METADATA, None)
     if not isinstance(metadata, dict) or not ("mac" in metadata and "version" in metadata):
-        raise EncryptedError(f"it is not encrypted; run: sops encrypt --in-place {name}", id="RC-not-encrypted")
+        raise SecretsError(f"it is not encrypted; run: sops encrypt --in-place {name}", id="RC-not-encrypted")
     again = f"encrypt it again: sops decrypt {name}, then sops encrypt"
     second = next((key for key in value if key.casefold() == METADATA), None)
     if second is not None:
-        raise EncryptedError(f'it has "{second}" beside "{METADATA}", which SOPS could mistake for it; {again}', id="RC-secrets-metadata")
+        raise SecretsError(f'it has "{second}" beside "{METADATA}", which SOPS could mistake for it; {again}', id="RC-secrets-metadata")
     wrong = unknown_part(metadata)
     if wrong is not None:
-        raise EncryptedError(f"{wrong}; {again}", id="RC-secrets-metadata")
+        raise SecretsError(f"{wrong}; {again}", id="RC-secrets-metadata")
     return Encrypted(value, tuple(dict.fromkeys(_servers(metadata))), document)
 
 
@@ -162,7 +162,7 @@ def _json(text: bytes) -> tuple[Any, str]:
         data = json.loads(text.decode("utf-8"), object_pairs_hook=_without_duplicates)
         return data, json.dumps(data, allow_nan=False)
     except (ValueError, RecursionError):
-        raise EncryptedError("it is not JSON", id="RC-not-json") from None
+        raise SecretsError("it is not JSON", id="RC-not-json") from None
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(keys) < len(pairs):
         names = [key for key, _ in pairs]
         twice = next(key for key in keys if names.count(key) > 1)
-        raise EncryptedError(f'the key "{twice}" is written twice', id="RC-declared-twice")
+        raise SecretsError(f'the key "{twice}" is written twice', id="RC-declared-twice")
     return keys
 
 
@@ -179,7 +179,7 @@ def _yaml(text: bytes, name: str) -> tuple[Any, str]:
     document = read(text, name)
     for problem in document.problems:
         line = f" (line {problem.line})" if problem.line else ""
-        raise EncryptedError(f"it is not valid YAML{line}: {problem.message}", id=problem.id)
+        raise SecretsError(f"it is not valid YAML{line}: {problem.message}", id=problem.id)
     return (None, "") if document.data is None else (plain(document.data), _in_brackets(document.data))
 
 
@@ -231,7 +231,7 @@ def _server(address: str) -> tuple[str, str, str, str] | None:
 
 
 def part(values: Mapping[str, Any], path: Path) -> Any:
-    """What the file shows at a path below `secrets`. Raises `EncryptedError` if there is nothing, `LookupError` if it leads into a text."""
+    """What the file shows at a path below `secrets`. Raises `SecretsError` if there is nothing, `LookupError` if it leads into a text."""
     here: Any = values
     name: Any
     for at, name in enumerate(path):
@@ -242,7 +242,7 @@ def part(values: Mapping[str, Any], path: Path) -> Any:
         else:
             keys = [key for key in here if isinstance(key, str)] if isinstance(here, Mapping) else []
             before = ".".join(("secrets", *map(str, path[:at])))
-            raise EncryptedError(f'{before} has no "{name}"{did_you_mean(str(name), keys)}', id="RC-unknown-secret")
+            raise SecretsError(f'{before} has no "{name}"{did_you_mean(str(name), keys)}', id="RC-unknown-secret")
     return here
 
 
