@@ -67,5 +67,5 @@ def lay_over(top: Map, document: Node) -> None:
         return
     other = service.node.entries
     # A sandbox in the environment replaces the base URL of the project file, and the reverse; timeout and member remain.
-    kept = {key: entry for key, entry in before.node.entries.items() if key not in EITHER or not any(word in other for word in EITHER)}
+    kept = {key: entry for key, entry in before.node.entries.items() if key not in EITHER or not any(name in other for name in EITHER)}
     top.entries[SERVICE.name] = MapEntry(before.key, before.at, Map(before.node.at, {**kept, **other}))

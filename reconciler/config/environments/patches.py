@@ -13,7 +13,7 @@ from reconciler.address import Address, Glob
 from reconciler.config.environments.overlay import Overlay
 from reconciler.config.resources.reserved import read_reserved
 from reconciler.config.resources.shapes import Item
-from reconciler.config.resources.tree import ResourceTree, unknown_word
+from reconciler.config.resources.tree import ResourceTree, unknown_key
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import ProblemReport, Problems, described, empty, wrong_form
@@ -137,7 +137,7 @@ class Patches:
         elif name in RESERVED:
             read_reserved(self.tree.kinds, shape, item, entry, report)
         else:
-            wrong = unknown_word(self.tree.shapes, shape, item, name)
+            wrong = unknown_key(self.tree.shapes, shape, item, name)
             report(entry.at, wrong.message, id=wrong.id)
         if len(self.problems.found) == before and item.body is not None:
             self._write(item, entry)

@@ -228,14 +228,14 @@ def _in_other_words(message: str, text: str, each: Mapping[str, Any]) -> str:
 def _lacking(name: str, path: Sequence[str], each: Mapping[str, Any]) -> str:
     """What a path from `each` lacks, and which names exist instead; "" if the error is not about this path."""
     value: Any = each
-    for number, word in enumerate(path):
+    for number, key in enumerate(path):
         where = ".".join(["each", *path[:number]])
         at = f" of element {shown(each.get('key', each['index']))}" if path[0] == "value" and number else ""
         if not isinstance(value, Mapping):
-            return f'{where}{at} is {kind_of(value)} and has no key "{name}"' if word == name else ""
-        if word not in value:
-            return f'there is no key "{name}" in {where}{at}; it has {_listed(value)}' if word == name else ""
-        value = value[word]
+            return f'{where}{at} is {kind_of(value)} and has no key "{name}"' if key == name else ""
+        if key not in value:
+            return f'there is no key "{name}" in {where}{at}; it has {_listed(value)}' if key == name else ""
+        value = value[key]
     return ""
 
 

@@ -145,7 +145,7 @@ _PYTHON: Mapping[str, tuple[type, ...]] = {
 @dataclass(frozen=True)
 class Variables:
     """`values` by name. `tainted`: the names whose values came from the environment and are not public. `failed`: the names that are
-    declared and have no value, which is reported. `origins`: the source of each value, in words. `places`: where each is declared.
+    declared and have no value, which is reported. `origins`: the source of each value, for people. `places`: where each is declared.
     `unset`: the names of unset variables, if that is allowed; a placeholder text is the value of each."""
 
     values: Mapping[str, Any]
@@ -289,7 +289,7 @@ def _declaration(variable: MapEntry, problems: Problems) -> Mapping[str, MapEntr
 
 def _keeps_digits(keys: Mapping[str, MapEntry], kind: str) -> bool:
     """Whether a number in the value of a variable must look as it is written: only a declared number or a text may be written freely.
-    `words`: of the declaration."""
+    `keys`: of the declaration."""
     return kind in ("list", "map") or (kind in ("number", "integer") and "type" not in keys)
 
 

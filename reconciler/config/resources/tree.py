@@ -280,7 +280,7 @@ class ResourceTree:
             elif name in RESERVED:
                 read_reserved(self.kinds, shape, item, entry, report)
             else:
-                wrong = unknown_word(self.shapes, shape, item, name)
+                wrong = unknown_key(self.shapes, shape, item, name)
                 report(entry.at, wrong.message, id=wrong.id)
 
 
@@ -298,7 +298,7 @@ def _as_a_map(shape: KindShape, node: Node) -> str:
     return f"; write {{{required[0]}: {node.text}}}" if written and isinstance(node, Scalar) and len(required) == 1 else ""
 
 
-def unknown_word(shapes: Mapping[str, KindShape], shape: KindShape, item: Item, name: str) -> Mistake:
+def unknown_key(shapes: Mapping[str, KindShape], shape: KindShape, item: Item, name: str) -> Mistake:
     """The message about a key that a resource does not accept; the field that was meant is then not reported as missing."""
     known = shape.kind.fields.get(name)
     if shape.key_reader is not None and name == shape.key_reader.field.name:

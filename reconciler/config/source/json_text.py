@@ -93,7 +93,7 @@ def nodes(text: str, file: str) -> Document:
 
 
 class _Reader:
-    """Reads a text that is known to be JSON, so that every word is where it belongs."""
+    """Reads a text that is known to be JSON, so every token is where it belongs."""
 
     def __init__(self, text: str, file: str) -> None:
         self.text, self.file = text, file
@@ -102,22 +102,22 @@ class _Reader:
         self.at = self.count = 0
 
     def node(self, depth: int) -> Node:
-        word, at = self._next()
+        token, at = self._next()
         self.count += 1
         if depth > DEPTH_MAX:
             raise _TooDeepError
-        if word == "{":
+        if token == "{":
             return self._map(at, depth)
-        if word == "[":
+        if token == "[":
             return self._list(at, depth)
-        return Scalar(at, self._string(word, at), False) if word[0] == '"' else Scalar(at, word)
+        return Scalar(at, self._string(token, at), False) if token[0] == '"' else Scalar(at, token)
 
     def _map(self, at: Source, depth: int) -> Map:
         entries: dict[str, MapEntry] = {}
-        while (word := self._next())[0] != "}":
-            if word[0] == ",":
+        while (token := self._next())[0] != "}":
+            if token[0] == ",":
                 continue
-            key, place = self._string(*word), word[1]
+            key, place = self._string(*token), token[1]
             self._next()  # the colon
             entry = MapEntry(key, place, self.node(depth + 1))
             first = entries.setdefault(key, entry)
@@ -129,16 +129,16 @@ class _Reader:
 
     def _list(self, at: Source, depth: int) -> List:
         items: list[Node] = []
-        while (word := self._peek()) != "]":
-            if word == ",":
+        while (token := self._peek()) != "]":
+            if token == ",":
                 self._next()
             else:
                 items.append(self.node(depth + 1))
         self._next()
         return List(at, items)
 
-    def _string(self, word: str, at: Source) -> str:
-        text = str(json.loads(word))
+    def _string(self, token: str, at: Source) -> str:
+        text = str(json.loads(token))
         try:
             # "\ud83d" alone is half of an emoji. Python reads it and fails when it writes it, in the middle of a request.
             text.encode()
@@ -149,16 +149,16 @@ class _Reader:
         return text
 
     def _peek(self) -> str:
-        word = _TOKEN.match(self.text, self.at)
-        return word[1] if word is not None else "]"
+        token = _TOKEN.match(self.text, self.at)
+        return token[1] if token is not None else "]"
 
     def _next(self) -> tuple[str, Source]:
-        word = _TOKEN.match(self.text, self.at)
-        if word is None:
+        token = _TOKEN.match(self.text, self.at)
+        if token is None:
             raise _TooDeepError
-        self.at = word.end()
-        line = bisect_right(self.lines, word.start(1))
-        return word[1], Source(self.file, line, word.start(1) - self.lines[line - 1] + 1)
+        self.at = token.end()
+        line = bisect_right(self.lines, token.start(1))
+        return token[1], Source(self.file, line, token.start(1) - self.lines[line - 1] + 1)
 
     def _problem(self, at: Source, message: str, *, id: str) -> None:
         self.problems.append(Problem(*at, message, id=id))
