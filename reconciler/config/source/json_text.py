@@ -93,7 +93,7 @@ def nodes(text: str, file: str) -> Document:
 
 
 class _Reader:
-    """Reads a text that is known to be JSON, so every token is where it belongs."""
+    """Reads a text that is known to be JSON, so every symbol is where it belongs."""
 
     def __init__(self, text: str, file: str) -> None:
         self.text, self.file = text, file
@@ -102,22 +102,22 @@ class _Reader:
         self.at = self.count = 0
 
     def node(self, depth: int) -> Node:
-        token, at = self._next()
+        symbol, at = self._next()
         self.count += 1
         if depth > DEPTH_MAX:
             raise _TooDeepError
-        if token == "{":
+        if symbol == "{":
             return self._map(at, depth)
-        if token == "[":
+        if symbol == "[":
             return self._list(at, depth)
-        return Scalar(at, self._string(token, at), False) if token[0] == '"' else Scalar(at, token)
+        return Scalar(at, self._string(symbol, at), False) if symbol[0] == '"' else Scalar(at, symbol)
 
     def _map(self, at: Source, depth: int) -> Map:
         entries: dict[str, MapEntry] = {}
-        while (token := self._next())[0] != "}":
-            if token[0] == ",":
+        while (symbol := self._next())[0] != "}":
+            if symbol[0] == ",":
                 continue
-            key, place = self._string(*token), token[1]
+            key, place = self._string(*symbol), symbol[1]
             self._next()  # the colon
             entry = MapEntry(key, place, self.node(depth + 1))
             first = entries.setdefault(key, entry)
@@ -129,16 +129,16 @@ class _Reader:
 
     def _list(self, at: Source, depth: int) -> List:
         items: list[Node] = []
-        while (token := self._peek()) != "]":
-            if token == ",":
+        while (symbol := self._peek()) != "]":
+            if symbol == ",":
                 self._next()
             else:
                 items.append(self.node(depth + 1))
         self._next()
         return List(at, items)
 
-    def _string(self, token: str, at: Source) -> str:
-        text = str(json.loads(token))
+    def _string(self, symbol: str, at: Source) -> str:
+        text = str(json.loads(symbol))
         try:
             # "\ud83d" alone is half of an emoji. Python reads it and fails when it writes it, in the middle of a request.
             text.encode()
@@ -149,16 +149,16 @@ class _Reader:
         return text
 
     def _peek(self) -> str:
-        token = _TOKEN.match(self.text, self.at)
-        return token[1] if token is not None else "]"
+        symbol = _TOKEN.match(self.text, self.at)
+        return symbol[1] if symbol is not None else "]"
 
     def _next(self) -> tuple[str, Source]:
-        token = _TOKEN.match(self.text, self.at)
-        if token is None:
+        symbol = _TOKEN.match(self.text, self.at)
+        if symbol is None:
             raise _TooDeepError
-        self.at = token.end()
-        line = bisect_right(self.lines, token.start(1))
-        return token[1], Source(self.file, line, token.start(1) - self.lines[line - 1] + 1)
+        self.at = symbol.end()
+        line = bisect_right(self.lines, symbol.start(1))
+        return symbol[1], Source(self.file, line, symbol.start(1) - self.lines[line - 1] + 1)
 
     def _problem(self, at: Source, message: str, *, id: str) -> None:
         self.problems.append(Problem(*at, message, id=id))
