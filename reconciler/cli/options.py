@@ -18,7 +18,7 @@ from reconciler.cli.declare import together
 from reconciler.cli.option_table import ROWS, Row
 from reconciler.cli.option_table import Options as Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.config.words import PROJECT_FILE
+from reconciler.config.keys import PROJECT_FILE
 from reconciler.errors import UsageError
 
 PREFIX_MIN: Final = 7  # digits of a commit's id

@@ -204,7 +204,7 @@ class Program(LazyGroup):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command line; exits with its code. With `standalone_mode=False` it behaves as click's own, which raises."""
+        """Run a command line; exits with its code. `obj`: its `Screen`. With `standalone_mode=False` it behaves as click's own."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         # Before anything else, because a shell waits: no signals, no screen, no secrets are needed to complete a line.
@@ -219,13 +219,13 @@ class Program(LazyGroup):
             Screen().error("interrupted", id="RC-interrupted")
             sys.exit(exits.INTERRUPTED)
 
-    def _exit_code(self, argv: list[str], prog_name: str | None, complete_var: str | None, extra: Mapping[str, Any]) -> int:
+    def _exit_code(self, argv: list[str], prog_name: str | None, complete_var: str | None, extra: dict[str, Any]) -> int:
         _open_what_is_closed()
-        screen = Screen()
+        screen: Screen = extra.pop("obj", None) or Screen()
         screen.hide(_given_secrets(argv))
-        with signals.ending() as ending, everywhere.variables_kept():
+        with signals.ending() as screen.signals, everywhere.variables_kept():
             work = partial(super().main, argv, prog_name, complete_var, False, obj=screen, **extra)
-            code = self._code(screen, lambda: ending.run(work), argv)
+            code = self._code(screen, lambda: screen.signals.run(work), argv)
         screen.ended(code)
         screen.close()
         # A result that nobody could read is no success. But a run that changed the service keeps its own code, or a pipeline would

@@ -11,7 +11,7 @@ import time
 import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import IO, Any, Final, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -20,10 +20,15 @@ from reconciler.cli.terminal import tracing
 from reconciler.cli.terminal.bar import Bar
 from reconciler.cli.terminal.log import EventLog
 from reconciler.cli.terminal.masks import Masks
+from reconciler.cli.terminal.signals import StopSignals
 from reconciler.cli.terminal.tracing import Recorder
 from reconciler.errors import ConfigError, UsageError, os_reason
 from reconciler.text.escape import UNLIMITED, as_json, terminal
 from reconciler.text.escape import log as escaped
+
+# At run time this would import the client and the apply, which `--help` does not need.
+if TYPE_CHECKING:
+    from reconciler.cli.wiring.supervision import Supervision
 
 T = TypeVar("T")
 
@@ -52,10 +57,12 @@ class Screen:
 
     `command`: the command without its options.
     `directories`: those of `-C`. `began`: the time of the start, in nanoseconds since 1970.
-    `about` and `service`: the attributes of the run and of requests in traces.
+    `about` and `service`: the attributes of the run and of requests in traces. `signals`: who handles the signals of this run.
+    `supervision`: what the program that embeds this one supplies.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, supervision: Supervision | None = None) -> None:
+        self.supervision, self.signals = supervision, StopSignals()
         self.color, self.quiet, self.verbose = "auto", False, False
         self.masks = Masks()
         self.log = EventLog(self.masks)

@@ -28,8 +28,7 @@ from reconciler.client.settings import PORTS
 from reconciler.config import Project
 from reconciler.config import load as read
 from reconciler.config import load_settings as read_settings
-from reconciler.config.language.variable_files import STANDARD_INPUT, VariableFile
-from reconciler.config.language.variables import texts
+from reconciler.config.language.variables import STANDARD_INPUT, VariableFile, texts
 from reconciler.config.project import FileAccess, LoadOptions
 from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageError
 from reconciler.kinds import load as load_kinds
@@ -220,7 +219,7 @@ def _settings(screen: Screen, options: Options, project: Project | None, url: st
     return ClientSettings(
         url, token, timeout=project.settings.timeout if project is not None else plain.timeout,
         max_concurrency=options.max_concurrency or plain.max_concurrency, max_rps=options.max_rps,
-        secrets=screen.hidden,
+        secrets=screen.hidden, budget=screen.supervision.budget if screen.supervision is not None else None,
     )  # fmt: skip
 
 

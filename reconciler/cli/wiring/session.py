@@ -14,7 +14,6 @@ from reconciler.apply import FRESH, ApplyOptions, apply
 from reconciler.apply.recover import recover
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
-from reconciler.cli.terminal.signals import stopping
 from reconciler.cli.wiring.connect import ConnectedService
 from reconciler.cli.wiring.run import EarlierReading, Planned, PlanScope, make_plan, replaceable, selected, with_policies
 from reconciler.client import Writer
@@ -130,7 +129,7 @@ class ApplySession:
 
         # What an undo opens was asked for this once. The next apply must not find it in the state as something agreed to.
         plan = replace(planned.plan, consents=()) if self.alone else planned.plan
-        stop = asyncio.Event()
+        stop, signals, supervision = asyncio.Event(), self.narration.screen.signals, self.narration.screen.supervision
 
         def stop_after_these() -> None:
             stop.set()
@@ -138,16 +137,17 @@ class ApplySession:
                 "Stopping: no new requests are sent; requests under way get 5 seconds. Press Ctrl-C again to exit immediately."
             )
 
-        with stopping(stop_after_these) as caught:
+        with signals.stopping(stop_after_these):
             outcome = await apply(
                 self.writer, self.kinds, self.desired, plan, planned.actual, self.journal,
                 ApplyOptions(
                     deadline=self.project.settings.timeout, selection=self.selection, listener=self.narration, on_error=on_error,
                     stop=stop, verify=verify, nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
                     settle=self.service.effect_seconds(self.project) or 0.0,
+                    clearance=supervision.clearance if supervision is not None else None,
                 ),
             )  # fmt: skip
-        self.signal = caught.number if stop.is_set() else None
+        self.signal = signals.number if stop.is_set() else None
         # After a run that stopped, the old rules are still those that everything was applied under.
         if outcome.went_through and planned.plan.state_update.rules is not None:
             self.journal.remember_rules(planned.plan.state_update.rules)

@@ -38,7 +38,7 @@ from reconciler.cli.wiring.connect import (
     state_url,
 )
 from reconciler.config import Project
-from reconciler.config.words import ENVIRONMENTS
+from reconciler.config.keys import ENVIRONMENTS
 from reconciler.errors import Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import State
