@@ -134,7 +134,7 @@ with signals.ending(), unbroken():
 STOPPED_CALMLY = """
 async def run():
     stop = asyncio.Event()
-    with ending.stopping(stop.set):
+    with ending.stopping(lambda: asyncio.get_running_loop().call_soon_threadsafe(stop.set)):
         told("{first}")
         await stop.wait()
         print("stopped by", ending.number)

@@ -7,6 +7,7 @@ import secrets
 import time
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 from reconciler.address import Address
@@ -137,7 +138,7 @@ class ApplySession:
                 "Stopping: no new requests are sent; requests under way get 5 seconds. Press Ctrl-C again to exit immediately."
             )
 
-        with signals.stopping(stop_after_these):
+        with signals.stopping(partial(asyncio.get_running_loop().call_soon_threadsafe, stop_after_these)):
             outcome = await apply(
                 self.writer, self.kinds, self.desired, plan, planned.actual, self.journal,
                 ApplyOptions(
