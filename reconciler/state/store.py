@@ -151,7 +151,7 @@ class Store:
 
         return self._database.read(work) or ()
 
-    def turns(self, run: str) -> tuple[StateChange, ...]:
+    def state_changes(self, run: str) -> tuple[StateChange, ...]:
         """The changes of bindings without a request by the run with this id."""
 
         def work(connection: Connection) -> tuple[StateChange, ...]:
@@ -160,7 +160,7 @@ class Store:
 
         return self._database.read(work) or ()
 
-    def later_turns(self, run: str) -> tuple[tuple[StateChange, ...], ...]:
+    def later_state_changes(self, run: str) -> tuple[tuple[StateChange, ...], ...]:
         """The same of each run that began after it, in the order in which they ran; first its own after its last request."""
 
         def work(connection: Connection) -> tuple[tuple[StateChange, ...], ...]:

@@ -58,8 +58,8 @@ async def _undo(org: Org, run: str) -> Undone:
     with org.store() as store, store.lease(who="test", command=f"undo {run[:8]}") as journal:
         async with org.client() as writer:
             await recover(writer, kinds(), project, journal, settle=org.settle)
-            later = store.later_turns(run)
-            done, turns = run_effects(kinds(), entries_today(store.entries(run), later)), turns_today(store.turns(run), later)
+            later = store.later_state_changes(run)
+            done, turns = run_effects(kinds(), entries_today(store.entries(run), later)), turns_today(store.state_changes(run), later)
             state = journal.state()
             actual = await observe(writer, kinds(), desired_for_reading(kinds(), project, state, done, turns), state)
             found = inverse(kinds(), project, state, actual, done, turns, ever=store.ids())

@@ -69,7 +69,7 @@ def show_command(screen: Screen, /, run: str, **parameters: Any) -> None:
     with _opened(screen, options) as (store, kinds):
         recorded = find_run(store.runs() if store is not None else (), run)
         assert store is not None  # else nothing was chosen
-        entries, state_changes = screen.masked_data((store.entries(recorded.id), store.turns(recorded.id)))
+        entries, state_changes = screen.masked_data((store.entries(recorded.id), store.state_changes(recorded.id)))
         names = Names((id, address) for entry in entries for address, id in entry.bound.items())
         names |= {binding.id: address for address, binding in store.read().bindings.items()}
     if options.format == "json":

@@ -95,8 +95,8 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         session.alone = True
         inverse = _inverse(session, store, recorded_run.id)
         _about(session, inverse)
-        _tell_what_stays(screen, inverse.cannot)
-        _tell_what_turns(screen, inverse.turns)
+        _note_irreversible(screen, inverse.cannot)
+        _note_state_changes(screen, inverse.turns)
         planned = confirmed_plan(screen, options, session, ask=not yes, full=full)
         if planned is not None and inverse.turns and not yes and not planned.plan.pending:
             if not screen.can_ask:
@@ -108,20 +108,20 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
             return exits.FAILED
         lines = _lines(session, planned, inverse.turns)
         outcome = session.apply(planned, on_error=on_error)
-        turned = _turned(screen, journal, outcome, inverse, recorded_run.id[:ID_SHOWN])
+        changed = _change_state(screen, journal, outcome, inverse, recorded_run.id[:ID_SHOWN])
         code = codes.of_outcome(outcome, signal=session.signal)
         if inverse.cannot:
-            code = exits.strongest([code, exits.PARTLY if outcome.results or turned or outcome.plan.changes else exits.REFUSED])
+            code = exits.strongest([code, exits.PARTLY if outcome.results or changed or outcome.plan.changes else exits.REFUSED])
         journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in StepStatus})
     if options.format == "json":
-        screen.document(undo_document(recorded_run, outcome, turned, inverse.cannot, lines))
+        screen.document(undo_document(recorded_run, outcome, changed, inverse.cannot, lines))
     elif outcome.results or outcome.notes:
         done = f"Run {recorded_run.id[:ID_SHOWN]} is undone{', except for what is listed' if inverse.cannot else ''}."
         again = f"reconciler undo {recorded_run.id[:ID_SHOWN]} again"
         screen.spans(outcome_text(screen.masked_data(outcome), width=screen.width, onward=Onward(done, again)))
     elif set(recorded_run.turned) == {"record"}:
         screen.say(ONLY_RECORDED.format(recorded_run.id[:ID_SHOWN]))
-    _tell_what_wants_it_again(screen, lines)
+    _note_redeclaring_lines(screen, lines)
     return code
 
 
@@ -139,25 +139,25 @@ def _recorded_run(screen: Screen, options: Options, project: Project, run: str) 
 def _inverse(session: ApplySession, store: Store, run: str) -> Inverse:
     """Read the current objects, and find what takes the run back."""
     kinds, project, state = session.kinds, session.project.desired, session.journal.state()
-    later = store.later_turns(run)
-    done, turns = run_effects(kinds, entries_today(store.entries(run), later)), turns_today(store.turns(run), later)
-    actual = session.look(desired_for_reading(kinds, project, state, done, turns))
-    return inverse(kinds, project, state, actual, done, turns, ever=store.ids())
+    later = store.later_state_changes(run)
+    done, state_changes = run_effects(kinds, entries_today(store.entries(run), later)), turns_today(store.state_changes(run), later)
+    actual = session.look(desired_for_reading(kinds, project, state, done, state_changes))
+    return inverse(kinds, project, state, actual, done, state_changes, ever=store.ids())
 
 
-def _turned(screen: Screen, journal: Journal, outcome: Outcome, inverse: Inverse, run: str) -> tuple[StateChange, ...]:
+def _change_state(screen: Screen, journal: Journal, outcome: Outcome, inverse: Inverse, run: str) -> tuple[StateChange, ...]:
     """Change the bindings once everything else is done; answers what was changed. Fields that were not managed are unmanaged again."""
-    turns = inverse.turns
-    if not turns and not inverse.unmanaged:
+    state_changes = inverse.turns
+    if not state_changes and not inverse.unmanaged:
         return ()
     if outcome.plan.deferred or outcome.plan.blocked or any(result.status is not StepStatus.DONE for result in outcome.results):
         screen.note(f"The state was not changed, because not everything was done. To try again: reconciler undo {run}")
         return ()
     for address, unset in stop_managing_fields(inverse, journal.state()).items():
         journal.note(address, sent=unset, seen=unset)
-    forget, rename, protect = journal_arguments(turns)
+    forget, rename, protect = journal_arguments(state_changes)
     journal.remember(forget=forget, rename=rename, protect=protect)
-    return tuple(turns)
+    return tuple(state_changes)
 
 
 def _about(session: ApplySession, inverse: Inverse) -> None:
@@ -165,26 +165,27 @@ def _about(session: ApplySession, inverse: Inverse) -> None:
     session.desired, session.selection = inverse.desired, Selection(only=inverse.only)
 
 
-def _lines(session: ApplySession, planned: Planned, turns: Collection[StateChange]) -> tuple[YamlLine, ...]:
+def _lines(session: ApplySession, planned: Planned, state_changes: Collection[StateChange]) -> tuple[YamlLine, ...]:
     """Where the YAML still wants what is about to be taken back."""
     ids = identify(session.kinds, session.project.desired, planned.state, planned.actual).ids
-    return redeclaring_lines(session.kinds, session.project.desired, session.desired, planned.plan, turns, ids)
+    return redeclaring_lines(session.kinds, session.project.desired, session.desired, planned.plan, state_changes, ids)
 
 
-def _tell_what_stays(screen: Screen, cannot: Collection[Cannot]) -> None:
+def _note_irreversible(screen: Screen, cannot: Collection[Cannot]) -> None:
     if cannot:
         screen.note("Cannot be undone:\n" + "\n".join(f"  {blocked.address}: {blocked.reason}" for blocked in cannot))
 
 
-def _tell_what_turns(screen: Screen, turns: Collection[StateChange]) -> None:
+def _note_state_changes(screen: Screen, state_changes: Collection[StateChange]) -> None:
 
-    if turns:
-        screen.note("Changes of the state, without requests:\n" + "\n".join(f"  {turn_line(turn)}" for turn in turns))
+    if state_changes:
+        screen.note("Changes of the state, without requests:\n" + "\n".join(f"  {turn_line(change)}" for change in state_changes))
 
 
-def _tell_what_wants_it_again(screen: Screen, lines: Collection[YamlLine]) -> None:
+def _note_redeclaring_lines(screen: Screen, lines: Collection[YamlLine]) -> None:
     if lines:
-        said = (f"{f'{line.source.file_and_line}  ' if line.source else ''}{line.address}: {line.what}" for line in lines)
+        lines_text = (f"{f'{line.source.file_and_line}  ' if line.source else ''}{line.address}: {line.what}" for line in lines)
         screen.note(
-            "Change these lines before the next apply, which would otherwise repeat the run:\n" + "\n".join(f"  {one}" for one in said)
+            "Change these lines before the next apply, which would otherwise repeat the run:\n"
+            + "\n".join(f"  {text}" for text in lines_text)
         )
