@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from client_fakes import TOKEN, FakeService, Leap, Seen, answer, hang_up, raw
 
-from reconciler.client import Broken, ClientSettings, NotSent, Reader, Request, RetryClass, Writer, encode
+from reconciler.client import Broken, ClientSettings, NeverSent, Reader, Request, RetryClass, Writer, encode
 from reconciler.client.wire import Wire, default_transport
 from reconciler.errors import Ambiguous, Unavailable
 
@@ -118,7 +118,7 @@ async def test_a_proxy_that_refuses_has_sent_nothing_and_sees_no_token() -> None
     async with FakeService([answer(403, {})]) as proxy:
         environ = {"HTTPS_PROXY": proxy.base_url.replace("://", "://user:p%40ss@")}
         async with open_until_the_end(default_transport("https://api.example.test", 2, environ)) as transport:
-            with pytest.raises(NotSent, match="the proxy refused"):
+            with pytest.raises(NeverSent, match="the proxy refused"):
                 await transport.send(request("POST", "https://api.example.test/v1/x"))
         assert proxy.seen[0].method == "CONNECT"
         assert proxy.seen[0].headers["proxy-authorization"] == "Basic dXNlcjpwQHNz"
