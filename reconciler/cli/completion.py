@@ -15,7 +15,7 @@ from typing import Any, Final
 import click
 from click.shell_completion import CompletionItem
 
-from reconciler.config.words import project_file
+from reconciler.config.keys import project_file
 from reconciler.regular_file import open_regular
 from reconciler.state.tables.direct import recorded_runs, tracked_addresses
 

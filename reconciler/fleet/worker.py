@@ -33,7 +33,7 @@ TIDY_SECONDS: Final = 3_600.0
 PATIENCE: Final = 30
 
 
-def _nothing(*words: object, **facts: object) -> None:
+def _nothing(*message: object, **facts: object) -> None:
     """Ignore the message."""
 
 

@@ -17,7 +17,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import load
 from reconciler.config import Project
 from reconciler.config.access.tests import rematched
-from reconciler.config.words import ENVIRONMENTS, project_file
+from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError, Problem, UsageError
 from reconciler.report.schemas.plan import RulesFromData
 from reconciler.resource import Kinds

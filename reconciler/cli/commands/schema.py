@@ -13,8 +13,8 @@ from reconciler.cli import options as shared
 from reconciler.cli.completion import completer
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.config.keys import project_file
 from reconciler.config.schemas.document import catalog_entry, schema
-from reconciler.config.words import project_file
 from reconciler.errors import UsageError, os_reason
 from reconciler.kinds import load as load_kinds
 from reconciler.report.layout import table
