@@ -20,7 +20,7 @@ from reconciler.config.words import project_file
 from reconciler.kinds import load
 from reconciler.regular_file import open_regular
 from reconciler.report.schemas.documents import DOCUMENTS
-from reconciler.state.tables.direct import recorded_runs, tracked_addresses
+from reconciler.state.store import recorded_runs, tracked_addresses
 
 if TYPE_CHECKING:
     Candidates = list[CompletionItem[str]]

@@ -221,6 +221,7 @@ class Program(LazyGroup):
         screen = Screen()
         screen.hide(_given_secrets(words))
         with signals.ending() as ending, everywhere.variables_kept():
+            screen.uninterrupted = ending.uninterrupted
             work = partial(super().main, words, prog_name, complete_var, False, obj=screen, **extra)
             code = self._code(screen, lambda: ending.run(work), words)
         screen.ended(code)

@@ -18,6 +18,7 @@ from reconciler.config.source import state_url
 from reconciler.config.source.nodes import Map, MapEntry, Problems, Scalar, StandIn, described, empty, shown, untainted, wrong_form
 from reconciler.config.words import CREATE_STRATEGIES, IGNORE_CHANGES, ServiceSection
 from reconciler.model import Desired, Ignore, Source
+from reconciler.text.state_urls import backend_of, file_of, forms, url_of
 from reconciler.text.suggest import closest, did_you_mean, one_of
 
 CreateStrategy = Literal["snapshot"]
@@ -30,7 +31,6 @@ SECONDS_MAX = 86_400.0
 
 _EMAIL = re.compile(r"[^@\s/]+@[^@\s/]+")
 _PROJECT = re.compile(r"[A-Za-z0-9._-]{1,100}", re.ASCII)
-_STATES = re.compile(r"(sqlite|postgresql(\+psycopg)?|s3|gs|az|file)://.*", re.DOTALL)
 
 T = TypeVar("T", bound=str)
 
@@ -264,24 +264,25 @@ def databases(top: Map, root: Path) -> list[Path]:
     silent = Problems([])
     words = KeyReader("", top.entries, silent)
     sandbox = KeyReader.of(ServiceSection.SECTION, words.entry(ServiceSection.SECTION), silent).text(ServiceSection.SANDBOX)
-    state = _state(words.text(STATE), root, silent).partition("sqlite:///")[2]
+    state = file_of(_state(words.text(STATE), root, silent))
     return [root / DEFAULT_STATE, *([Path(state)] if state else []), *([root / sandbox[0]] if sandbox is not None else [])]
 
 
 def _state(found: tuple[str, Source] | None, root: Path, problems: Problems) -> str:
     if found is None:
-        return f"sqlite:///{root / DEFAULT_STATE}"
+        return url_of(root / DEFAULT_STATE)
     url, at = found
-    if _STATES.fullmatch(url) is None:
-        wrong = f"state is {_safe(url)}; it must be sqlite:///FILE, postgresql+psycopg://HOST/DATABASE or s3://BUCKET/PREFIX"
+    backend = backend_of(url)
+    if backend is None or "://" not in url:
+        wrong = f"state is {_safe(url)}; it must be {forms(yaml=True)}"
         problems.add(at, wrong, id="RC-state-url")
         return ""
-    if url.startswith("sqlite:"):
-        path = url.removeprefix("sqlite:///")
-        if path == url or not path or "?" in path:
+    if backend.is_file:
+        path = file_of(url)
+        if not url.startswith(url_of(path)) or not path or "?" in path:
             problems.add(at, f"state is {shown(url)}; write sqlite:///FILE for a file, relative to the project", id="RC-state-url")
             return ""
-        return f"sqlite:///{root / path}"
+        return url_of(root / path)
     mistake = state_url.mistake(url)
     if mistake is not None:
         problems.add(at, mistake.message, id=mistake.id)

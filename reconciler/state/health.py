@@ -7,13 +7,11 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection, select
-
 from reconciler.model.state import StateScope
-from reconciler.state.errors import calm
-from reconciler.state.lease import NOW, Holder, read_holder
+from reconciler.state.connection import Connection
+from reconciler.state.errors import explaining
+from reconciler.state.lease import Holder, read_holder
 from reconciler.state.reading import find
-from reconciler.state.tables.schema import leases
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ def file_holder(database: Path) -> tuple[bool, Holder | None]:
     path = Path(f"{database}.lock")
     if not path.exists():
         return False, None
-    with calm(f"the lock file {path}"):
+    with explaining(f"the lock file {path}"):
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -60,8 +58,8 @@ def file_holder(database: Path) -> tuple[bool, Holder | None]:
 def row_holder(connection: Connection, scope: StateScope) -> tuple[Holder, float] | None:
     """The holder of an unexpired lease in a row, and the seconds until it expires; None where there is none."""
     row = find(connection, scope)
-    found = connection.execute(select(leases).where(leases.c.state == row.id)).one_or_none() if row is not None else None
-    if found is None or found.run is None or found.expires is None:
+    lease = connection.row("SELECT * FROM leases WHERE state = :state", state=row.id) if row is not None else None
+    if lease is None or lease.run is None or lease.expires is None:
         return None
-    left = float(found.expires) - float(connection.execute(select(NOW)).scalar_one())
-    return (Holder(found.run, found.who, found.command, found.since), left) if left > 0 else None
+    left = float(lease.expires) - float(connection.value("SELECT clock_seconds()"))
+    return (Holder(lease.run, lease.who, lease.command, lease.since), left) if left > 0 else None

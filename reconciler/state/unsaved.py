@@ -19,7 +19,7 @@ from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import Binding, Origin
 from reconciler.state.ending import IntentEnding
-from reconciler.state.errors import calm
+from reconciler.state.errors import explaining
 
 PREFIX: Final = "unsaved-"
 SIZE_MAX: Final = 16 * 1024 * 1024  # bytes read of one file
@@ -41,7 +41,7 @@ class Spare:
         body = {"version": 1, "lineage": self._lineage, "run": run, "endings": [_data(ending) for ending in self._endings]}
         text = json.dumps({**body, "signature": self._sign(body)}, indent=1).encode()
         new = path.with_suffix(".new")
-        with calm(f"the file {path}"):
+        with explaining(f"the file {path}"):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
                 handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -66,7 +66,7 @@ class Spare:
     def unsaved_endings(self) -> tuple[tuple[str, IntentEnding], ...]:
         """The endings that earlier runs on this state kept, each with the run's id. Files of other states are skipped and not removed."""
         found: list[tuple[str, IntentEnding]] = []
-        with calm(f"the folder {self._folder}"):
+        with explaining(f"the folder {self._folder}"):
             paths = sorted(self._folder.glob(f"{PREFIX}*.json")) if self._folder.is_dir() else []
         for path in paths:
             body = self._read(path)
@@ -77,7 +77,7 @@ class Spare:
 
     def discard(self) -> None:
         """Remove the files that were read."""
-        with calm(f"the folder {self._folder}"):
+        with explaining(f"the folder {self._folder}"):
             for path in self._taken:
                 path.unlink(missing_ok=True)
         self._taken = []
@@ -86,7 +86,7 @@ class Spare:
         return hmac.new(self._key, json.dumps(body, sort_keys=True).encode(), hashlib.sha256).hexdigest()
 
     def _read(self, path: Path) -> Any:
-        with calm(f"the file {path}"), open(path, "rb") as file:
+        with explaining(f"the file {path}"), open(path, "rb") as file:
             text = file.read(SIZE_MAX)
         try:
             body = json.loads(text)

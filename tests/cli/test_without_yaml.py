@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from reconciler.state.tables.direct import VERSION, read_runs, read_tracking, tracking_of
 
 from reconciler.state import StateScope, Store
-from reconciler.state.tables.direct import VERSION, read_runs, read_tracking, tracking_of
 from reconciler.state.tables.migrations import MIGRATIONS
 from tests.cli.conftest import Cli, retitled
 from tests.cli.test_imports import COMMAND, imported

@@ -141,9 +141,9 @@ BUGS: Final = (
         f"{JOURNAL}test_after_the_lease_nothing_is_written[sqlite]",
     ),
     _bug(
-        "state.uninterrupted",
-        "if not _BLOCKS.depth and _BLOCKS.then is not None:",
-        "if _BLOCKS.depth and _BLOCKS.then is not None:",
+        "cli.terminal.signals",
+        "if self._waiting and not self._blocks:",
+        "if self._waiting and self._blocks:",
         "what waited for a block comes at its end",
         f"{LEASE}test_a_signal_while_a_lease_is_taken_or_given_back_leaves_none_behind[sqlite]",
     ),

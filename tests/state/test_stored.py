@@ -12,7 +12,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import Engine, event
 
 from reconciler.address import Address
 from reconciler.errors import StateError
@@ -20,6 +19,7 @@ from reconciler.model import Binding, SiblingPlace
 from reconciler.state import IntentEnding, Journal, StateScope, Store
 from tests.proofs import sampled, tries
 from tests.state.examples import CLOCK, GUIDES, LEGACY, SERVICE, START, WHO, binding, intent
+from tests.state.watched import watched
 
 ADDRESSES = (GUIDES, START, LEGACY)
 VALUES: tuple[Any, ...] = (1, True, None, [1])
@@ -31,17 +31,13 @@ def written() -> Iterator[dict[str, int]]:
     """How many rows each table got, by its name."""
     counts: dict[str, int] = {}
 
-    def statement(connection: Any, cursor: Any, text: str, parameters: Any, context: Any, executemany: bool) -> None:
+    def statement(_: Any, text: str, number: int) -> None:
         command, _, table, *_ = (*text.split(), "", "")
         if command in ("INSERT", "DELETE"):
-            name = table.rpartition(".")[-1]
-            counts[name] = counts.get(name, 0) + (len(parameters) if executemany else 1)
+            counts[table] = counts.get(table, 0) + number
 
-    event.listen(Engine, "before_cursor_execute", statement)
-    try:
+    with watched(statement):
         yield counts
-    finally:
-        event.remove(Engine, "before_cursor_execute", statement)
 
 
 def settle(journal: Journal, **ending: Any) -> None:

@@ -9,7 +9,8 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import IO, Any, Final, TypeVar
 
@@ -64,6 +65,7 @@ class Screen:
         self._traces: Traces | None = None
         self._traced = False
         self._log: LogFile | None = None
+        self.uninterrupted: Callable[[], AbstractContextManager[None]] = nullcontext  # a block in which signals wait
         self.lost: str | None = None
         self.acted = False
         self._hidden: set[str] = set()

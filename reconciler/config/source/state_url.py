@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from reconciler.config.source.nodes import Mistake, shown
+from reconciler.text.state_urls import BUCKET, POSTGRES, backend_of
 from reconciler.text.suggest import one_of
 
 SECRETS: Final = ("password", "passwd", "sslpassword", "token", "secret")  # keys of a URL's query that may contain a secret
@@ -27,11 +28,11 @@ def mistake(url: str) -> Mistake | None:
         keys = [key for key, _ in parse_qsl(parts.query, keep_blank_values=True)]
         password = parts.password is not None
     except ValueError:
-        return Mistake("RC-state-url", "state is not a valid URL; it must be postgresql+psycopg://HOST/DATABASE or s3://BUCKET/PREFIX")
+        return Mistake("RC-state-url", f"state is not a valid URL; it must be {POSTGRES.yaml_form} or {BUCKET.yaml_form}")
     if password or any(key.lower() in SECRETS for key in keys):
         wrong = "state contains a password, which is not allowed in the YAML; set the whole URL in RECONCILER_STATE"
         return Mistake("RC-state-password", wrong)
-    return _of_postgres(url, keys) if url.startswith("postgresql") else None
+    return _of_postgres(url, keys) if backend_of(url) is POSTGRES else None
 
 
 def _of_postgres(url: str, keys: list[str]) -> Mistake | None:

@@ -17,8 +17,9 @@ from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 from reconciler.errors import StateError
-from reconciler.state.bucket.changes import COLUMNS, Change
+from reconciler.state.bucket.changes import Change
 from reconciler.state.bucket.objects import Objects, Unreachable
+from reconciler.state.tables.schema import TABLES
 from reconciler.state.tables.values import RESTORE
 
 FORMAT: Final = "reconciler.journal/1"
@@ -172,7 +173,7 @@ def _packed(content: bytes) -> bytes:
 
 
 def _written(version: int, changes: Sequence[Change]) -> bytes:
-    tables = {table: COLUMNS[table] for table, _, _ in changes}
+    tables = {table: TABLES[table] for table, _, _ in changes}
     document = {"format": FORMAT, "nonce": str(uuid4()), "version": version, "columns": tables, "changes": changes}
     return json.dumps(document, default=_hexadecimal, separators=(",", ":"), ensure_ascii=False).encode()
 

@@ -6,28 +6,12 @@ In: a connection inside a transaction. Out: the document that `reconciler.report
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import Connection, Table, select
-
 from reconciler.report.schemas import state as state_types
-from reconciler.state.tables.schema import (
-    afters,
-    approvals,
-    befores,
-    bindings,
-    fields,
-    journal,
-    known,
-    open_intents,
-    outcomes,
-    renames,
-    rules,
-    runs,
-    states,
-    turns,
-)
+from reconciler.state.connection import Connection
+from reconciler.state.tables.schema import TABLES
 from reconciler.state.tables.values import from_json
 
 Part = TypeVar("Part")
@@ -38,15 +22,15 @@ COLUMNS = {"exit": "exit_code", "object": "target"}
 """Columns that have another name than the key of the document."""
 
 
-def columns(part: Any, table: Table) -> dict[str, str]:
+def columns(part: Any, table: str) -> dict[str, str]:
     """The columns of a table that hold a part of the document, by the keys of its definition."""
-    return {name: column for name in part.__annotations__ if (column := COLUMNS.get(name, name)) in table.c}
+    return {name: column for name in part.__annotations__ if (column := COLUMNS.get(name, name)) in TABLES[table]}
 
 
 def pulled(connection: Connection, state: int) -> state_types.StateDocument:
     """The whole of that state. Raises StateError where a value in it is broken."""
-    row = connection.execute(select(states).where(states.c.id == state)).one()
-    remembered = connection.execute(select(rules.c.value).where(rules.c.state == state)).scalar()
+    row = connection.row("SELECT * FROM states WHERE id = :state", state=state)
+    remembered = connection.value("SELECT value FROM rules WHERE state = :state", state=state)
     return {
         "format": "reconciler.state/1",
         "project": row.project,
@@ -56,20 +40,20 @@ def pulled(connection: Connection, state: int) -> state_types.StateDocument:
         "serial": row.serial,
         "bindings": _bindings(connection, state),
         "rules": None if remembered is None else from_json(remembered, "the rules of the project"),
-        "runs": _parts(state_types.StoredRunData, connection, runs, state, "started", "id"),
-        "known": {one.digest: from_json(one.ids, "a list of ids") for one in _rows(connection, known, state, "digest")},
+        "runs": _parts(state_types.StoredRunData, connection, "runs", state, "started", "id"),
+        "known": {row.digest: from_json(row.ids, "a list of ids") for row in _rows(connection, "known", state, "digest")},
         "requests": _requests(connection, state),
-        "turns": _parts(state_types.StoredTurnData, connection, turns, state, "id"),
-        "renames": [{"old": one.old, "new": one.new} for one in _rows(connection, renames, state, "old")],
-        "approvals": _parts(state_types.ApprovalData, connection, approvals, state, "run"),
+        "turns": _parts(state_types.StoredTurnData, connection, "turns", state, "id"),
+        "renames": [{"old": row.old, "new": row.new} for row in _rows(connection, "renames", state, "old")],
+        "approvals": _parts(state_types.ApprovalData, connection, "approvals", state, "run"),
     }
 
 
-def _rows(connection: Connection, table: Table, state: int, *order: str) -> Iterable[Any]:
-    return connection.execute(select(table).where(table.c.state == state).order_by(*(table.c[name] for name in order)))
+def _rows(connection: Connection, table: str, state: int, *order: str) -> list[Any]:
+    return connection.rows(f"SELECT * FROM {table} WHERE state = :state ORDER BY {', '.join(order)}", state=state)
 
 
-def _parts(part: type[Part], connection: Connection, table: Table, state: int, *order: str) -> list[Part]:
+def _parts(part: type[Part], connection: Connection, table: str, state: int, *order: str) -> list[Part]:
     names = columns(part, table)
     return [cast(Part, _part(row, names)) for row in _rows(connection, table, state, *order)]
 
@@ -81,7 +65,7 @@ def _part(row: Any, names: Mapping[str, str]) -> Any:
 
 def _bindings(connection: Connection, state: int) -> list[state_types.BindingData]:
     remembered: dict[str, dict[str, state_types.MemoryData]] = defaultdict(dict)
-    for row in _rows(connection, fields, state, "address", "name"):
+    for row in _rows(connection, "fields", state, "address", "name"):
         texts = {"sent": row.sent, "seen": row.seen}
         values = {
             word: from_json(text, f"what was {word} as {row.name!r} of {row.address}") for word, text in texts.items() if text is not None
@@ -97,17 +81,17 @@ def _bindings(connection: Connection, state: int) -> list[state_types.BindingDat
             "place": None if row.place_parent is None else {"parent": row.place_parent, "index": row.place_index},
             "fields": remembered[row.address],
         }
-        for row in _rows(connection, bindings, state, "address")
+        for row in _rows(connection, "bindings", state, "address")
     ]
 
 
 def _requests(connection: Connection, state: int) -> list[state_types.StoredRequestData]:
-    met = {row.intent: from_json(row.value, "what a request met") for row in _rows(connection, befores, state, "intent")}
-    seen = {row.intent: from_json(row.value, "what was seen after a request") for row in _rows(connection, afters, state, "intent")}
-    waiting = {row.intent for row in _rows(connection, open_intents, state, "intent")}
+    met = {row.intent: from_json(row.value, "what a request met") for row in _rows(connection, "befores", state, "intent")}
+    seen = {row.intent: from_json(row.value, "what was seen after a request") for row in _rows(connection, "afters", state, "intent")}
+    waiting = {row.intent for row in _rows(connection, "open_intents", state, "intent")}
     ended: dict[int, list[state_types.StoredOutcomeData]] = defaultdict(list)
-    names = columns(state_types.StoredOutcomeData, outcomes)
-    for row in _rows(connection, outcomes, state, "id"):
+    names = columns(state_types.StoredOutcomeData, "outcomes")
+    for row in _rows(connection, "outcomes", state, "id"):
         ended[row.intent].append(_part(row, names))
     return [
         {
@@ -117,5 +101,5 @@ def _requests(connection: Connection, state: int) -> list[state_types.StoredRequ
             "open": request["id"] in waiting,
             "outcomes": ended[request["id"]],
         }
-        for request in _parts(state_types.StoredRequestData, connection, journal, state, "id")
+        for request in _parts(state_types.StoredRequestData, connection, "journal", state, "id")
     ]

@@ -10,34 +10,16 @@ from collections.abc import Iterable, Mapping
 from shlex import quote
 from typing import Any, Final
 
-from sqlalchemy import Connection, Table, delete, func, insert, select, update
-
 from reconciler.address import Address
 from reconciler.errors import Refused, StateError, UsageError
 from reconciler.model.state import StateScope
 from reconciler.report.schemas import state as state_types
 from reconciler.report.schemas.check import problem
-from reconciler.state.tables import rows
-from reconciler.state.tables.renames import write_renames
-from reconciler.state.tables.rules import write_rules
-from reconciler.state.tables.schema import (
-    afters,
-    approvals,
-    befores,
-    bindings,
-    consents,
-    fields,
-    journal,
-    known,
-    open_intents,
-    outcomes,
-    renames,
-    rules,
-    runs,
-    states,
-    turns,
-)
-from reconciler.state.tables.values import rules_of, to_json
+from reconciler.state.connection import Connection
+from reconciler.state.tables.project import rules_of, write_renames, write_rules
+from reconciler.state.tables.rows import known_row
+from reconciler.state.tables.schema import TABLES, insert
+from reconciler.state.tables.values import to_json
 from reconciler.state.transfer.pull import JSON, columns
 
 FORMAT: Final = "reconciler.state/1"
@@ -101,21 +83,20 @@ def _loose(found: Document) -> str | None:
         return f"runs: no run has the id {min(missing)!r}"
     if missing := {request["known"] for request in found["requests"]} - set(found["known"]):
         return f"known: no list is called {min(missing)}"
-    if any(rows.known_row(frozenset(ids), "a list")[0] != digest for digest, ids in found["known"].items()):
+    if any(known_row(frozenset(ids), "a list")[0] != digest for digest, ids in found["known"].items()):
         return "known: a list has another digest"
     return None
 
 
 def refuse(connection: Connection, state: int, found: Document, *, by: str, force: bool) -> None:
     """Raise `Refused` where the existing state contains something that the document would lose. `by`: the run that asks."""
-    there = connection.execute(select(states.c.lineage, states.c.serial).where(states.c.id == state)).one()
+    there = connection.row("SELECT lineage, serial FROM states WHERE id = :state", state=state)
     intents = {(request["run"], request["id"]) for request in found["requests"]}
     waiting = (
-        select(journal.c.run, journal.c.id, journal.c.address)
-        .join(open_intents, (open_intents.c.state == journal.c.state) & (open_intents.c.intent == journal.c.id))
-        .where(journal.c.state == state)
+        "SELECT journal.run, journal.id, journal.address FROM journal"
+        " JOIN open_intents ON open_intents.state = journal.state AND open_intents.intent = journal.id WHERE journal.state = :state"
     )
-    lost = next((row.address for row in connection.execute(waiting) if (row.run, row.id) not in intents), None)
+    lost = next((row.address for row in connection.rows(waiting, state=state) if (row.run, row.id) not in intents), None)
     if lost is not None:
         forget = f"reconciler state forget {quote(lost)} --in-doubt"
         hint = f"Run `reconciler apply` there first, which finds out what happened to it; or `{forget}`."
@@ -138,15 +119,23 @@ def refuse(connection: Connection, state: int, found: Document, *, by: str, forc
 
 def _used(connection: Connection, state: int, by: str) -> bool:
     """Whether there is anything but the run that asks."""
-    ran = select(func.count()).select_from(runs).where(runs.c.state == state, runs.c.id != by, runs.c.command != PUSH)
-    bound = select(func.count()).select_from(bindings).where(bindings.c.state == state)
-    return bool(connection.execute(ran).scalar_one() or connection.execute(bound).scalar_one())
+    ran = "SELECT 1 FROM runs WHERE state = :state AND id <> :by AND command <> :push LIMIT 1"
+    tracks = "SELECT 1 FROM bindings WHERE state = :state LIMIT 1"
+    return connection.row(ran, state=state, by=by, push=PUSH) is not None or connection.row(tracks, state=state) is not None
 
 
 def _active(connection: Connection, state: int) -> set[str]:
     """The runs that sent something or changed a binding."""
-    found: Iterable[Any] = (select(table.c.run).where(table.c.state == state).distinct() for table in (journal, turns))
-    return {run for one in found for run in connection.execute(one).scalars()}
+    query = "SELECT run FROM journal WHERE state = :state UNION SELECT run FROM turns WHERE state = :state"
+    return {row.run for row in connection.rows(query, state=state)}
+
+
+def clear(connection: Connection, state: int) -> None:
+    """Delete everything of a state but its name, its lease and its runs."""
+    # Backwards, because a table refers only to tables above it, and the foreign keys are checked at once.
+    for table in reversed(TABLES):
+        if "state" in TABLES[table] and table not in ("leases", "runs"):
+            connection.run(f"DELETE FROM {table} WHERE state = :state", state=state)
 
 
 def replace(connection: Connection, state: int, found: Document, *, by: str, force: bool) -> None:
@@ -155,47 +144,42 @@ def replace(connection: Connection, state: int, found: Document, *, by: str, for
     A document does not contain what runs were allowed to open: a run that is continued from another state asks again.
     """
     refuse(connection, state, found, by=by, force=force)
-    there = connection.execute(select(states.c.lineage, states.c.serial).where(states.c.id == state)).one()
-    ours = [one["id"] for one in found["runs"]]
-    for some in rows.chunks(ours):
-        if connection.execute(select(runs.c.id).where(runs.c.id.in_(some), runs.c.state != state)).first() is not None:
-            wrong = "a run of the document belongs to another state of that database"
-            raise Refused(wrong, id="RC-run-of-another-state", hint="It was pushed there under another name.")
-    for table in (consents, approvals, afters, befores, open_intents, outcomes, turns, journal, known, rules, renames, fields, bindings):
-        connection.execute(delete(table).where(table.c.state == state))
-    connection.execute(delete(runs).where(runs.c.state == state, runs.c.id != by))
+    there = connection.row("SELECT lineage, serial FROM states WHERE id = :state", state=state)
+    other = "SELECT id FROM runs WHERE id IN :ids AND state <> :state"
+    if connection.row(other, ids=[run["id"] for run in found["runs"]], state=state) is not None:
+        wrong = "a run of the document belongs to another state of that database"
+        raise Refused(wrong, id="RC-run-of-another-state", hint="It was pushed there under another name.")
+    clear(connection, state)
+    connection.run("DELETE FROM runs WHERE state = :state AND id <> :by", state=state, by=by)
     serial = max(found["serial"], there.serial + 1) if force and there.lineage == found["lineage"] else found["serial"]
-    connection.execute(update(states).where(states.c.id == state).values(lineage=found["lineage"], serial=serial, writer=None))
+    named = "UPDATE states SET lineage = :lineage, serial = :serial, writer = NULL WHERE id = :state"
+    connection.run(named, lineage=found["lineage"], serial=serial, state=state)
     _write(connection, state, found, by)
 
 
 def _write(connection: Connection, state: int, found: Document, by: str) -> None:
+    def add(table: str, rows: Iterable[dict[str, Any]], *without: str) -> None:
+        connection.run_all(insert(table, *without), [*rows])
+
     requests = found["requests"]
-    _insert(connection, bindings, (_binding(state, one) for one in found["bindings"]))
-    _insert(connection, fields, (row for one in found["bindings"] for row in _fields(state, one)))
+    add("bindings", (_binding(state, binding) for binding in found["bindings"]))
+    add("fields", (row for binding in found["bindings"] for row in _fields(state, binding)))
     if found["rules"] is not None:
         write_rules(connection, state, rules_of(found["rules"]))
-    write_renames(connection, state, {Address.parse(one["old"]): Address.parse(one["new"]) for one in found.get("renames", ())})
-    _insert(connection, runs, (_row(state, one, columns(state_types.StoredRunData, runs)) for one in found["runs"] if one["id"] != by))
-    _insert(connection, known, ({"state": state, "digest": digest, "ids": _json(ids)} for digest, ids in found["known"].items()))
-    _insert(connection, journal, (_row(state, request, columns(state_types.StoredRequestData, journal)) for request in requests))
+    renames = {Address.parse(rename["old"]): Address.parse(rename["new"]) for rename in found.get("renames", ())}
+    write_renames(connection, state, renames)
+    add("runs", (_row(state, run, columns(state_types.StoredRunData, "runs")) for run in found["runs"] if run["id"] != by))
+    add("known", ({"state": state, "digest": digest, "ids": _json(ids)} for digest, ids in found["known"].items()))
+    add("journal", (_row(state, request, columns(state_types.StoredRequestData, "journal")) for request in requests))
+    names = columns(state_types.StoredOutcomeData, "outcomes")
     ended = ((request["id"], outcome) for request in requests for outcome in request["outcomes"])
-    _insert(
-        connection,
-        outcomes,
-        ({"intent": intent, **_row(state, each, columns(state_types.StoredOutcomeData, outcomes))} for intent, each in ended),
-    )
-    _insert(connection, open_intents, ({"state": state, "intent": request["id"]} for request in requests if request["open"]))
-    for table, word in ((befores, "before"), (afters, "after")):
-        values = ((request["id"], request[word]) for request in requests if request[word] is not None)
-        _insert(connection, table, ({"state": state, "intent": intent, "value": _json(value)} for intent, value in values))
-    _insert(connection, turns, (_row(state, one, columns(state_types.StoredTurnData, turns)) for one in found["turns"]))
-    _insert(connection, approvals, (_row(state, one, columns(state_types.ApprovalData, approvals)) for one in found["approvals"]))
-
-
-def _insert(connection: Connection, table: Table, listed: Iterable[dict[str, Any]]) -> None:
-    for some in rows.chunks(listed):
-        connection.execute(insert(table), some)
+    add("outcomes", ({"intent": intent, **_row(state, outcome, names)} for intent, outcome in ended), "id")
+    add("open_intents", ({"state": state, "intent": request["id"]} for request in requests if request["open"]))
+    for table, key in (("befores", "before"), ("afters", "after")):
+        values = ((request["id"], request[key]) for request in requests if request[key] is not None)
+        add(table, ({"state": state, "intent": intent, "value": _json(value)} for intent, value in values))
+    add("turns", (_row(state, turn, columns(state_types.StoredTurnData, "turns")) for turn in found["turns"]))
+    add("approvals", (_row(state, approval, columns(state_types.ApprovalData, "approvals")) for approval in found["approvals"]))
 
 
 def _json(value: Any) -> str:

@@ -10,55 +10,34 @@ from collections.abc import Mapping
 from shlex import quote
 from typing import Any, Final
 
-from sqlalchemy import Connection, Table, delete, func, insert, select, update
-
 from reconciler.errors import Refused
 from reconciler.model.state import StateScope
-from reconciler.state.tables import rows
-from reconciler.state.tables.schema import (
-    afters,
-    approvals,
-    befores,
-    bindings,
-    consents,
-    fields,
-    journal,
-    known,
-    leases,
-    open_intents,
-    outcomes,
-    renames,
-    rules,
-    runs,
-    states,
-    turns,
-)
+from reconciler.state.connection import Connection
+from reconciler.state.tables.schema import insert
+from reconciler.state.transfer.push import clear
 
-NUMBERED: Final[Mapping[Table, str]] = {journal: "id", outcomes: "intent", befores: "intent", afters: "intent"}
-"""Tables that number requests, and the column that does."""
-
-MOVED: Final = (known, journal, outcomes, befores, afters, turns, approvals)
-"""What is moved of the history under the new name, what others refer to first."""
-
-DROPPED: Final = (consents, approvals, afters, befores, open_intents, outcomes, turns, journal, known, rules, renames, fields, bindings)
+# Tables that number requests, and the column that does.
+NUMBERED: Final[Mapping[str, str]] = {"journal": "id", "outcomes": "intent", "befores": "intent", "afters": "intent"}
+# What is moved of the history under the new name, with its order: what others refer to first.
+MOVED: Final[Mapping[str, str]] = {
+    "known": "digest", "journal": "id", "outcomes": "id", "befores": "intent", "afters": "intent", "turns": "id", "approvals": "run",
+}  # fmt: skip
 
 
 def refuse(connection: Connection, old: int, new: int) -> None:
     """Raise `Refused` where the new name tracks anything that the old one does not, or has a request in doubt."""
     name = _named(connection, new)
     doubtful = (
-        select(journal.c.address)
-        .join(open_intents, (open_intents.c.state == journal.c.state) & (open_intents.c.intent == journal.c.id))
-        .where(journal.c.state == new)
-        .order_by(journal.c.id)
+        "SELECT journal.address FROM journal"
+        " JOIN open_intents ON open_intents.state = journal.state AND open_intents.intent = journal.id"
+        " WHERE journal.state = :state ORDER BY journal.id LIMIT 1"
     )
-    if (address := connection.execute(doubtful.limit(1)).scalar()) is not None:
+    if (address := connection.value(doubtful, state=new)) is not None:
         forget = f"reconciler state forget {quote(address)} --in-doubt"
         hint = f"Run `reconciler apply` to find out what happened to it, or `{forget}`. Then repeat this."
         raise Refused(f"a request of {address} is in doubt under the name {name}", id="RC-in-doubt", hint=hint)
-    tracked = select(bindings.c.address, bindings.c.kind, bindings.c.id)
-    theirs = {tuple(row) for row in connection.execute(tracked.where(bindings.c.state == old))}
-    own = {tuple(row) for row in connection.execute(tracked.where(bindings.c.state == new))}
+    tracked = "SELECT address, kind, id FROM bindings WHERE state = :state"
+    theirs, own = ({*map(tuple, connection.rows(tracked, state=state))} for state in (old, new))
     if extra := sorted(own - theirs):
         more = f", and {len(extra) - 1:,} more" if len(extra) > 1 else ""
         hint = (
@@ -72,41 +51,38 @@ def rename(connection: Connection, old: int, new: int, *, by: str) -> None:
     """Give the state `old` the name of the state `new`, which is deleted; its history follows that of `old`. `by`: the run of `new` that
     asks."""
     refuse(connection, old, new)
-    first = connection.execute(select(func.coalesce(func.max(journal.c.id), 0)).where(journal.c.state == old)).scalar_one()
-    turn = connection.execute(select(func.coalesce(func.max(turns.c.id), 0)).where(turns.c.state == old)).scalar_one()
-    kept = {table: [dict(row._mapping) for row in connection.execute(_ordered(table, new))] for table in MOVED}
-    for table in DROPPED:
-        connection.execute(delete(table).where(table.c.state == new))
-    connection.execute(delete(consents).where(consents.c.state == old))  # a run that is continued under another name asks again
-    connection.execute(delete(runs).where(runs.c.id == by))
-    connection.execute(update(runs).where(runs.c.state == new).values(state=old))
-    for table, listed in kept.items():
-        for some in rows.chunks(_moved(table, row, old, first, turn) for row in listed):
-            add = rows.inserting(connection)(known).on_conflict_do_nothing() if table is known else insert(table)
-            connection.execute(add, some)
-    name = connection.execute(select(states.c.project, states.c.environment).where(states.c.id == new)).one()
-    connection.execute(delete(leases).where(leases.c.state == new))
-    connection.execute(delete(states).where(states.c.id == new))
-    connection.execute(update(states).where(states.c.id == old).values(project=name.project, environment=name.environment))
+    first = connection.value("SELECT max(id) FROM journal WHERE state = :state", state=old) or 0
+    turn = connection.value("SELECT max(id) FROM turns WHERE state = :state", state=old) or 0
+    history = {
+        table: [row._asdict() for row in connection.rows(f"SELECT * FROM {table} WHERE state = :state ORDER BY {order}", state=new)]
+        for table, order in MOVED.items()
+    }
+    clear(connection, new)
+    connection.run("DELETE FROM consents WHERE state = :state", state=old)  # a run that is continued under another name asks again
+    connection.run("DELETE FROM runs WHERE id = :by", by=by)
+    connection.run("UPDATE runs SET state = :old WHERE state = :new", old=old, new=new)
+    for table, listed in history.items():
+        without = ("id",) if table == "outcomes" else ()  # the database numbers them
+        add = insert(table, *without) + (" ON CONFLICT DO NOTHING" if table == "known" else "")
+        connection.run_all(add, [_moved(table, row, old, first, turn) for row in listed])
+    name = connection.row("SELECT project, environment FROM states WHERE id = :state", state=new)
+    connection.run("DELETE FROM leases WHERE state = :state", state=new)
+    connection.run("DELETE FROM states WHERE id = :state", state=new)
+    renamed = "UPDATE states SET project = :project, environment = :environment WHERE id = :state"
+    connection.run(renamed, project=name.project, environment=name.environment, state=old)
 
 
 def _named(connection: Connection, state: int) -> str:
     """The project of a state, with its environment if it has one."""
-    row = connection.execute(select(states.c.project, states.c.environment).where(states.c.id == state)).one()
+    row = connection.row("SELECT project, environment FROM states WHERE id = :state", state=state)
     return StateScope(row.project, row.environment or None, "").named
 
 
-def _ordered(table: Table, state: int) -> Any:
-    return select(table).where(table.c.state == state).order_by(*table.primary_key.columns)
-
-
-def _moved(table: Table, row: dict[str, Any], state: int, first: int, turn: int) -> dict[str, Any]:
+def _moved(table: str, row: dict[str, Any], state: int, first: int, turn: int) -> dict[str, Any]:
     """A row of the history, behind the requests and turns that the state has already."""
-    made = {**row, "state": state}
+    moved = {**row, "state": state}
     if table in NUMBERED:
-        made[NUMBERED[table]] += first
-    if table is turns:
-        made["id"] += turn
-    if table is outcomes:
-        del made["id"]  # the database numbers them
-    return made
+        moved[NUMBERED[table]] += first
+    if table == "turns":
+        moved["id"] += turn
+    return moved
