@@ -39,9 +39,9 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import Binding, Consent, Intent, Rules, SiblingPlace, State
+from reconciler.model.state import IntentEnding
 from reconciler.state.connection import Connection
 from reconciler.state.database import Database
-from reconciler.state.ending import IntentEnding
 from reconciler.state.errors import CONTRADICTION
 from reconciler.state.lease import Lease
 from reconciler.state.reading import read_state
@@ -50,8 +50,7 @@ from reconciler.state.tables.project import after, read_renames, write_renames, 
 from reconciler.state.tables.schema import insert
 from reconciler.state.tables.turns import bound, turned, write_turns
 from reconciler.state.tables.values import plain, to_json, to_json_or_null
-from reconciler.state.transfer import push, rename_project
-from reconciler.state.transfer.push import Document
+from reconciler.state.transfer import Document, rename_state, replace_state
 from reconciler.state.unfinished import write_consents
 from reconciler.state.unsaved import Spare, save_or_warn
 
@@ -281,14 +280,14 @@ class Journal:
         self._stored = {}
         with self._database.write() as connection:
             self._lease.check(connection)
-            push.replace(connection, self._state, document, by=self.run, force=force)
+            replace_state(connection, self._state, document, by=self.run, force=force)
 
     def rename(self) -> None:
         """Give this state the name of the one whose lease it holds too; raises `Refused` where that would lose something."""
         assert self._renames is not None
         with self._writing() as connection:
             self._renames.check(connection)
-            rename_project.rename(connection, self._state, self._renames.state, by=self._renames.holder.run)
+            rename_state(connection, self._state, self._renames.state, by=self._renames.holder.run)
 
     def note(self, address: Address, *, sent: Mapping[str, Any], seen: Mapping[str, Any]) -> None:
         """Merge fields into a binding; UNSET removes a field's value. Raises StateError for an untracked address."""

@@ -25,6 +25,7 @@ from reconciler.state.connection import Connection, Pool, SqliteConnection
 from reconciler.state.errors import READABLE, explaining
 from reconciler.state.tables import migrations
 from reconciler.text.state_urls import file_of, url_of
+from reconciler.writing import sync_folder
 
 BUSY_SECONDS: Final = 5.0  # how long to wait for another program's transaction
 READ_ATTEMPTS: Final = 20  # a state that is written again during each of so many readings is not read
@@ -212,11 +213,7 @@ def _create(path: Path) -> None:
         _check_regular(path)
         return
     for folder in (path.parent, *(file.parent for file in missing)):
-        directory = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        sync_folder(folder)
 
 
 def _check_regular(path: Path) -> None:

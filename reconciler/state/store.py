@@ -23,10 +23,19 @@ from reconciler.report.schemas.state import StateDocument
 from reconciler.state.connection import Connection
 from reconciler.state.database import Database, connect
 from reconciler.state.errors import again
-from reconciler.state.health import Condition, file_holder, row_holder, writable
 from reconciler.state.history import read_entries, read_ids, read_runs, read_undos, read_users
 from reconciler.state.journal import Journal
-from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, Uninterrupted, lock_file
+from reconciler.state.lease import (
+    LEASE_SECONDS,
+    Condition,
+    Holder,
+    Lease,
+    Uninterrupted,
+    file_holder,
+    lock_file,
+    row_holder,
+    writable,
+)
 from reconciler.state.reading import (
     find,
     former,
@@ -41,8 +50,7 @@ from reconciler.state.reading import (
 from reconciler.state.sqlite import SqliteFile
 from reconciler.state.tables.turns import read_later, read_turns
 from reconciler.state.tables.values import plain
-from reconciler.state.transfer.pull import pulled
-from reconciler.state.transfer.push import Document, checked
+from reconciler.state.transfer import Document, checked, pulled
 from reconciler.state.unsaved import Spare
 
 DIGEST_KEY_BYTES: Final = 32

@@ -9,17 +9,16 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import Binding, Origin
-from reconciler.state.ending import IntentEnding
+from reconciler.model.state import IntentEnding
 from reconciler.state.errors import explaining
+from reconciler.writing import sync_folder, write_whole
 
 PREFIX: Final = "unsaved-"
 SIZE_MAX: Final = 16 * 1024 * 1024  # bytes read of one file
@@ -40,27 +39,10 @@ class Spare:
         path = self._folder / f"{PREFIX}{run}.json"
         body = {"version": 1, "lineage": self._lineage, "run": run, "endings": [_data(ending) for ending in self._endings]}
         text = json.dumps({**body, "signature": self._sign(body)}, indent=1).encode()
-        new = path.with_suffix(".new")
         with explaining(f"the file {path}"):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            try:
-                handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-                try:
-                    with os.fdopen(handle, "wb", closefd=False) as file:
-                        file.write(text)
-                    os.fsync(handle)
-                finally:
-                    os.close(handle)
-                os.replace(new, path)
-            except OSError:
-                with suppress(OSError):  # keeping it was only an attempt
-                    os.unlink(new)
-                raise
-            folder = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            write_whole(path, text)
+            sync_folder(self._folder)
         return path
 
     def unsaved_endings(self) -> tuple[tuple[str, IntentEnding], ...]:
@@ -71,7 +53,7 @@ class Spare:
         for path in paths:
             body = self._read(path)
             if body is not None:
-                found += [(str(body["run"]), _ending(one)) for one in body["endings"]]
+                found += [(str(body["run"]), _ending(ending)) for ending in body["endings"]]
                 self._taken.append(path)
         return tuple(found)
 
@@ -113,8 +95,8 @@ def _data(ending: IntentEnding) -> dict[str, Any]:
 
 def _ending(data: Any) -> IntentEnding:
     bound = tuple(
-        Binding(Address.parse(one["address"]), one["kind"], one["id"], Origin(one["origin"]), protected=one["protected"])
-        for one in data["bound"]
+        Binding(Address.parse(row["address"]), row["kind"], row["id"], Origin(row["origin"]), protected=row["protected"])
+        for row in data["bound"]
     )
     failed = data["status"] == "failed"
     return IntentEnding(

@@ -16,7 +16,7 @@ from reconciler.state.bucket.database import Bucket
 from reconciler.state.bucket.folder import Folder
 from reconciler.state.bucket.objects import Objects
 from reconciler.state.connection import SCHEMA
-from reconciler.state.health import file_holder
+from reconciler.state.lease import file_holder
 from reconciler.state.tables.schema import TABLES
 from tests.state import azure, s3
 
