@@ -22,11 +22,15 @@ class Origin(StrEnum):
 
 
 @dataclass(frozen=True)
-class SiblingPlace:
-    """Where a sibling was last placed: `parent` is the address of its parent, `index` its position among the managed siblings, from 0."""
+class Position:
+    """Where a sibling is among its siblings."""
 
-    parent: str
-    index: int
+    # Its parent; None at the root.
+    parent: Address | None
+    # From 0, among the siblings that were counted; 0 too where only the neighbour matters, as in a move that is shown.
+    index: int = 0
+    # The sibling right before it, None for the first. An unmanaged one has its id as key: `acme/space/spc_1`.
+    previous: Address | None = None
 
 
 @dataclass(frozen=True)
@@ -40,20 +44,7 @@ class Binding:
     sent: Mapping[str, Any] = field(default_factory=dict)
     seen: Mapping[str, Any] = field(default_factory=dict)
     protected: bool = False
-    place: SiblingPlace | None = None
-
-
-@dataclass(frozen=True)
-class SiblingPosition:
-    """The former position of a sibling: below `parent`, `index` from 0 among the siblings that were seen, after `previous` (None for the
-    first).
-
-    An unmanaged one has its id as key: `acme/space/spc_1`.
-    """
-
-    parent: Address
-    index: int
-    previous: Address | None
+    place: Position | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +58,7 @@ class Before:
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
-    position: SiblingPosition | None = None
+    position: Position | None = None
     replaces: str | None = None
     takes: tuple[Address, ...] = ()
     renames: Mapping[Address, Address] = field(default_factory=dict)

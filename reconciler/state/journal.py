@@ -38,7 +38,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Binding, Consent, Intent, Rules, SiblingPlace, State
+from reconciler.model import Binding, Consent, Intent, Position, Rules, State
 from reconciler.model.state import IntentEnding
 from reconciler.state.connection import Connection
 from reconciler.state.database import Database
@@ -235,7 +235,7 @@ class Journal:
         *,
         bind: Iterable[Binding] = (),
         forget: Iterable[Address] = (),
-        places: Mapping[Address, SiblingPlace] = {},
+        places: Mapping[Address, Position] = {},
         rename: Mapping[Address, Address] = {},
         protect: Mapping[Address, bool] = {},
         fulfilled: Mapping[Address, Address] | None = None,
@@ -258,7 +258,7 @@ class Journal:
             rows.refuse_clashes(connection, self._state, {binding.address: binding for binding in bind}.values())
             rows.bind(connection, self._state, bind)
             positions = [
-                {"state": self._state, "address": str(address), "parent": place.parent, "index": place.index}
+                {"state": self._state, "address": str(address), "parent": rows.parent_text(place), "index": place.index}
                 for address, place in places.items()
             ]
             connection.run_all(f"UPDATE bindings SET place_parent = :parent, place_index = :index {_HERE}", positions)

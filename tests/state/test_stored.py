@@ -15,10 +15,10 @@ import pytest
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Binding, SiblingPlace
+from reconciler.model import Binding, Position
 from reconciler.state import IntentEnding, Journal, StateScope, Store
 from tests.proofs import sampled, tries
-from tests.state.examples import CLOCK, GUIDES, LEGACY, SERVICE, START, WHO, binding, intent
+from tests.state.examples import CLOCK, GUIDES, LEGACY, SERVICE, START, WHO, at, binding, intent
 from tests.state.watched import watched
 
 ADDRESSES = (GUIDES, START, LEGACY)
@@ -109,7 +109,7 @@ def changes(random: Random) -> dict[str, Any]:
     def fields() -> dict[str, Any]:
         return {name: random.choice(VALUES) for name in "abc" if random.random() < 0.7}
 
-    all_changes = {"sent": fields(), "seen": fields(), "protected": random.random() < 0.5, "place": SiblingPlace("acme", 1)}
+    all_changes = {"sent": fields(), "seen": fields(), "protected": random.random() < 0.5, "place": Position(at("acme"), 1)}
     return {name: change for name, change in all_changes.items() if random.random() < (0.5 if name in ("sent", "seen") else 0.1)}
 
 
@@ -166,6 +166,6 @@ def test_a_binding_is_what_the_last_outcome_says(store: Store, between: list[dic
 def test_after_anything_but_outcomes_a_binding_is_written_whole(store: Store) -> None:
     with store.lease(**WHO) as journal:
         settle(journal, bind=(binding(),))
-        journal.remember(places={GUIDES: SiblingPlace("acme", 3)})
+        journal.remember(places={GUIDES: Position(at("acme"), 3)})
         settle(journal, bind=(binding(),))
         assert journal.state().bindings == {GUIDES: binding()}

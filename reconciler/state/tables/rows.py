@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Before, Binding, Intent, Origin, SiblingPlace, SiblingPosition
+from reconciler.model import Before, Binding, Intent, Origin, Position
 from reconciler.resource import UNSET
 from reconciler.state.connection import Connection
 from reconciler.state.tables.schema import insert
@@ -50,7 +50,9 @@ def _fields(rows: Sequence[Any], column: str) -> dict[str, dict[str, Any]]:
 
 def _binding(row: Any, sent: Mapping[str, Any], seen: Mapping[str, Any]) -> Binding:
     try:
-        place = None if row.place_parent is None else SiblingPlace(row.place_parent, row.place_index)
+        # NULL: never placed. An empty text: placed at the root, which has no address.
+        parent = Address.parse(row.place_parent) if row.place_parent else None
+        place = None if row.place_parent is None else Position(parent, row.place_index)
         return Binding(Address.parse(row.address), row.kind, row.id, Origin(row.origin), sent, seen, bool(row.protected), place)
     except (TypeError, ValueError) as error:
         raise damaged(f"the binding {row.address!r}") from error
@@ -122,9 +124,14 @@ def _row(state: int, binding: Binding) -> dict[str, Any]:
         "id": binding.id,
         "origin": binding.origin.value,
         "protected": binding.protected,
-        "place_parent": binding.place.parent if binding.place else None,
+        "place_parent": parent_text(binding.place) if binding.place else None,
         "place_index": binding.place.index if binding.place else None,
     }
+
+
+def parent_text(position: Position) -> str:
+    """The parent of a position as a text; an empty one at the root."""
+    return "" if position.parent is None else str(position.parent)
 
 
 def _field_rows(state: int, binding: Binding, names: Iterable[str]) -> list[dict[str, Any]]:
@@ -194,7 +201,7 @@ def before_row(state: int, intent: Intent) -> dict[str, Any] | None:
         "absent": sorted(name for name, value in before.values.items() if value is UNSET),
         "stood": None
         if position is None
-        else [str(position.parent), position.index, None if position.previous is None else str(position.previous)],
+        else [parent_text(position), position.index, None if position.previous is None else str(position.previous)],
         "replaces": before.replaces,
     }
     if before.takes:
@@ -219,7 +226,7 @@ def _before(text: str | None, what: str) -> Before:
     position = None
     if value["stood"] is not None:
         parent, index, previous = value["stood"]
-        position = SiblingPosition(Address.parse(parent), int(index), None if previous is None else Address.parse(previous))
+        position = Position(Address.parse(parent) if parent else None, int(index), None if previous is None else Address.parse(previous))
     takes = tuple(Address.parse(text) for text in value.get("takes", ()))
     renames = {Address.parse(old): Address.parse(new) for old, new in value.get("renames", {}).items()}
     values = {**value["values"], **dict.fromkeys(value["absent"], UNSET)}
