@@ -116,14 +116,14 @@ class Journal:
         failed = self._failed if intents else None
         numbered: tuple[Intent, ...] = ()
         if endings or (intents and failed is None):
-            with self._noticing():
-                try:
-                    numbered = self._commit(() if failed else intents, endings)
-                except StateError as error:
-                    failure = save_or_warn(self._spare, self.run, endings, error)
-                    if failure is error:
-                        raise
-                    raise failure from error
+            try:
+                numbered = self._commit(() if failed else intents, endings)
+            except StateError as error:
+                failure = save_or_warn(self._spare, self.run, endings, error)
+                self._failed = self._failed or failure
+                if failure is error:
+                    raise
+                raise failure from error
         if failed is not None:
             raise failed
         return numbered
@@ -138,7 +138,9 @@ class Journal:
             self._listed = {}
             # The keys of the tables refuse a clash, which costs nothing. Only then it is looked for, to name both addresses.
             if isinstance(error, StateError) and error.id == CONTRADICTION:
-                self._refuse_clashes(endings)
+                new = {binding.address: binding for ending in endings for binding in ending.bind}
+                leaving = {address for ending in endings for address in ending.forget}
+                self._database.read(lambda connection: rows.refuse_clashes(connection, self._state, new.values(), leaving))
             raise
         self._stored = stored
         self._open |= {intent.id for intent in numbered}
@@ -224,12 +226,6 @@ class Journal:
         if renames:
             write_turns(connection, self._state, turned(before, bound(connection, self._state)), run=self.run, at=self._now())
 
-    def _refuse_clashes(self, endings: Sequence[IntentEnding]) -> None:
-        """Raise StateError with a sentence about it where the database refused what two addresses would have."""
-        new = {binding.address: binding for ending in endings for binding in ending.bind}
-        leaving = {address for ending in endings for address in ending.forget}
-        self._database.read(lambda connection: rows.refuse_clashes(connection, self._state, new.values(), leaving))
-
     def remember(
         self,
         *,
@@ -277,9 +273,7 @@ class Journal:
 
     def replace(self, document: Document, *, force: bool = False) -> None:
         """Put a checked document of a whole state where this one is, with its serial; raises `Refused` where that would lose something."""
-        self._stored = {}
-        with self._database.write() as connection:
-            self._lease.check(connection)
+        with self._writing(counts=False) as connection:
             replace_state(connection, self._state, document, by=self.run, force=force)
 
     def rename(self) -> None:
@@ -303,14 +297,12 @@ class Journal:
 
     def carry_out(self, plan: str) -> None:
         """Record that this run carries out the saved plan with this digest; the serial does not change."""
-        with self._database.write() as connection:
-            self._lease.check(connection)
+        with self._writing(counts=False) as connection:
             connection.run(insert("approvals"), state=self._state, run=self.run, digest=plan)
 
     def consented(self, consents: Collection[Consent]) -> None:
         """Record what this run is allowed to open, before its first request; the serial does not change."""
-        with self._database.write() as connection:
-            self._lease.check(connection)
+        with self._writing(counts=False) as connection:
             write_consents(connection, self._state, self.run, consents)
 
     def finish(self, *, exit_code: int, summary: Mapping[str, int]) -> None:
@@ -318,8 +310,7 @@ class Journal:
         recorded = {"recorded": self._recorded} if self._recorded else {}
         text = to_json({**summary, **recorded}, "the summary")
         ended = "UPDATE runs SET ended = :ended, exit_code = :code, summary = :summary WHERE id = :run"
-        with self._database.write() as connection:
-            self._lease.check(connection)
+        with self._writing(counts=False) as connection:
             connection.run(ended, ended=self._now(), code=exit_code, summary=text, run=self.run)
 
     def open_intents(self) -> tuple[Intent, ...]:
@@ -333,26 +324,19 @@ class Journal:
         return replace(state, held=self._held)
 
     @contextmanager
-    def _noticing(self) -> Iterator[None]:
-        try:
-            yield
-        except StateError as error:
-            self._failed = self._failed or error
-            raise
-
-    @contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def _writing(self, *, counts: bool = True) -> Iterator[Connection]:
+        """A transaction under the lease. `counts`: whether it changes what the state says, so that the serial grows."""
         self._stored = {}
         with self._database.write() as connection:
             self._lease.check(connection)
-            if not self._wrote:
+            if counts and not self._wrote:
                 # Once a run: a commit whose confirmation was lost is tried again, and must not raise the serial twice.
                 raise_serial = (
                     "UPDATE states SET serial = serial + 1, writer = :run WHERE id = :state AND (writer IS NULL OR writer <> :run)"
                 )
                 connection.run(raise_serial, state=self._state, run=self.run)
             yield connection
-        self._wrote = True
+        self._wrote = self._wrote or counts
 
     def _now(self) -> str:
         return self._clock().isoformat()

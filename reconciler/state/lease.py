@@ -205,19 +205,21 @@ def read_holder(handle: int) -> Holder | None:
 
 @dataclass(frozen=True)
 class Condition:
-    """`current`: None where there is no state yet, False where it has an older schema. `held`: by another run; `holder`: which, None where
-    unknown.
+    """The condition of a state: whether it exists, is writable, has today's schema, and who holds it."""
 
-    `seconds`: for how long, unless it is renewed; None where the kernel keeps the lock. `path`: the file, where it is one. `writable`:
-    whether this user may write the file and beside it; True on a server, which is asked only by writing.
-    """
-
+    # Names it in messages.
     where: str
+    # Whether it has today's schema; None where there is no state yet.
     current: bool | None
+    # Whether this user may write the file and beside it; True on a server, which is asked only by writing.
     writable: bool
+    # Whether another run holds it.
     held: bool = False
+    # Which one; None where unknown.
     holder: Holder | None = None
+    # For how long, unless it is renewed; None where the kernel keeps the lock.
     seconds: float | None = None
+    # The file, where it is one.
     path: Path | None = None
 
 

@@ -99,7 +99,7 @@ class ServerUrl:
         # `host=a:1&host=b:2` is how SQLAlchemy writes several servers, and libpq wants two lists: host=a,b and port=1,2.
         if len(hosts) > 1 or ("port" not in query and re.fullmatch(r"[A-Za-z0-9.-]*:\d*", "".join(hosts))):
             names, ports = zip(*(host.partition(":")[::2] for host in hosts), strict=True)
-            query |= {"host": ",".join(names), **({"port": ",".join(ports)} if any(ports) else {})}
+            query |= {"host": ",".join(names), "port": ",".join(ports)}
         return {key: value for key, value in {**parts, **query}.items() if value}
 
 

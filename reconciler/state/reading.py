@@ -5,7 +5,8 @@ In: a connection inside a transaction. Out: `StateScope`'s row, `State`, ids of 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -88,17 +89,17 @@ def read_state(connection: Connection, state: int, lag: timedelta, now: datetime
         row.serial,
         bound,
         intents,
-        frozenset(others),
+        frozenset((row.kind, row.id) for row in others),
         unfinished,
         read_rules(connection, state),
         marks=_marks(connection, state),
         recent=_recent(connection, state, lag, now),
-        former=former(scope, others, {(binding.kind, binding.id) for binding in bound.values()}),
+        former=former(others, scope, {(binding.kind, binding.id) for binding in bound.values()}),
         consents=read_consents(connection, state, by=by) if unfinished else frozenset(),
         fulfilled=read_renames(connection, state),
         readdressed=read_readdressed(connection, state, by=by) if unfinished else frozenset(),
         deleted=_deleted(connection, state, bound, now),
-        projects=read_projects(connection, scope) if others else {},
+        projects=projects_of(others, scope),
     )
 
 
@@ -169,44 +170,36 @@ def _marks(connection: Connection, state: int) -> dict[tuple[str, str], Address]
     return marks
 
 
-Others = Mapping[tuple[str, str], Sequence[tuple[str, str]]]
-"""(kind, id) of what is tracked by other projects and environments on the same service, with the names of both."""
-
-
-def read_others(connection: Connection, scope: StateScope) -> Others:
-    """What other projects and environments track on the same service."""
+def read_others(connection: Connection, scope: StateScope) -> Sequence[Any]:
+    """What other projects and environments track on the same service: rows of project, environment, kind, id and address."""
     query = (
-        "SELECT kind, bindings.id, project, environment FROM bindings JOIN states ON states.id = bindings.state"
+        "SELECT project, environment, kind, bindings.id, address FROM bindings JOIN states ON states.id = bindings.state"
         " WHERE service = :service AND (project <> :project OR environment <> :environment) ORDER BY project"
     )
-    owners: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for row in connection.rows(query, **scope.columns):
-        owners.setdefault((row.kind, row.id), []).append((row.project, row.environment))
-    return owners
+    return connection.rows(query, **scope.columns)
 
 
-def read_projects(connection: Connection, scope: StateScope) -> dict[str, dict[Address, str]]:
+def projects_of(others: Sequence[Any], scope: StateScope) -> dict[str, dict[Address, str]]:
     """What each other project in the same environment tracks on the same service: address and id, by the name of the project."""
-    query = (
-        "SELECT project, address, bindings.id FROM bindings JOIN states ON states.id = bindings.state"
-        " WHERE service = :service AND environment = :environment AND project <> :project ORDER BY project"
-    )
-    projects: dict[str, dict[Address, str]] = {}
-    for row in connection.rows(query, **scope.columns):
-        try:
-            projects.setdefault(row.project, {})[Address.parse(row.address)] = row.id
-        except ValueError as error:
-            raise damaged(f"the binding of {row.address} in {row.project}") from error
-    return projects
+    projects: dict[str, dict[Address, str]] = defaultdict(dict)
+    for row in others:
+        if row.environment == scope.columns["environment"]:
+            try:
+                projects[row.project][Address.parse(row.address)] = row.id
+            except ValueError as error:
+                raise damaged(f"the binding of {row.address} in {row.project}") from error
+    return dict(projects)
 
 
-def former(scope: StateScope, others: Others, tracked: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
+def former(others: Sequence[Any], scope: StateScope, tracked: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """The objects of former names of the project: of each other project in its environment that tracks everything it tracks."""
-    environment = scope.columns["environment"]
-    names = {project for owners in others.values() for project, of in owners if of == environment and project != scope.project}
-    for key in tracked:
-        names &= {project for project, of in others.get(key, ()) if of == environment}
-    owner_of = {
-        key: next((project for project, of in owners if of == environment and project in names), None) for key, owners in others.items()
-    }
-    return {key: project for key, project in owner_of.items() if project is not None}
+    owners: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for row in others:
+        if row.environment == scope.columns["environment"]:
+            owners[row.project].add((row.kind, row.id))
+    owner_of: dict[tuple[str, str], str] = {}
+    for project, objects in owners.items():
+        if objects.issuperset(tracked):
+            for key in objects:
+                owner_of.setdefault(key, project)
+    return owner_of

@@ -40,10 +40,10 @@ from reconciler.state.reading import (
     find,
     former,
     has_seen,
+    projects_of,
     read_addresses,
     read_commands,
     read_others,
-    read_projects,
     read_state,
     read_tracking,
 )
@@ -128,8 +128,8 @@ class Store:
             if row is not None:
                 return read_state(connection, row.id, self._lag, self._clock())
             others = read_others(connection, self._scope)
-            projects = read_projects(connection, self._scope)
-            return State("", 0, foreign=frozenset(others), former=former(self._scope, others, ()), projects=projects)
+            foreign, projects = frozenset((row.kind, row.id) for row in others), projects_of(others, self._scope)
+            return State("", 0, foreign=foreign, former=former(others, self._scope, ()), projects=projects)
 
         return self._database.read(work) or State("", 0)
 

@@ -116,6 +116,12 @@ def _requests(connection: Connection, state: int) -> list[state_types.StoredRequ
 
 # -- push --------------------------------------------------------------------------------------------------------------------
 
+# The requests of a state whose outcome is unknown, oldest first.
+IN_DOUBT: Final = (
+    "SELECT journal.run, journal.id, journal.address FROM journal"
+    " JOIN open_intents ON open_intents.state = journal.state AND open_intents.intent = journal.id"
+    " WHERE journal.state = :state ORDER BY journal.id"
+)
 FORMAT: Final = "reconciler.state/1"
 PUSH: Final = "state push"  # the command, as history has it
 
@@ -186,11 +192,7 @@ def _refuse_push(connection: Connection, state: int, found: Document, *, by: str
     """Raise `Refused` where the existing state contains something that the document would lose. `by`: the run that asks."""
     there = connection.row("SELECT lineage, serial FROM states WHERE id = :state", state=state)
     intents = {(request["run"], request["id"]) for request in found["requests"]}
-    waiting = (
-        "SELECT journal.run, journal.id, journal.address FROM journal"
-        " JOIN open_intents ON open_intents.state = journal.state AND open_intents.intent = journal.id WHERE journal.state = :state"
-    )
-    lost = next((row.address for row in connection.rows(waiting, state=state) if (row.run, row.id) not in intents), None)
+    lost = next((row.address for row in connection.rows(IN_DOUBT, state=state) if (row.run, row.id) not in intents), None)
     if lost is not None:
         forget = f"reconciler state forget {quote(lost)} --in-doubt"
         hint = f"Run `reconciler apply` there first, which finds out what happened to it; or `{forget}`."
@@ -310,12 +312,8 @@ MOVED: Final[Mapping[str, str]] = {
 def _refuse_rename(connection: Connection, old: int, new: int) -> None:
     """Raise `Refused` where the new name tracks anything that the old one does not, or has a request in doubt."""
     name = _named(connection, new)
-    doubtful = (
-        "SELECT journal.address FROM journal"
-        " JOIN open_intents ON open_intents.state = journal.state AND open_intents.intent = journal.id"
-        " WHERE journal.state = :state ORDER BY journal.id LIMIT 1"
-    )
-    if (address := connection.value(doubtful, state=new)) is not None:
+    if (doubtful := connection.row(IN_DOUBT, state=new)) is not None:
+        address = doubtful.address
         forget = f"reconciler state forget {quote(address)} --in-doubt"
         hint = f"Run `reconciler apply` to find out what happened to it, or `{forget}`. Then repeat this."
         raise Refused(f"a request of {address} is in doubt under the name {name}", id="RC-in-doubt", hint=hint)

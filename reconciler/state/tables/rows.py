@@ -29,19 +29,20 @@ def read_bindings(connection: Connection, state: int) -> dict[Address, Binding]:
     """Every binding of a state, in the order of addresses."""
     fields = connection.rows("SELECT address, name, sent, seen FROM fields WHERE state = :state", state=state)
     # Most fields are seen as they were sent. Their texts are decoded once, and both sides share the value.
-    differing = {row.address for row in fields if row.sent != row.seen}
-    sent = _fields(fields, "sent")
+    differing = {address for address, _, sent, seen in fields if sent != seen}
+    sent = _fields([(address, name, text) for address, name, text, _ in fields if text is not None], "sent")
     seen = {address: values for address, values in sent.items() if address not in differing}
-    seen |= _fields([row for row in fields if row.address in differing], "seen")
+    seen |= _fields([(address, name, text) for address, name, _, text in fields if text is not None and address in differing], "seen")
     rows = connection.rows("SELECT * FROM bindings WHERE state = :state", state=state)
     unsorted = [_binding(row, sent.get(row.address, {}), seen.get(row.address, {})) for row in rows]
     return {binding.address: binding for binding in sorted(unsorted, key=lambda binding: binding.address.parts)}
 
 
-def _fields(rows: Sequence[Any], column: str) -> dict[str, dict[str, Any]]:
-    """The values of one column by address and name."""
-    present = [(row.address, row.name, text) for row in rows if (text := getattr(row, column)) is not None]
-    values = decoded([row[2] for row in present], lambda number: f"what was {column} as {present[number][1]!r} of {present[number][0]}")
+def _fields(present: Sequence[tuple[str, str, str]], column: str) -> dict[str, dict[str, Any]]:
+    """The values of one column by address and name; of each row address, name and text."""
+    values = decoded(
+        [text for _, _, text in present], lambda number: f"what was {column} as {present[number][1]!r} of {present[number][0]}"
+    )
     fields: dict[str, dict[str, Any]] = {}
     for (address, name, _), value in zip(present, values, strict=True):
         fields.setdefault(address, {})[intern(name)] = value
