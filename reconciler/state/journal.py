@@ -43,6 +43,7 @@ from reconciler.model.state import IntentEnding
 from reconciler.state.connection import Connection
 from reconciler.state.database import Database
 from reconciler.state.errors import CONTRADICTION
+from reconciler.state.history import write_consents
 from reconciler.state.lease import Lease
 from reconciler.state.reading import read_state
 from reconciler.state.tables import rows
@@ -51,7 +52,6 @@ from reconciler.state.tables.schema import insert
 from reconciler.state.tables.turns import bound, turned, write_turns
 from reconciler.state.tables.values import plain, to_json, to_json_or_null
 from reconciler.state.transfer import Document, rename_state, replace_state
-from reconciler.state.unfinished import write_consents
 from reconciler.state.unsaved import Spare, save_or_warn
 
 # Where a binding is, in the statements that change one.
@@ -367,13 +367,13 @@ class Journal:
             "forgotten": to_json([str(address) for address in ending.forget], "an outcome"),
         }
 
-    def _merge(self, connection: Connection, listed: Collection[_Fields]) -> None:
+    def _merge(self, connection: Connection, changes: Collection[_Fields]) -> None:
         """Write only the columns that are named, so that a field seen keeps what was sent."""
-        self._check_bound(connection, {str(address) for address, sent, seen in listed if sent or seen})
+        self._check_bound(connection, {str(address) for address, sent, seen in changes if sent or seen})
         for column in ("sent", "seen"):
             merged = {
                 (str(address), name): value
-                for address, sent, seen in listed
+                for address, sent, seen in changes
                 for name, value in (sent if column == "sent" else seen).items()
             }
             connection.run_all(

@@ -16,10 +16,10 @@ from reconciler.model import State
 from reconciler.model.marker import PREFIX, is_mark
 from reconciler.model.state import StateScope
 from reconciler.state.connection import Connection
+from reconciler.state.history import is_unfinished, read_consents, read_readdressed
 from reconciler.state.tables.project import read_renames, read_rules
 from reconciler.state.tables.rows import read_bindings, read_intents
 from reconciler.state.tables.values import DONE, damaged, decoded, mapping
-from reconciler.state.unfinished import is_unfinished, read_consents, read_readdressed
 
 NOT_MADE: Final = ["not-sent", "failed", "recovered"]  # statuses of a create whose object may still appear
 REMEMBERED: Final = timedelta(days=30)  # longer than any service restores what was deleted

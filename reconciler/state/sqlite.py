@@ -70,23 +70,21 @@ class SqliteFile:
                 raise
 
     def read(self, work: Callable[[Connection], T]) -> T | None:
+        def look(database: SqliteFile, connection: Connection) -> T | None:
+            current = migrations.is_current(connection, self.where)
+            if current is None:
+                return None
+            return work(connection) if current else database._read_migrated(work)
+
         with explaining(self.where):
             if self._writable:
                 with self._transaction(READ) as connection:
                     return work(connection)
-            return self._read_only(work)
+            return self._view(look)
 
     def is_current(self) -> bool | None:
         with explaining(self.where):
-            if not self._writable and self._file.exists() and self._abandoned:
-                with self._copied() as copy:
-                    if copy is not None:
-                        return copy.is_current()
-            if not self._file.exists():
-                return None
-            _check_regular(self._file)
-            with self._transaction(READ) as connection:
-                return migrations.is_current(connection, self.where)
+            return self._view(lambda _, connection: migrations.is_current(connection, self.where))
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -158,24 +156,23 @@ class SqliteFile:
         status = os.stat(self._file)
         return status.st_ino, status.st_size, status.st_mtime_ns, self._wal
 
-    def _read_only(self, work: Callable[[Connection], T]) -> T | None:
+    def _view(self, look: Callable[[SqliteFile, Connection], T]) -> T | None:
+        """What `look` finds in a view that nobody disturbed; None where there is no file. It gets the file or a copy, and a connection."""
         if not self._file.exists():
             return None
         _check_regular(self._file)
         for _ in range(READ_ATTEMPTS):
-            if self._abandoned:
+            if not self._writable and self._abandoned:
                 with self._copied() as copy:
                     if copy is not None:
-                        return copy.read(work)
+                        return copy._view(look)
                 continue
+            # With a log, SQLite itself shows one moment. Without one, the file is read as immutable: SQLite looks for no changes, so they
+            # are looked for here, and a view of two moments is thrown away, whatever came of it.
             before = self._stamp()
             try:
                 with self._transaction(READ) as connection:
-                    current = migrations.is_current(connection, self.where)
-                    if current is None:
-                        result = None
-                    else:
-                        result = work(connection) if current else self._read_migrated(work)
+                    result = look(self, connection)
             except (sqlite3.Error, StateError):
                 if before[-1] or self._stamp() == before:
                     raise

@@ -207,16 +207,12 @@ class Store:
             raise StateError(
                 "the state was opened for reading only", id="RC-state-read-only", hint="This is a defect of Reconciler, please report it."
             )
-        path = self._database.path
-        pid = os.getpid() if path else None
-        holder = Holder(run_id or str(uuid4()), plain(who), plain(command), self._clock().isoformat(), pid)
+        holder = self._holder(who, command, run_id)
         with ExitStack() as held:
-            if path:
-                held.enter_context(lock_file(path, holder))
+            self._lock(held, holder)
             state = self._make_state()
             with self._uninterrupted():  # a lease that is taken is given back
-                lease = Lease(self._database, state, holder, seconds=None if path else LEASE_SECONDS, instead_of=instead_of)
-                held.enter_context(lease.keep_alive(self._uninterrupted))
+                lease = self._take(held, state, holder, instead_of=instead_of)
             yield Journal(self._database, lease.state, lease, clock=self._clock, spare=self._spare(), lag=self._lag)
 
     @contextmanager
@@ -225,25 +221,34 @@ class Store:
 
         The journal is that of `former`; `Journal.rename` gives it this scope's names. Raises Locked where another run has either of them.
         """
-        path = self._database.path
-        pid = os.getpid() if path else None
-        since, seconds = self._clock().isoformat(), None if path else LEASE_SECONDS
-        holder, other = (Holder(str(uuid4()), plain(who), plain(command), since, pid) for _ in range(2))
+        holder, other = (self._holder(who, command) for _ in range(2))
         with ExitStack() as held:
-            if path:
-                held.enter_context(lock_file(path, holder))
+            self._lock(held, holder)
             row = self._database.read(lambda connection: find(connection, former))
             if row is None:
                 wrong = f"the state was moved in the meantime: nothing is tracked as {former.named} any more"
                 raise StateError(wrong, id="RC-state-moved", hint="reconciler state list shows it.")
             mine = self._make_state()
             with self._uninterrupted():
-                lease = Lease(self._database, row.id, holder, seconds=seconds)
-                held.enter_context(lease.keep_alive(self._uninterrupted))
-                second = Lease(self._database, mine, other, seconds=seconds)
-                held.enter_context(second.keep_alive(self._uninterrupted))
+                lease, second = self._take(held, row.id, holder), self._take(held, mine, other)
             held.callback(self._end_unfinished, other.run)
             yield Journal(self._database, row.id, lease, clock=self._clock, spare=None, lag=self._lag, renames=second)
+
+    def _holder(self, who: str, command: str, run_id: str | None = None) -> Holder:
+        # A process is named only where it must be on this machine: another machine's number would mislead.
+        pid = os.getpid() if self._database.path else None
+        return Holder(run_id or str(uuid4()), plain(who), plain(command), self._clock().isoformat(), pid)
+
+    def _lock(self, held: ExitStack, holder: Holder) -> None:
+        if self._database.path:
+            held.enter_context(lock_file(self._database.path, holder))
+
+    def _take(self, held: ExitStack, state: int, holder: Holder, *, instead_of: str | None = None) -> Lease:
+        # The kernel's lock lasts as long as its process. A row of a server or a bucket must expire, because nobody notices a death there.
+        seconds = None if self._database.path else LEASE_SECONDS
+        lease = Lease(self._database, state, holder, seconds=seconds, instead_of=instead_of)
+        held.enter_context(lease.keep_alive(self._uninterrupted))
+        return lease
 
     def _end_unfinished(self, run: str) -> None:
         """Record that a run ended where nothing else does: its state was not moved."""

@@ -128,70 +128,70 @@ PUSH: Final = "state push"  # the command, as history has it
 Document = Mapping[str, Any]
 
 
-def checked(found: Any, scope: StateScope) -> Document:
+def checked(document: Any, scope: StateScope) -> Document:
     """The document, which is well formed and of this scope. Raises `UsageError`."""
     hint = "Create it with `reconciler state pull --out FILE`, and do not change it."
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise UsageError(f"it is not a state: its format is not {FORMAT}", id="RC-not-a-state", hint=hint)
 
-    trouble = problem(state_types.StateDocument, found) or _loose(found)
+    trouble = problem(state_types.StateDocument, document) or _loose(document)
     if trouble is not None:
         raise UsageError(f"the document of the state is damaged: {trouble}", id="RC-state-document-damaged", hint=hint)
     try:
-        if found["rules"] is not None:
-            rules_of(found["rules"])
+        if document["rules"] is not None:
+            rules_of(document["rules"])
     except StateError as error:
         raise UsageError(
             "the document of the state is damaged: the rules of the project cannot be read", id="RC-state-document-damaged", hint=hint
         ) from error
-    of = StateScope(found["project"], found["environment"] or None, found["service"])
+    of = StateScope(document["project"], document["environment"] or None, document["service"])
     if of != scope:
         wrong = f"it is the state of {_described(of)}, and this is {_described(scope)}"
         way = "Ids are only valid for one service and project. Push it with the project, environment and service that it names."
         raise UsageError(wrong, id="RC-state-of-another", hint=way)
-    return found
+    return document
 
 
 def _described(scope: StateScope) -> str:
     return f"{scope.project}{f' in {scope.environment}' if scope.environment else ''} on {scope.service}"
 
 
-def _loose(found: Document) -> str | None:
+def _loose(document: Document) -> str | None:
     """A sentence about an entry that is duplicated or refers to nothing; None where there is none."""
-    run_ids = [one["id"] for one in found["runs"]]
-    at = [one["address"] for one in found["bindings"]]
-    objects = [(one["kind"], one["id"]) for one in found["bindings"]]
-    requests, changed = [one["id"] for one in found["requests"]], [one["id"] for one in found["turns"]]
-    former = [one["old"] for one in found.get("renames", ())]
-    for name, listed in (
+    run_ids = [run["id"] for run in document["runs"]]
+    addresses = [binding["address"] for binding in document["bindings"]]
+    objects = [(binding["kind"], binding["id"]) for binding in document["bindings"]]
+    requests, turns = [request["id"] for request in document["requests"]], [turn["id"] for turn in document["turns"]]
+    former = [rename["old"] for rename in document.get("renames", ())]
+    for name, keys in (
         ("renames", former),
         ("runs", run_ids),
-        ("bindings", at),
+        ("bindings", addresses),
         ("bindings", objects),
         ("requests", requests),
-        ("turns", changed),
+        ("turns", turns),
     ):
-        if len(set(listed)) < len(listed):
+        if len(set(keys)) < len(keys):
             return f"{name}: an entry is duplicated"
     of_runs = [
-        *found["requests"],
-        *found["turns"],
-        *found["approvals"],
-        *(ended for request in found["requests"] for ended in request["outcomes"]),
+        *document["requests"],
+        *document["turns"],
+        *document["approvals"],
+        *(ended for request in document["requests"] for ended in request["outcomes"]),
     ]
     if missing := {entry["run"] for entry in of_runs} - set(run_ids):
         return f"runs: no run has the id {min(missing)!r}"
-    if missing := {request["known"] for request in found["requests"]} - set(found["known"]):
+    if missing := {request["known"] for request in document["requests"]} - set(document["known"]):
         return f"known: no list is called {min(missing)}"
-    if any(known_row(frozenset(ids), "a list")[0] != digest for digest, ids in found["known"].items()):
+    if any(known_row(frozenset(ids), "a list")[0] != digest for digest, ids in document["known"].items()):
         return "known: a list has another digest"
     return None
 
 
-def _refuse_push(connection: Connection, state: int, found: Document, *, by: str, force: bool) -> None:
+def _refuse_push(connection: Connection, state: int, document: Document, *, by: str, force: bool) -> None:
     """Raise `Refused` where the existing state contains something that the document would lose. `by`: the run that asks."""
-    there = connection.row("SELECT lineage, serial FROM states WHERE id = :state", state=state)
-    intents = {(request["run"], request["id"]) for request in found["requests"]}
+    existing = connection.row("SELECT lineage, serial FROM states WHERE id = :state", state=state)
+    intents = {(request["run"], request["id"]) for request in document["requests"]}
     lost = next((row.address for row in connection.rows(IN_DOUBT, state=state) if (row.run, row.id) not in intents), None)
     if lost is not None:
         forget = f"reconciler state forget {quote(lost)} --in-doubt"
@@ -200,13 +200,13 @@ def _refuse_push(connection: Connection, state: int, found: Document, *, by: str
     if force or not _used(connection, state, by):
         return
     way = "To overwrite the existing state, first back it up with state pull, then push with --force."
-    if there.lineage != found["lineage"]:
-        wrong = f"another state already exists: its lineage is {there.lineage}, the document's {found['lineage']}"
+    if existing.lineage != document["lineage"]:
+        wrong = f"another state already exists: its lineage is {existing.lineage}, the document's {document['lineage']}"
         raise Refused(wrong, id="RC-another-lineage", hint=way)
-    if there.serial > found["serial"]:
-        wrong = f"the existing state is newer: its serial is {there.serial}, the document's {found['serial']}"
+    if existing.serial > document["serial"]:
+        wrong = f"the existing state is newer: its serial is {existing.serial}, the document's {document['serial']}"
         raise Refused(wrong, id="RC-state-changed-since", hint=way)
-    alone = _active(connection, state) - {one["id"] for one in found["runs"]}
+    alone = _active(connection, state) - {run["id"] for run in document["runs"]}
     if alone:
         raise Refused(
             f"run {min(alone)} changed the existing state, and the document does not contain it", id="RC-state-changed-since", hint=way
@@ -234,38 +234,38 @@ def _clear(connection: Connection, state: int) -> None:
             connection.run(f"DELETE FROM {table} WHERE state = :state", state=state)
 
 
-def replace_state(connection: Connection, state: int, found: Document, *, by: str, force: bool) -> None:
+def replace_state(connection: Connection, state: int, document: Document, *, by: str, force: bool) -> None:
     """Replace the state's rows by the document. The run that does it is kept, and so are the lease and the key of digests.
 
     A document does not contain what runs were allowed to open: a run that is continued from another state asks again.
     """
-    _refuse_push(connection, state, found, by=by, force=force)
-    there = connection.row("SELECT lineage, serial FROM states WHERE id = :state", state=state)
+    _refuse_push(connection, state, document, by=by, force=force)
+    existing = connection.row("SELECT lineage, serial FROM states WHERE id = :state", state=state)
     other = "SELECT id FROM runs WHERE id IN :ids AND state <> :state"
-    if connection.row(other, ids=[run["id"] for run in found["runs"]], state=state) is not None:
+    if connection.row(other, ids=[run["id"] for run in document["runs"]], state=state) is not None:
         wrong = "a run of the document belongs to another state of that database"
         raise Refused(wrong, id="RC-run-of-another-state", hint="It was pushed there under another name.")
     _clear(connection, state)
     connection.run("DELETE FROM runs WHERE state = :state AND id <> :by", state=state, by=by)
-    serial = max(found["serial"], there.serial + 1) if force and there.lineage == found["lineage"] else found["serial"]
+    serial = max(document["serial"], existing.serial + 1) if force and existing.lineage == document["lineage"] else document["serial"]
     named = "UPDATE states SET lineage = :lineage, serial = :serial, writer = NULL WHERE id = :state"
-    connection.run(named, lineage=found["lineage"], serial=serial, state=state)
-    _write(connection, state, found, by)
+    connection.run(named, lineage=document["lineage"], serial=serial, state=state)
+    _write(connection, state, document, by)
 
 
-def _write(connection: Connection, state: int, found: Document, by: str) -> None:
+def _write(connection: Connection, state: int, document: Document, by: str) -> None:
     def add(table: str, rows: Iterable[dict[str, Any]], *without: str) -> None:
         connection.run_all(insert(table, *without), [*rows])
 
-    requests = found["requests"]
-    add("bindings", (_binding(state, binding) for binding in found["bindings"]))
-    add("fields", (row for binding in found["bindings"] for row in _fields(state, binding)))
-    if found["rules"] is not None:
-        write_rules(connection, state, rules_of(found["rules"]))
-    renames = {Address.parse(rename["old"]): Address.parse(rename["new"]) for rename in found.get("renames", ())}
+    requests = document["requests"]
+    add("bindings", (_binding(state, binding) for binding in document["bindings"]))
+    add("fields", (row for binding in document["bindings"] for row in _fields(state, binding)))
+    if document["rules"] is not None:
+        write_rules(connection, state, rules_of(document["rules"]))
+    renames = {Address.parse(rename["old"]): Address.parse(rename["new"]) for rename in document.get("renames", ())}
     write_renames(connection, state, renames)
-    add("runs", (_row(state, run, columns(state_types.StoredRunData, "runs")) for run in found["runs"] if run["id"] != by))
-    add("known", ({"state": state, "digest": digest, "ids": _json(ids)} for digest, ids in found["known"].items()))
+    add("runs", (_row(state, run, columns(state_types.StoredRunData, "runs")) for run in document["runs"] if run["id"] != by))
+    add("known", ({"state": state, "digest": digest, "ids": _json(ids)} for digest, ids in document["known"].items()))
     add("journal", (_row(state, request, columns(state_types.StoredRequestData, "journal")) for request in requests))
     names = columns(state_types.StoredOutcomeData, "outcomes")
     ended = ((request["id"], outcome) for request in requests for outcome in request["outcomes"])
@@ -274,8 +274,8 @@ def _write(connection: Connection, state: int, found: Document, by: str) -> None
     for table, key in (("befores", "before"), ("afters", "after")):
         values = ((request["id"], request[key]) for request in requests if request[key] is not None)
         add(table, ({"state": state, "intent": intent, "value": _json(value)} for intent, value in values))
-    add("turns", (_row(state, turn, columns(state_types.StoredTurnData, "turns")) for turn in found["turns"]))
-    add("approvals", (_row(state, approval, columns(state_types.ApprovalData, "approvals")) for approval in found["approvals"]))
+    add("turns", (_row(state, turn, columns(state_types.StoredTurnData, "turns")) for turn in document["turns"]))
+    add("approvals", (_row(state, approval, columns(state_types.ApprovalData, "approvals")) for approval in document["approvals"]))
 
 
 def _json(value: Any) -> str:
@@ -287,16 +287,16 @@ def _row(state: int, part: Document, names: Mapping[str, str]) -> dict[str, Any]
     return {"state": state, **values}
 
 
-def _binding(state: int, one: Document) -> dict[str, Any]:
-    place = one["place"] or {"parent": None, "index": None}
-    plain = {name: one[name] for name in ("address", "kind", "id", "origin", "protected")}
+def _binding(state: int, binding: Document) -> dict[str, Any]:
+    place = binding["place"] or {"parent": None, "index": None}
+    plain = {name: binding[name] for name in ("address", "kind", "id", "origin", "protected")}
     return {"state": state, **plain, "place_parent": place["parent"], "place_index": place["index"]}
 
 
-def _fields(state: int, one: Document) -> Iterable[dict[str, Any]]:
-    for name, pair in one["fields"].items():
+def _fields(state: int, binding: Document) -> Iterable[dict[str, Any]]:
+    for name, pair in binding["fields"].items():
         texts = {word: _json(pair[word]) if word in pair else None for word in ("sent", "seen")}
-        yield {"state": state, "address": one["address"], "name": name, **texts}
+        yield {"state": state, "address": binding["address"], "name": name, **texts}
 
 
 # -- another name ------------------------------------------------------------------------------------------------------------
@@ -342,10 +342,10 @@ def rename_state(connection: Connection, old: int, new: int, *, by: str) -> None
     connection.run("DELETE FROM consents WHERE state = :state", state=old)  # a run that is continued under another name asks again
     connection.run("DELETE FROM runs WHERE id = :by", by=by)
     connection.run("UPDATE runs SET state = :old WHERE state = :new", old=old, new=new)
-    for table, listed in history.items():
+    for table, rows in history.items():
         without = ("id",) if table == "outcomes" else ()  # the database numbers them
         add = insert(table, *without) + (" ON CONFLICT DO NOTHING" if table == "known" else "")
-        connection.run_all(add, [_moved(table, row, old, first, turn) for row in listed])
+        connection.run_all(add, [_moved(table, row, old, first, turn) for row in rows])
     name = connection.row("SELECT project, environment FROM states WHERE id = :state", state=new)
     connection.run("DELETE FROM leases WHERE state = :state", state=new)
     connection.run("DELETE FROM states WHERE id = :state", state=new)

@@ -47,15 +47,15 @@ class Spare:
 
     def unsaved_endings(self) -> tuple[tuple[str, IntentEnding], ...]:
         """The endings that earlier runs on this state kept, each with the run's id. Files of other states are skipped and not removed."""
-        found: list[tuple[str, IntentEnding]] = []
+        endings: list[tuple[str, IntentEnding]] = []
         with explaining(f"the folder {self._folder}"):
             paths = sorted(self._folder.glob(f"{PREFIX}*.json")) if self._folder.is_dir() else []
         for path in paths:
             body = self._read(path)
             if body is not None:
-                found += [(str(body["run"]), _ending(ending)) for ending in body["endings"]]
+                endings += [(str(body["run"]), _ending(ending)) for ending in body["endings"]]
                 self._taken.append(path)
-        return tuple(found)
+        return tuple(endings)
 
     def discard(self) -> None:
         """Remove the files that were read."""

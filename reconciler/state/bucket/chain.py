@@ -12,6 +12,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from uuid import uuid4
@@ -102,7 +103,11 @@ class Chain:
                 reason = "another object had its number, and was deleted"
             except Unreachable as error:
                 reason = str(error)
-            stored = self._get_once(name)
+            # Read, and not sent again: the attempt that was not answered may have created it, and another run may have been faster.
+            stored = None
+            with suppress(Unreachable):
+                self.requests += 1
+                stored = self._objects.get(name)
             if stored is not None:
                 return None if stored == content else self._link(number, stored)
             if time.monotonic() > until:
@@ -117,14 +122,6 @@ class Chain:
 
     def _get(self, number: int) -> bytes | None:
         return self._read(lambda: self._objects.get(_name(number)))
-
-    def _get_once(self, name: str) -> bytes | None:
-        """The object; None where it does not exist or that is unknown."""
-        try:
-            self.requests += 1
-            return self._objects.get(name)
-        except Unreachable:
-            return None
 
     def _read(self, request: Callable[[], T]) -> T:
         """The result of a request that may be repeated."""
