@@ -49,7 +49,7 @@ class Binding:
     sent: Mapping[str, Any] = field(default_factory=dict)
     # By field, what the service showed after that. A difference from `sent` is what the service makes of a value.
     seen: Mapping[str, Any] = field(default_factory=dict)
-    # Whether it must not be deleted, also when its declaration is gone.
+    # Whether it must not be deleted, also when it is no longer declared.
     protected: bool = False
     # Where it was last placed among the managed siblings; None where it never was.
     place: Position | None = None
@@ -161,7 +161,7 @@ class StateScope:
 class State:
     """What earlier runs of a project recorded about one service."""
 
-    # Never changes for a state, and is no other state's; "" where there is none yet.
+    # Never changes for a state, and no other state has it; "" where there is none yet.
     lineage: str
     # Grows with every run that writes.
     serial: int

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Cli, retitled
-from tests.cli.test_imports import COMMAND, imported
 
 SLOW = {"yaml", "httpx", "aiohttp", "asyncio", "reconciler.kinds", "reconciler.config.project"}
 SETTINGS = Path("p/.reconciler/settings.json")
@@ -33,17 +30,6 @@ def test_nothing_of_the_yaml_is_read_twice(applied: Cli, words: tuple[str, ...],
     (applied.root / "p/.reconciler/state.db").rename(applied.root / "aside.db")
     other = applied(*words, "p", "--format", format, "--state", f"sqlite:///{applied.root}/aside.db")
     assert other.stdout == first.stdout
-
-
-@pytest.mark.parametrize(("words", "more"), [(("state", "list"), {"pydantic"}), (("history",), set())], ids=["state list", "history"])
-def test_they_import_no_yaml(applied: Cli, words: tuple[str, ...], more: set[str]) -> None:
-    url = "https://api.example.com"  # a sandbox imports what it is made of
-    with closing(sqlite3.connect(applied.root / "p/.reconciler/state.db")) as database, database:
-        database.execute("UPDATE states SET service = ?", (url,))
-    first = applied(*words, "p", "--base-url", url)
-    assert first.stderr == ""
-    modules = imported(COMMAND, str(applied.root / "p"), *words, "--base-url", url, env=applied.user)
-    assert not modules & (SLOW | more)
 
 
 @pytest.mark.parametrize(

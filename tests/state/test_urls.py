@@ -71,7 +71,7 @@ def test_the_url_of_a_server_means_what_it_did(url: str) -> None:
 @pytest.mark.parametrize(
     "url", ["postgresql", "postgresql:", "postgresql:/d", "postgresql:d", "postgresql://h:x/d", "postgresql://h:1,k:2/d"]
 )
-def test_what_is_no_url_of_a_server_is_refused_without_showing_it(url: str) -> None:
+def test_what_is_not_a_url_of_a_server_is_refused_without_showing_it(url: str) -> None:
     with pytest.raises(StateError, match=r"^the state is not a valid URL$") as caught:
         connect(url, create=False)
     assert caught.value.hint == "Write sqlite:///PATH, postgresql://USER@HOST/NAME or s3://BUCKET/PREFIX (also gs:// and az://)."
