@@ -28,7 +28,7 @@ CONNECT_SECONDS: Final = 5
 DENIED: Final = ("42501", "25006")  # SQLSTATE: a right is missing, or the server or the role only reads
 PREPARE_LOCK: Final = 0x7265636F6E63  # any number of our own: two runs must not make the tables at once
 SESSION: Final = (
-    # Every wait has a deadline. A run that waits for a lock for longer than this is told who to look for, instead of hanging.
+    # Every wait has a deadline. A run that waits longer than this for a lock ends with an error, and does not hang.
     "SET lock_timeout = '5s'; SET statement_timeout = '60s';"
     # A program that was stopped inside a transaction would keep its locks, and keep every other run from renewing its lease.
     " SET idle_in_transaction_session_timeout = '60s';"
