@@ -26,6 +26,7 @@ from reconciler.address import Glob
 from reconciler.cli.declare import env_files, files, globs, pairs
 from reconciler.cli.files import path_from_here
 from reconciler.cli.terminal.screen import Screen
+from reconciler.text.state_urls import BUCKET, SQLITE
 
 
 class SavedAs(Enum):
@@ -193,7 +194,7 @@ class Options:
         metavar="N", type=click.FloatRange(min=0, min_open=True), written=False, child=True,
     )  # fmt: skip
     state: str | None = option(
-        None, "state", "state", "The URL of the state, e.g. sqlite:///PATH or s3://BUCKET/PREFIX; also RECONCILER_STATE.",
+        None, "state", "state", f"The URL of the state, e.g. {SQLITE.form} or {BUCKET.yaml_form}; also RECONCILER_STATE.",
         metavar="URL", late=True, credentials=True, child=True,
     )  # fmt: skip
     create_state: bool = option(

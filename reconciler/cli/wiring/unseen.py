@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from shlex import quote
 from typing import Final
@@ -30,12 +29,9 @@ from reconciler.cli.wiring.connect import (
     is_outside,
     known_service,
     load,
-    now,
     open_store,
     recording_end,
-    state_file,
     state_scope,
-    state_url,
 )
 from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS
@@ -45,10 +41,9 @@ from reconciler.model import State
 from reconciler.model.state import StateScope
 from reconciler.report.words import count, listed
 from reconciler.state import Journal, Store
-from reconciler.state.tables import quiet
+from reconciler.text.state_urls import file_of
 
 NO_SANDBOX: Final = "The sandbox does not exist yet, so no state has seen this project. The first plan or apply creates it."
-FILE: Final = "sqlite:///"
 FROM_ENV: Final = "--from-env"
 NAMED: Final = 3  # other projects that are named
 
@@ -102,7 +97,7 @@ def origin(options: Options, project: Project) -> str | None:
     # A pipeline passes secrets that do not exist as empty texts. The state in the YAML would then be created in its place.
     if STATE in os.environ:  # also where it is set and empty, as a secret is that a pipeline does not have
         return STATE if os.environ[STATE] else f"{STATE}, which is set and empty,"
-    file = project.settings.state.partition(FILE)[2]
+    file = file_of(project.settings.state)
     if file and not is_outside(project, Path(file)):
         return None
     return "state: in the YAML" if project.settings.state_in_yaml else f"the link {path_from_here(Path(file).parent)}"
@@ -148,14 +143,7 @@ class KnownState:
 
 
 def read_state(screen: Screen, options: Options, project: Project, service: ConnectedService) -> KnownState:
-    """The state of this project on a service, read without SQLAlchemy if possible; nothing is written."""
-    state_url(screen, options, project)  # refuses what is not to be opened
-    file, scope = state_file(options, project), state_scope(options, project, service)
-    lag = timedelta(seconds=service.effect_seconds(project) or 0.0)
-    row = (scope.project, scope.environment or "", scope.service)
-    known = quiet.read_state(file, row, lag=lag, now=now()) if file is not None else None
-    if known is not None:
-        return KnownState(known.state, known.digest_key)
+    """The state of this project on a service; nothing is written."""
     with open_store(screen, options, project, service, create=False) as store:
         return KnownState(store.read(), store.digest_key(), unseen(options, project, service, store))
 
