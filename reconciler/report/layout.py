@@ -11,7 +11,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, tzinfo
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -97,11 +96,10 @@ def _fitting(word: str, room: int) -> str:
 
 @dataclass
 class ReportPage:
-    """Collects the spans of one report of a given width. `zone`: the time zone of its times; None for that of this machine."""
+    """Collects the spans of one report of a given width. `source`: the column of positions in the files."""
 
     width: int
     source: int = 41
-    zone: tzinfo | None = UTC
     spans: list[Span] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -132,7 +130,7 @@ class ReportPage:
         self.add(Style.PLAIN, "\n")
 
     def field(
-        self, style: Style, symbol: str, name: str, value: str, note: str = "", *, column: int = VALUE, mark: Style | None = None
+        self, style: Style, symbol: str, name: str, value: str, note: str = "", *, column: int = VALUE, note_style: Style = Style.DIM
     ) -> None:
         """`  ~ title       Guide -> Guides      (note)`: a symbol, a name, a value from `column` on, a note beside or below it."""
         begin = escape.terminal(f"  {symbol} {name}")
@@ -147,11 +145,8 @@ class ReportPage:
             self.add(Style.PLAIN, f"\n{' ' * column}".join(lines))
             at = cells(lines[-1]) + (at if len(lines) == 1 else column)
         if note:
-            self._note(escape.terminal(f"({note})"), at, column, mark or Style.DIM, alone=not value)
+            self._note(escape.terminal(f"({note})"), at, column, note_style, alone=not value)
         self.add(Style.PLAIN, "\n")
-
-    def cause(self, id: str) -> None:
-        """Name the cause of the line before, for reports that list causes; this one ignores it."""
 
     def _note(self, note: str, at: int, column: int, style: Style, *, alone: bool) -> None:
         """A note after column `at`, or below if it does not fit."""

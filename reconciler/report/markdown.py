@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from reconciler.report.entries import ReportEntry, ReportLine, Sheet
 from reconciler.report.layout import Style
+from reconciler.report.sheet import Sheet, SheetEntry, SheetLine
 from reconciler.report.words import count
 from reconciler.text import escape
 
@@ -49,7 +49,7 @@ def marker(sheet: Sheet) -> str:
     return f"<!-- reconciler:{sheet.kind}:{'/'.join(names)} -->"
 
 
-def _fitting(entries: Sequence[ReportEntry], room: int) -> list[str]:
+def _fitting(entries: Sequence[SheetEntry], room: int) -> list[str]:
     """All entries: complete, else their addresses, else the number of each kind of line."""
     whole = [entry_text(entry) for entry in entries]
     if sum(map(len, whole)) + len(whole) <= room:
@@ -61,13 +61,13 @@ def _fitting(entries: Sequence[ReportEntry], room: int) -> list[str]:
     return [f"- {number:,} × {word}: too many to list here" for word, number in words.items()]
 
 
-def entry_text(entry: ReportEntry) -> str:
+def entry_text(entry: SheetEntry) -> str:
     """An entry as lines of a `diff` block, which cannot look like other lines of it."""
     where = f"  {escape.terminal(entry.where)}" if entry.where else ""
     return "\n".join([f"@@ {escape.terminal(entry.title)} @@{where}", *map(_line, entry.lines)])
 
 
-def _line(line: ReportLine) -> str:
+def _line(line: SheetLine) -> str:
     sign = SIGNS.get(line.style, "!")
     symbol = "" if line.symbol.strip() in ("", sign) else f"{line.symbol} "
     note = f"  ({line.note})" if line.note else ""

@@ -7,8 +7,9 @@ import re
 from reconciler.errors import Problem
 from reconciler.model import Action, Blocked, Source, StepStatus
 from reconciler.report.annotations.github import github, github_findings
-from reconciler.report.entries import outcome_sheet, plan_sheet
 from reconciler.report.findings import of_problem
+from reconciler.report.outcome import outcome_sheet
+from reconciler.report.plan import plan_sheet
 from tests.report.made import at, change, outcome, plan, result
 
 COMMAND = re.compile(r"::(error|warning|notice) (?:(?:file|line|col|title)=[^,:\n]+,?)+::[^\n]*\n")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from reconciler.model import Action, Blocked, Edited, Plan, StepStatus
 from reconciler.report.layout import plain
-from reconciler.report.outcome import outcome_text, summary
-from tests.report.made import at, change, outcome, plan, result
+from reconciler.report.outcome import summary
+from tests.report.made import at, change, outcome, outcome_text, plan, result
 
 DONE = result(1, "acme/team/a", StepStatus.DONE)
 

@@ -11,9 +11,12 @@ import pytest
 
 from reconciler.model import Action, Cause, Delta, Plan, StepStatus, Unmanaged
 from reconciler.plan.drift import Drift, Drifted, DriftWord, Share
-from reconciler.report.entries import Sheet, drift_sheet, outcome_sheet, plan_sheet
+from reconciler.report.drift import drift_sheet
 from reconciler.report.html import html as page
 from reconciler.report.markdown import LIMIT, markdown, marker
+from reconciler.report.outcome import outcome_sheet
+from reconciler.report.plan import plan_sheet
+from reconciler.report.sheet import Sheet
 from tests import browser
 from tests.report.made import at, change, delta, outcome, plan, result, the_example
 

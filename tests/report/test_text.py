@@ -10,9 +10,9 @@ import pytest
 
 from reconciler.model import Action, Blocked, Cause, Change, Plan, SiblingSpot, Source, Unknown
 from reconciler.report.layout import Style, cells, plain
-from reconciler.report.text import FOLD, plan_text, summary
+from reconciler.report.plan import FOLD, summary
 from reconciler.resource import UNSET
-from tests.report.made import SITE, at, change, delta, plan, step, the_example
+from tests.report.made import SITE, at, change, delta, plan, plan_text, step, the_example
 
 
 def text(made: Plan, **words: object) -> str:

@@ -14,16 +14,14 @@ import pytest
 from reconciler.address import Address
 from reconciler.model import Action, Cause, Delta, Exposure
 from reconciler.plan.drift import Drift, Drifted, DriftWord
-from reconciler.report.drift import drift_text
-from reconciler.report.entries import plan_sheet
 from reconciler.report.html import html
 from reconciler.report.layout import plain
 from reconciler.report.markdown import markdown
-from reconciler.report.text import plan_text
+from reconciler.report.plan import plan_sheet
 from reconciler.report.values import difference_lines, shown
 from reconciler.resource import UNSET
 from reconciler.text.certificate import certificate
-from tests.report.made import at, change, delta, plan
+from tests.report.made import at, change, delta, drift_text, plan, plan_text
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
 

@@ -28,7 +28,7 @@ from reconciler.config import Project
 from reconciler.model import Plan
 from reconciler.regular_file import open_regular
 from reconciler.report.layout import ReportPage, environment_header
-from reconciler.report.text import summary
+from reconciler.report.plan import summary
 
 FILE: Final = "unchanged.json"
 SAYS_NOTHING: Final = frozenset({"project", "environment", "managed", "unmanaged", "places", "objects"})  # of a plan without changes

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from reconciler.model import Finding, Severity, Source
-from reconciler.report.annotations.place import path_of, with_fingerprints
+from reconciler.report.annotations.findings import path_of, with_fingerprints
 
 SEVERITIES: Final = {Severity.ERROR: "critical", Severity.WARNING: "minor"}
 PROJECT: Final = Source("reconciler.yaml", 1)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from reconciler.model import Finding, Severity
-from reconciler.report.annotations.place import path_of
+from reconciler.report.annotations.findings import path_of
 from reconciler.text.escape import xml
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from reconciler import __version__
 from reconciler.model import Edit, Finding, Fix, Severity, Source
-from reconciler.report.annotations.place import path_of, with_fingerprints
+from reconciler.report.annotations.findings import path_of, with_fingerprints
 from reconciler.text import escape
 from reconciler.text.pages import LINK, CausePage, pages
 

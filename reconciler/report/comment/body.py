@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from reconciler.report.comment.content import FAILED
-from reconciler.report.comment.part import CommentPart, Dialect, code, mark, marked, read, text
+from reconciler.report.comment.part import CommentPart, Dialect, code, marker_line, marker_of, read, text
+from reconciler.report.reading import FAILED
 from reconciler.report.words import count
 
 HEADING: Final = "### Reconciler"
@@ -48,7 +48,7 @@ def size(text: str) -> int:
 def body(comment: CommentText, dialect: Dialect) -> CommentBody:
     """The whole comment. Raises `TooLong`."""
     parts = sorted(comment.parts, key=_rank)
-    top = [mark("comment", {"name": comment.name} if comment.name else {}, dialect), "", HEADING]
+    top = [marker_line("comment", {"name": comment.name} if comment.name else {}, dialect), "", HEADING]
     top += [line for stale in _stale(parts) for line in ("", stale)]
     head = "\n".join(top)
     room = dialect.limit - size(head) - 2 * len(parts) - 1
@@ -63,13 +63,13 @@ def body(comment: CommentText, dialect: Dialect) -> CommentBody:
 def comment_of(text: str) -> CommentText | None:
     """The contents of one of our comments; None for any other text."""
     lines = text.replace("\r\n", "\n").split("\n")
-    first = marked(lines[0])
+    first = marker_of(lines[0])
     if first is None or first[0] != "comment":
         return None
     blocks: list[list[str]] = []
     is_open = False
     for line in lines[1:]:
-        word = (marked(line) or ("",))[0]
+        word = (marker_of(line) or ("",))[0]
         if word == "part":
             blocks.append([])
             is_open = True

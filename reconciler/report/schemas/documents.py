@@ -9,12 +9,9 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from reconciler.report.schemas.access import AccessDocument
-from reconciler.report.schemas.drift import DriftDocument
-from reconciler.report.schemas.findings import FindingsDocument
 from reconciler.report.schemas.fleet import FleetApprovalDocument, FleetAuditLine, FleetPlanDocument, FleetStatusDocument
-from reconciler.report.schemas.plan import PlanDocument, SavedPlanDocument
-from reconciler.report.schemas.runs import DoctorDocument, HistoryDocument, OutcomeDocument, RunDocument, UndoDocument
+from reconciler.report.schemas.plan import AccessDocument, DriftDocument, PlanDocument, SavedPlanDocument
+from reconciler.report.schemas.runs import DoctorDocument, FindingsDocument, HistoryDocument, OutcomeDocument, RunDocument, UndoDocument
 from reconciler.report.schemas.state import StateDocument, StateListDocument, StateShowDocument
 from reconciler.text.escape import as_json
 
