@@ -16,6 +16,7 @@ from reconciler.report.words import RULES, count
 from reconciler.text.escape import UNLIMITED
 from reconciler.text.times import utc_text
 
+# An empty cell could also mean that nobody looked.
 NOBODY: Final = "nobody"
 NOTHING: Final = "-"
 SAME: Final = "the same"

@@ -17,7 +17,8 @@ from reconciler.report.html import escaped, page
 from reconciler.report.words import RULES, count
 from reconciler.resource.audience import ANYONE, LINK_HOLDERS, MEMBERS, VISITORS
 
-OPEN: Final = 300  # rows of a kind; sections with more are closed at first
+# Rows of a kind. A section with more is closed at first, so that the sections below it are found.
+OPEN: Final = 300
 CSS: Final = """
 :root { color-scheme: light dark; --back: #fff; --fore: #1c2024; --dim: #6b7280; --edge: #e2e5e9; --soft: #f6f7f9;
   --wide: #c62a2f; --some: #9a6700; --inside: #1a7f4b; --nobody: #6b7280; --changed: #8e4ec6; }
@@ -46,6 +47,7 @@ summary { background: var(--soft); padding: .5rem .85rem; font-weight: 600; curs
 @media print { body { max-width: none; padding: 0; } .row { content-visibility: visible; } }
 """  # noqa: E501  one line a rule
 
+# Who looks at the file wants to see first what everybody can read.
 RANKS: Final = (ANYONE, VISITORS, "claims", LINK_HOLDERS, "link", "agent", MEMBERS, "role")  # widest readers first
 STYLES: Final = (("anyone", "wide"), ("signed-in", "some"), ("whoever", "some"), ("agent", "some"), ("claims", "some"), ("link", "some"))
 

@@ -83,6 +83,7 @@ def source_data(source: Source | None) -> t.SourceData | None:
 
 def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None = None) -> plan_types.PlanDocument:
     """The document of a plan; steps that need a second run are among the blocked ones, with the second run as their remedy."""
+    # A program that waits until nothing is blocked needs no second rule for these.
     later = [Blocked(address, f"{IN_SECOND_RUN}{reason}", SECOND_RUN, id="RC-second-run") for address, reason in plan.deferred.items()]
     blocked = (*plan.blocked, *later)
     counts = Counter(action for change in plan.changes for action in change.actions)
@@ -188,6 +189,7 @@ def _edited(edit: Edited) -> run_types.EditedData:
 
 def drift_document(drift: Drift) -> plan_types.DriftDocument:
     """The document of drift; `whole`: everything was read, so that the coverage is complete."""
+    # What is unknown about one address is not a kind that could not be read, but programs must treat it alike.
     unread: list[t.UnknownData] = [
         {"kind": item.kind, "reason": f"{item.address}: {item.reason}", "id": UNREAD} for item in (*drift.unread, *drift.undecided)
     ]

@@ -77,6 +77,7 @@ def _gathered(resources: Sequence[Drifted]) -> Iterator[tuple[Drifted, list[Addr
             at = at.container
         if at != address:
             within[at].append(address)
+    # The outermost deleted container names all that it took with it.
     for resource in resources:
         if resource.status is not DriftWord.DELETED or resource.address.container not in deleted:
             yield resource, sorted(within[resource.address])
@@ -112,6 +113,7 @@ def _drifted(resource: Drifted, within: Sequence[Address], full: bool, zone: tzi
 
 def _deleted(resource: Drifted, zone: tzinfo | None) -> str:
     """`outside Reconciler, 2026-11-18 15:02:11 CET; it can be restored for 4 days (until 22 Nov 2026, 15:02 CET)`."""
+    # The service shows deleted objects of some kinds only.
     if resource.deleted_at is None:
         return "outside Reconciler"
     again = f"it can be restored for {left_over(resource.left)}" if resource.left else "it can no longer be restored"
@@ -141,6 +143,7 @@ def _unmanaged(unmanaged: Sequence[Unmanaged], full: bool) -> list[SheetEntry]:
 
 def summary(drift: Drift) -> str:
     """`Drift: 2 changed, 1 deleted; 14 objects unmanaged. 40 objects managed.`"""
+    # "Drift is unknown" where nothing could be read: "No drift" would be a claim.
     counts = ", ".join(f"{number:,} {status}" for status in DriftWord if (number := drift.count(status)))
     unknown = len(drift.unknown) + len(drift.unread)
     rest = [

@@ -112,15 +112,15 @@ def _definitions(kinds: Kinds) -> dict[str, Any]:
 def _described(kinds: Kinds, kind: Kind) -> dict[str, str]:
     """Every key that the YAML of a kind may contain, with its description in the schema."""
     definitions = _definitions(kinds)
-    made = definitions[kind.name]
+    definition = definitions[kind.name]
     if kind.place.value_is is not None:
-        return {kind.place.value_is: str(made["description"])}
-    properties: dict[str, Any] = made["properties"] if "properties" in made else made["then"]["properties"]
+        return {kind.place.value_is: str(definition["description"])}
+    properties: dict[str, Any] = (definition if "properties" in definition else definition["then"])["properties"]
 
-    def said(word: dict[str, Any]) -> str:
-        return str(word.get("description") or said(definitions[word["$ref"].rpartition("/")[2]]))
+    def description(key: dict[str, Any]) -> str:
+        return str(key.get("description") or description(definitions[key["$ref"].rpartition("/")[2]]))
 
-    return {name: said(word) for name, word in properties.items()}
+    return {name: description(key) for name, key in properties.items()}
 
 
 # -- a kind -------------------------------------------------------------------------------------------------------------------------
@@ -302,8 +302,8 @@ def explain_key(kinds: Kinds, name: str, *, width: int) -> list[Span]:
     if inner:
         page.blank()
         page.line(whose, Style.HEAD)
-    for key, said in inner.items():
-        page.field(Style.PLAIN, "", str(key), str(said.get("description", "")), column=COLUMN)
+    for key, schema_of_key in inner.items():
+        page.field(Style.PLAIN, "", key, str(schema_of_key.get("description", "")), column=COLUMN)
     return page.spans
 
 
@@ -313,7 +313,7 @@ def _properties(every: dict[str, Any], value: dict[str, Any]) -> dict[str, dict[
         value = every[str(value["$ref"]).rpartition("/")[2]]
     alternatives = [*value.get("anyOf", []), *(value[word] for word in ("then", "else") if word in value)]
     forms = [_properties(every, form) for form in alternatives]
-    return {**value.get("properties", {}), **{key: said for form in forms for key, said in form.items()}}
+    return {**value.get("properties", {}), **{key: value for form in forms for key, value in form.items()}}
 
 
 SECTION_COLUMN: Final = 30

@@ -27,6 +27,7 @@ def of_violation(violation: Violation) -> Finding:
     """A rule of the project that its configuration violates, as a finding."""
     about = str(violation.address) if violation.address is not None else ""
     source = violation.declared or violation.source
+    # Other programs group findings by a name without spaces.
     rule = violation.name.replace(" ", "/")
     return Finding(violation.id, violation.level, violation.message, about, source, violation.remedy, rule=rule)
 

@@ -75,6 +75,7 @@ def _object(entry: JournalEntry) -> str | None:
 def _fields(entry: JournalEntry, kind: Kind | None, names: Names) -> list[tuple[str, Any, Any]]:
     """The fields that the request carried, before and after; no values for a kind that this program does not know."""
     before, writes = entry.intent.before.values, entry.intent.writes
+    # The body of a delete is no value of a field.
     if entry.intent.verb == "delete":
         writes = {}
 
@@ -84,6 +85,7 @@ def _fields(entry: JournalEntry, kind: Kind | None, names: Names) -> list[tuple[
     lines = []
     for name in dict.fromkeys((*writes, *before)):
         field = kind.fields.get(name) if kind is not None else None
+        # A newer version may have written fields that this one does not know; they could be secrets.
         if field is None or field.sensitive:
             lines.append((name, HIDDEN, HIDDEN))
         else:

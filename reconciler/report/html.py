@@ -38,6 +38,7 @@ tr + tr td { border-top: 1px solid var(--edge); } .sign { width: 3.4rem; text-al
 @media print { body { max-width: none; padding: 0; } }
 """  # noqa: E501  one line a rule
 
+# What an entry in the style of a deletion means depends on the report.
 DESTRUCTIVE: Final = {"plan": "Deletions", "outcome": "Failed", "drift": "Deleted outside Reconciler"}
 STYLES: Final = ("create", "update", "move", "delete", "drift", "blocked", "dim")
 
@@ -103,15 +104,17 @@ def escaped(text: str) -> str:
 
 WIDTH: Final = 880
 ROW: Final = 26
-LEGEND: Final = 8.5  # of a letter at 14 px
-LEAST: Final = 6  # a part is never narrower
+# Pixels of a letter at 14 px: a file has no font metrics, and too wide only wraps the legend early.
+LEGEND: Final = 8.5
+# One delete beside 10,000 creates must still be a visible bar.
+LEAST: Final = 6
 
 
 def bar(parts: Sequence[PicturePart]) -> str:
     """One bar with a part for each word, and a legend below it; the text contains the numbers too."""
     total = sum(part.number for part in parts)
     spare = WIDTH - LEAST * len(parts)
-    x, at, top, shapes, words = 0.0, 0.0, 54, [], []
+    x, at, top, shapes, legend = 0.0, 0.0, 54, [], []
     for part in parts:
         width = LEAST + spare * part.number / total
         style = part.style.value
@@ -120,10 +123,10 @@ def bar(parts: Sequence[PicturePart]) -> str:
         long = 24 + LEGEND * len(label) + 20
         if at and at + long > WIDTH:
             at, top = 0.0, top + ROW
-        words.append(f'<circle cx="{at + 7:.1f}" cy="{top - 5}" r="6" class="fill-{style}"/>{_label(at + 20, top, label)}')
+        legend.append(f'<circle cx="{at + 7:.1f}" cy="{top - 5}" r="6" class="fill-{style}"/>{_label(at + 20, top, label)}')
         x, at = x + width, at + long
-    said = ", ".join(f"{part.number:,} {part.word}" for part in parts)
-    return _svg(top + 10, said, [*shapes, *words])
+    numbers = ", ".join(f"{part.number:,} {part.word}" for part in parts)
+    return _svg(top + 10, numbers, [*shapes, *legend])
 
 
 def coverage(shares: Mapping[str, Share]) -> str:

@@ -130,6 +130,7 @@ def _capital(text: str) -> str:
 def _onward(outcome: Outcome, onward: Onward, whole: bool) -> str:
     """The text about the next run."""
     plan = outcome.plan
+    # In the order of urgency: the first that applies says what to do, and what comes after it will be said by the next run.
     others = len({edit.address for edit in outcome.edited})
     edited = f" Somebody else changed {count(others, 'resource')} during the run: plan again." if others else ""
     doubt = " The next apply resolves the requests in doubt." if outcome.count(StepStatus.IN_DOUBT) else ""

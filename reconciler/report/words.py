@@ -58,13 +58,13 @@ ENDINGS: Final = {
     StepStatus.SKIPPED: (".", "skipped"),
 }
 
+# A status is its own cause only where the step does not name a better one.
 CAUSES: Final = {
     StepStatus.FAILED: "RC-request-refused",
     StepStatus.IN_DOUBT: "RC-outcome-unknown",
     StepStatus.STALE: "RC-changed-since-plan",
     StepStatus.SKIPPED: "RC-skipped",
 }
-"""The cause of a step with this status, if the step names none itself."""
 
 
 def count(number: int, singular: str, plural: str | None = None) -> str:

@@ -15,6 +15,7 @@ from reconciler.model import Finding, Severity, Source
 from reconciler.report.layout import Style
 from reconciler.report.sheet import Sheet, SheetEntry, SheetLine
 
+# By style, because that is how a sheet says how bad a line is; drift has levels of its own below.
 LEVELS: Final = {Style.BLOCKED: Severity.ERROR, Style.DELETE: Severity.WARNING, Style.DRIFT: Severity.WARNING}
 CHANGES: Final = {Style.BLOCKED: "RC-waits", Style.DELETE: "RC-destructive", Style.DRIFT: "RC-drift"}
 SAYS: Final = "!"  # the symbol of a line about an exposure, a broken URL or a warning
@@ -61,6 +62,7 @@ def path_of(source: Source, folder: str) -> str:
 
 def with_fingerprints(findings: Iterable[Finding], folder: str) -> Iterator[tuple[Finding, str]]:
     """Each finding with a text that stays the same when lines above it move; equal ones are numbered."""
+    # Without the line: a forge follows a finding over commits by its fingerprint, and lines above it come and go.
     met: Counter[str] = Counter()
     for finding in findings:
         file = path_of(finding.source, folder) if finding.source is not None else ""

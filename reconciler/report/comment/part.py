@@ -28,8 +28,10 @@ Run = tuple[int, int]
 
 _COMMIT: Final = re.compile(r"[0-9a-fA-F]{7,64}")
 _URL: Final = re.compile(r"https?://[^\s<>\"'`\\^{|}()]+")
+# Bitbucket shows HTML comments, so there a marker is the definition of a link that nothing uses.
 _MARKER: Final = re.compile(r"(?:<!-- |\[//\]: # \()reconciler:(comment|part|end)((?: [a-z]+=[^\s()<>]*)*)(?: -->|\))")
 _FENCE: Final = re.compile(r"(`{3,})diff")
+# The line above the second block is the only thing that tells it from the first.
 _OTHERS: Final = re.compile(r"(?:<details><summary>)?[\d,]+ (?:other )?entr(?:y|ies)\b.*")
 
 
@@ -116,6 +118,7 @@ def code(text: str, most: int = NAME_MAX) -> str:
 
 def text(part: CommentPart, dialect: Dialect) -> str:
     """The lines of a part, markers included."""
+    # What another job wrote is not composed again: it may be of another version of this program.
     if part.raw:
         return part.raw
     about = {
@@ -148,6 +151,7 @@ def marker_line(word: str, about: Mapping[str, str], dialect: Dialect) -> str:
 
 
 def _encoded(value: str) -> str:
+    # Two hyphens end an HTML comment, and quote() leaves them alone.
     return quote(value, safe="/", errors="surrogatepass").replace("--", "-%2D")
 
 
@@ -176,6 +180,7 @@ def read(lines: Sequence[str]) -> CommentPart | None:
     blocks: dict[bool, tuple[str, ...]] = {}
     block: list[str] = []
     fence, rest = "", False
+    # Within a fence nothing is ours, whatever it looks like.
     for line in lines[1:]:
         if fence:
             if line == fence:

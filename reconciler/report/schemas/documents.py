@@ -44,9 +44,9 @@ class _Schema(GenerateJsonSchema):
         return False
 
     def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
-        made = super().typed_dict_schema(schema)
-        made.pop("title", None)
-        return made
+        json_schema = super().typed_dict_schema(schema)
+        json_schema.pop("title", None)
+        return json_schema
 
 
 def schemas() -> dict[str, dict[str, Any]]:
@@ -57,9 +57,9 @@ def schemas() -> dict[str, dict[str, Any]]:
 def schema_of(name: str) -> dict[str, Any]:
     """The JSON Schema of one document; its `$id` changes only with the version of its format."""
     title, document = DOCUMENTS[name]
-    made = TypeAdapter(document).json_schema(schema_generator=_Schema)
-    form = str(made.get("properties", {}).get("format", {}).get("const", ""))
-    return {"$schema": DRAFT, "$id": f"urn:docs-reconciler:{name}:{form.partition('/')[2] or 1}", "title": title, **made}
+    schema = TypeAdapter(document).json_schema(schema_generator=_Schema)
+    form = str(schema.get("properties", {}).get("format", {}).get("const", ""))
+    return {"$schema": DRAFT, "$id": f"urn:docs-reconciler:{name}:{form.partition('/')[2] or 1}", "title": title, **schema}
 
 
 def dumped() -> dict[str, str]:
