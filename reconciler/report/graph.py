@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from reconciler.address import Address, addresses_in
 from reconciler.model import Action, Desired, Plan, Step
-from reconciler.report.pairs import STYLES
+from reconciler.report.words import STYLES
 from reconciler.text import escape
 
 Format = Literal["mermaid", "dot"]

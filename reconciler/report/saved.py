@@ -63,7 +63,7 @@ class Digests:
 
     def request(self, kind: Kind, step: Step) -> str:
         """The digest of everything that a request does."""
-        # Without a key anybody could try passwords against the digest, so secrets are not in it: a changed secret is then not noticed.
+        # Without a key anybody could try secrets against the digest, so they are not in it: a changed secret is then not noticed.
         secret = {name for name, field in kind.fields.items() if field.sensitive and self.key is None}
         wires = {kind.fields[name].wire for name in secret}
         writes = {name: value for name, value in step.writes.items() if name not in secret}

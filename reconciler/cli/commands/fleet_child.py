@@ -111,7 +111,7 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
         "undone": undone,
     }
     if keep and not new:
-        whole = saved_plan(planned.plan, kinds, planned.actual, created_at=made_at, made=made, digests=digests)
+        whole = saved_plan(planned.plan, kinds, planned.actual, created_at=made_at, inputs=made, digests=digests)
         about["digest"] = sent_digest(whole)
     documents: dict[str, Any] = {
         "plan": plan_document(plan, created_at=made_at, forecast=planned.forecast),

@@ -169,7 +169,7 @@ class Use:
 
         def describe(planned: Planned) -> Mapping[str, Any]:
             made = plan_inputs(self.options, session.project, planned.state, self.saved.document["service"])
-            return saved_plan(planned.plan, session.kinds, planned.actual, created_at=now(), made=made, digests=digests)
+            return saved_plan(planned.plan, session.kinds, planned.actual, created_at=now(), inputs=made, digests=digests)
 
         session.selection = selected(self.options)
         try:
