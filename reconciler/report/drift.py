@@ -38,7 +38,7 @@ def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC) 
     parts += [PicturePart("assertions not met", len(drift.violations), Style.BLOCKED)] if drift.violations else []
     parts += [PicturePart("unmanaged", len(drift.unmanaged), Style.DIM)] if drift.unmanaged else []
     unchanged = drift.managed - len(drift.resources)
-    # Without anything else there is no picture: one green bar says less than the sentence above it.
+    # One green bar alone would say less than the sentence above it.
     parts += [PicturePart("as applied", unchanged, Style.CREATE)] if parts and unchanged > 0 else []
     return Sheet(
         "drift",

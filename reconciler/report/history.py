@@ -75,7 +75,7 @@ def _object(entry: JournalEntry) -> str | None:
 def _fields(entry: JournalEntry, kind: Kind | None, names: Names) -> list[tuple[str, Any, Any]]:
     """The fields that the request carried, before and after; no values for a kind that this program does not know."""
     before, writes = entry.intent.before.values, entry.intent.writes
-    # The body of a delete is no value of a field.
+    # A delete carries no fields: its body is not a value of one.
     if entry.intent.verb == "delete":
         writes = {}
 

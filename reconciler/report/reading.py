@@ -5,7 +5,7 @@ what it was written from: it has no ids of objects, and null for a value that wa
 reading that claims less.
 
 Any user can upload a document to a pull request. Its shape is checked before (`schemas.check.problem`), its texts are not: a text that is
-no address or time after all raises `ValueError`.
+neither an address nor a time after all raises `ValueError`.
 """
 
 from __future__ import annotations

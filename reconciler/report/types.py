@@ -39,7 +39,7 @@ def in_words(hint: Any, *, quote: str = "") -> str:
         return f"a list: {in_words(args[0], quote=quote)}"
     if origin is dict:
         return "a map"
-    # A TypedDict is no class that isinstance knows; these two attributes are what it has.
+    # isinstance does not know a TypedDict; these two attributes tell it from other classes.
     if isinstance(hint, type) and hasattr(hint, "__annotations__") and hasattr(hint, "__total__"):
         parts = get_type_hints(hint, include_extras=True).items()
         plain = get_type_hints(hint)
