@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
+from typing import Final
 
 from reconciler.model import Edited, Outcome, StepResult, StepStatus
 from reconciler.report.layout import Style
@@ -13,19 +13,15 @@ from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, W
 from reconciler.report.values import HIDDEN, difference_lines
 from reconciler.report.words import CAUSES, ENDINGS, count
 
-
-@dataclass(frozen=True)
-class Onward:
-    """The text about the next run: if everything is done, and if not."""
-
-    done: str = "The plan is now empty."
-    again: str = "apply again"
+EMPTY: Final = "The plan is now empty."
+AGAIN: Final = "apply again"
 
 
-def outcome_sheet(outcome: Outcome, *, onward: Onward = Onward(), withheld: bool = True) -> Sheet:
+def outcome_sheet(outcome: Outcome, *, done: str = EMPTY, again: str = AGAIN, withheld: bool = True) -> Sheet:
     """What went wrong, step by step, and a summary; only the summary if everything succeeded.
 
-    `withheld`: also which parts of a saved plan were not done; a screen showed them before it asked.
+    `done`: the sentence if nothing is left to do; `again`: how to continue otherwise. `withheld`: also which parts of a saved plan were not
+    done; a screen showed them before it asked.
     """
     entries = [*_entries(outcome), *(_withheld(outcome) if withheld else [])]
     styles = {
@@ -43,7 +39,7 @@ def outcome_sheet(outcome: Outcome, *, onward: Onward = Onward(), withheld: bool
         "outcome",
         outcome.plan.project,
         outcome.plan.environment,
-        summary(outcome, onward),
+        summary(outcome, done=done, again=again),
         entries,
         outcome.notes,
         parts,
@@ -97,14 +93,15 @@ def _edited(edit: Edited) -> list[SheetLine]:
     return [SheetLine(Style.DRIFT, "~", name, value) for name, value in pairs]
 
 
-def summary(outcome: Outcome, onward: Onward = Onward()) -> str:
+def summary(outcome: Outcome, *, done: str = EMPTY, again: str = AGAIN) -> str:
     """`Applied 23 requests. The plan is now empty.`"""
-    done, steps = outcome.count(StepStatus.DONE), len(outcome.results)
-    if outcome.stopped and not steps:
-        return f"{_capital(outcome.stopped)}.{_onward(outcome, onward, False)}"
-    nothing = "Applied without any requests." if outcome.plan.pending else "Nothing to apply."
-    line = f"{_applied(outcome)}." if steps else nothing
-    return " ".join([f"{_capital(outcome.stopped)}.", line] if outcome.stopped else [line]) + _onward(outcome, onward, done == steps)
+    stopped = f"{outcome.stopped[:1].upper()}{outcome.stopped[1:]}." if outcome.stopped else ""
+    line = "Applied without any requests." if outcome.plan.pending else "Nothing to apply."
+    if outcome.results:
+        line = f"{_applied(outcome)}."
+    elif stopped:
+        line = ""
+    return " ".join(filter(None, [stopped, line])) + _next(outcome, done, again)
 
 
 def _applied(outcome: Outcome, refused: int = 0) -> str:
@@ -123,12 +120,8 @@ def _headline(outcome: Outcome, refused: int) -> str:
     return f"Nothing was applied: {refused:,} refused." if refused else "Nothing was applied."
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _onward(outcome: Outcome, onward: Onward, whole: bool) -> str:
-    """The text about the next run."""
+def _next(outcome: Outcome, done: str, again: str) -> str:
+    """The sentence about the next run."""
     plan = outcome.plan
     # In the order of urgency: the first that applies says what to do, and what comes after it will be said by the next run.
     others = len({edit.address for edit in outcome.edited})
@@ -136,10 +129,10 @@ def _onward(outcome: Outcome, onward: Onward, whole: bool) -> str:
     doubt = " The next apply resolves the requests in doubt." if outcome.count(StepStatus.IN_DOUBT) else ""
     if outcome.onward is not None:
         return f"{doubt}{edited} {outcome.onward}"
-    if outcome.stopped or not whole:
+    if not outcome.went_through:
         return f"{doubt}{edited} Run it again to continue."
     if plan.deferred:
-        return f" {count(len(plan.deferred), 'resource')} left for a second run: {onward.again}."
+        return f" {count(len(plan.deferred), 'resource')} left for a second run: {again}."
     if edited:
         return edited
     if outcome.unverified:
@@ -159,4 +152,4 @@ def _onward(outcome: Outcome, onward: Onward, whole: bool) -> str:
         return f" Left: {left}{f'; {beyond}' if beyond else ''}."
     number = plan.ignored_count
     ignored = f" {count(number, 'difference')} ignored." if number else ""
-    return (f" Nothing left to do for the selected addresses; {beyond}." if beyond else f" {onward.done}") + ignored
+    return (f" Nothing left to do for the selected addresses; {beyond}." if beyond else f" {done}") + ignored

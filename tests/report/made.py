@@ -10,7 +10,7 @@ from reconciler.model import Action, Cause, Change, Delta, Outcome, Plan, Siblin
 from reconciler.plan.drift import Drift
 from reconciler.report.drift import drift_sheet
 from reconciler.report.layout import Span
-from reconciler.report.outcome import Onward, outcome_sheet
+from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
 from reconciler.report.text import WIDTH, sheet_text
 
@@ -85,11 +85,11 @@ def plan_text(plan: Plan, *, width: int = WIDTH, full: bool = False, zone: tzinf
     return sheet_text(plan_sheet(plan, full=full, zone=zone), width=width)
 
 
-def outcome_text(outcome: Outcome, *, width: int = WIDTH, onward: Onward = Onward()) -> tuple[Span, ...]:
+def outcome_text(outcome: Outcome) -> tuple[Span, ...]:
     """An outcome as a screen shows it."""
-    return sheet_text(outcome_sheet(outcome, onward=onward, withheld=False), width=width)
+    return sheet_text(outcome_sheet(outcome, withheld=False))
 
 
-def drift_text(drift: Drift, *, width: int = WIDTH, full: bool = False, zone: tzinfo | None = UTC) -> tuple[Span, ...]:
+def drift_text(drift: Drift) -> tuple[Span, ...]:
     """Drift as a screen shows it."""
-    return sheet_text(drift_sheet(drift, full=full, zone=zone), width=width)
+    return sheet_text(drift_sheet(drift))

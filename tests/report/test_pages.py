@@ -137,8 +137,3 @@ def test_the_picture_shows_what_the_summary_says(tmp_path: Path) -> None:
     blank = tmp_path / "blank.html"
     blank.write_text("<!doctype html><title>x</title>", encoding="utf-8")
     assert len(picture) > 3 * len(browser.picture(blank.as_uri(), tmp_path / "blank.png").read_bytes())
-
-
-def test_the_same_report_gives_the_same_bytes() -> None:
-    assert html(drift_sheet(drifted())) == html(drift_sheet(drifted()))
-    assert markdown(drift_sheet(drifted())) == markdown(drift_sheet(drifted()))

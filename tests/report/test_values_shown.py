@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.address import Address
-from reconciler.model import Action, Cause, Delta, Exposure
+from reconciler.model import Action, Cause, Delta
 from reconciler.plan.drift import Drift, Drifted, DriftWord
 from reconciler.report.html import html
 from reconciler.report.layout import plain
@@ -120,14 +119,6 @@ def test_a_structured_value_differs_by_path() -> None:
         ("mergeRules.strict", "true (added)"),
     ]
     assert difference_lines("mergeRules", AFTER, BEFORE)[1] == ("mergeRules.strict", "true (removed)")
-
-
-def test_an_exposure_names_what_differs_inside_a_structured_value() -> None:
-    exposed = Exposure(Address.parse("acme"), "organization", "mergeRules", BEFORE, AFTER, "fewer reviews", id="RC-more-readers")
-    said = "mergeRules.rules.0.users.0 usr_ada -> usr_bob; mergeRules.strict true (added): fewer reviews"
-    made = plan(exposures=(exposed,))
-    assert said in plain(plan_text(made, width=1_000))
-    assert said in markdown(plan_sheet(made))
 
 
 @pytest.mark.parametrize(
