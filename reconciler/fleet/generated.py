@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Map, MapEntry, Problems, Scalar
+from reconciler.config.source.nodes import Map, MapEntry, Scalar
+from reconciler.config.source.problems import PROBLEMS_MAX, Enough, Problems
 from reconciler.errors import ConfigError
 from reconciler.fleet.declared.project import duplicates, meetings, named, over, project
 from reconciler.fleet.declared.template import filled

@@ -11,7 +11,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, described, shown
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import described, shown
 from reconciler.fleet.declared import values
 from reconciler.fleet.declared.keys import ROLES, WEBHOOKS
 from reconciler.fleet.people import ALL, canonical

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, List, Map, MapEntry, Problems, Scalar, described, empty, wrong_form
+from reconciler.config.source.nodes import List, Map, MapEntry, Scalar
+from reconciler.config.source.problems import PROBLEMS_MAX, Enough, Problems, described, empty, wrong_form
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import ConfigError, Problem, UsageError
 from reconciler.fleet.declared import dashboard, values, watching

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import Map, MapEntry, Problems, Scalar, described, shown
+from reconciler.config.source.nodes import Map, MapEntry, Scalar
+from reconciler.config.source.problems import Problems, described, shown
 from reconciler.fleet.declared import values
 from reconciler.fleet.declared.claims import shared
 from reconciler.fleet.declared.keys import APPROVALS, CHANGES, EVERY_MAX, EVERY_MIN, MODES, VALID_FOR, VALID_MAX, VALID_MIN, WAVE_MAX

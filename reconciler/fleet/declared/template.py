@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, scalars
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, scalars
+from reconciler.config.source.problems import Problems, described
 from reconciler.fleet.declared import values
 from reconciler.fleet.declared.keys import SORTS
 from reconciler.fleet.model import Generator, Repository, SecretReference

@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from reconciler.client import normalise
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Scalar, described, shown
+from reconciler.config.source.nodes import List, Map, MapEntry, Scalar
+from reconciler.config.source.problems import described, shown
 from reconciler.errors import UsageError
 from reconciler.fleet.declared.keys import DAYS
 from reconciler.fleet.model import SecretReference, Window

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, MapEntry, Scalar, described, wrong_form
+from reconciler.config.source.nodes import List, MapEntry, Scalar
+from reconciler.config.source.problems import described, wrong_form
 from reconciler.fleet.declared import values
 from reconciler.fleet.declared.keys import EVENTS
 from reconciler.fleet.health import SOON_DEFAULT
