@@ -32,6 +32,9 @@ class Action(StrEnum):
     TRANSFER = "transfer"
 
 
+_DESTRUCTIVE = frozenset({Action.DELETE, Action.REPLACE})
+
+
 class Cause(StrEnum):
     """Why a field differs: the YAML changed, the service changed, or both."""
 
@@ -79,6 +82,11 @@ class Change:
     title: str | None = None
     until: datetime | None = None
     deleted_by_us: bool = False
+
+    @property
+    def destructive(self) -> bool:
+        """Whether an object is deleted by it, also if another one takes its place."""
+        return not _DESTRUCTIVE.isdisjoint(self.actions)
 
 
 @dataclass(frozen=True)

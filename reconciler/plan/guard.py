@@ -11,12 +11,11 @@ from reconciler.model import Action, Change, Desired, Exposure, Plan, Severity, 
 
 WAYS: Final = 20  # options that a refusal names
 NAMED: Final = 5  # addresses that a refusal lists
-DESTRUCTIVE = frozenset({Action.DELETE, Action.REPLACE})
 
 
 def deletes(plan: Plan) -> tuple[Change, ...]:
     """The changes that delete something, cascaded children and replacements included."""
-    return tuple(change for change in plan.changes if DESTRUCTIVE & set(change.actions))
+    return tuple(change for change in plan.changes if change.destructive)
 
 
 def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:

@@ -12,10 +12,10 @@ from reconciler.model import Plan, Severity
 from reconciler.plan.guard import guard
 from reconciler.report.drift import summary
 from reconciler.report.layout import plain
-from reconciler.report.text import plan_text
 from tests.harness import ORGANIZATION, Org
 from tests.outside import drifted
 from tests.proofs import spread
+from tests.report.made import plan_text
 from tests.small import applied, small
 
 Tree = dict[str, Any]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from reconciler.report.layout import plain
-from reconciler.report.text import plan_text
 from tests.certificates import IDP
 from tests.harness import Org
 from tests.proofs import spread
+from tests.report.made import plan_text
 from tests.small import applied, node
 
 Tree = dict[str, Any]

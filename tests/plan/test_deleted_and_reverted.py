@@ -6,9 +6,9 @@ from typing import Any
 
 from reconciler.model import Action
 from reconciler.plan.drift import DriftWord
-from reconciler.report.text import plan_text
 from tests.harness import Org
 from tests.outside import drifted
+from tests.report.made import plan_text
 from tests.small import applied, node, settled, small
 
 SIX = {"space": "six", "title": "Six"}

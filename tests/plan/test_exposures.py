@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from reconciler.report.layout import plain
-from reconciler.report.text import plan_text
 from tests.certificates import IDP, OTHER, pem
 from tests.harness import Org
 from tests.proofs import spread
+from tests.report.made import plan_text
 from tests.small import applied, node, small
 from tests.undo.undoing import runs, undo
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.report.layout import plain
-from reconciler.report.text import plan_text
 from tests.harness import SEED, Org
+from tests.report.made import plan_text
 from tests.small import applied, node, small
 
 LINUS = "token-of-linus"

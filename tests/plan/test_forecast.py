@@ -10,7 +10,7 @@ import pytest
 from reconciler.address import Address
 from reconciler.model import Allowance, Desired, Forecast, Plan, PlanCost, ServiceSpeed, Step
 from reconciler.plan.forecast import OWN_WORK, forecast, longest_path
-from reconciler.report.warnings import forecast_text
+from reconciler.report.plan import forecast_text
 from tests.cli.conftest import Cli, applied_project, cli, initialised  # noqa: F401  a fixture
 from tests.harness import kinds
 

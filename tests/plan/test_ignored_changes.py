@@ -10,7 +10,7 @@ import pytest
 from reconciler.config import load
 from reconciler.errors import ConfigError
 from reconciler.report.documents import drift_document, outcome_document
-from reconciler.report.text import summary
+from reconciler.report.plan import summary
 from tests.harness import Org, kinds
 from tests.outside import drifted, everything
 from tests.small import applied, described, node, small

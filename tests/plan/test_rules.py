@@ -10,9 +10,9 @@ import yaml
 
 from reconciler.model import Exposure
 from reconciler.report.layout import plain
-from reconciler.report.text import plan_text
 from tests.cli.conftest import Cli
 from tests.harness import Org
+from tests.report.made import plan_text
 from tests.small import applied, small
 
 TIGHT: dict[str, Any] = {

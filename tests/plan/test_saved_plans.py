@@ -53,7 +53,7 @@ class Saving:
     def document(self, planned: Planned) -> Mapping[str, Any]:
         options = {"target": [], "exclude": [], "allowReplace": ["**"], "allowDelete": None, "allowExposure": []}
         made = PlanInputs("0", "sandbox:x", digest(self.desired), planned.state.lineage, planned.state.serial, options)
-        document = saved_plan(planned.plan, kinds(), planned.actual, created_at=NOW, made=made, digests=self.digests)
+        document = saved_plan(planned.plan, kinds(), planned.actual, created_at=NOW, inputs=made, digests=self.digests)
         return dict(json.loads(json.dumps(document)))
 
     def approved(self, document: Mapping[str, Any], fresh: Planned) -> ApprovedPlan:

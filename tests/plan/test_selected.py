@@ -15,7 +15,7 @@ from reconciler.plan import plan as make_plan
 from reconciler.plan.guard import deletes
 from reconciler.report.documents import outcome_document
 from reconciler.report.outcome import summary as outcome_summary
-from reconciler.report.text import summary
+from reconciler.report.plan import summary
 from tests.harness import Org
 from tests.plan.test_sections import SECTIONS, SITE, tree
 from tests.small import applied

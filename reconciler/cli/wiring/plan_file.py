@@ -42,7 +42,7 @@ class Saved:
 def write(screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, made: PlanInputs, digests: Digests, created_at: datetime) -> None:
     """Save a plan in a file that only its owner can read; signed if the environment has a key."""
     key = signature.signing_key(screen)
-    document = saved_plan(planned.plan, kinds, planned.actual, created_at=created_at, made=made, digests=digests)
+    document = saved_plan(planned.plan, kinds, planned.actual, created_at=created_at, inputs=made, digests=digests)
     text = as_json(document, indent=1) + "\n"
     if key is not None:
         document["signature"] = signature.sign(json.loads(text), key)  # of what a reader of the file gets
