@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from fastapi import FastAPI
 
-from reconciler.sandbox.app import create_app
+from reconciler.sandbox.app import Sandbox, create_app
 from reconciler.sandbox.seed import seed
 from reconciler.sandbox.store import Store
 from tests.sandbox.described import check
@@ -53,7 +52,7 @@ SEED: dict[str, Any] = {
 Json = Any
 
 
-APPS: list[FastAPI] = []  # building one takes longer than a test does: all boxes share it, one box at a time
+APPS: list[Sandbox] = []  # building one takes longer than a test does: all boxes share it, one box at a time
 
 
 class Box:

@@ -14,7 +14,6 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -25,11 +24,9 @@ from tests.sandbox.world import World
 
 ROUTES = sorted(
     {
-        (method, f"{prefix}{route.path}")
+        (endpoint.method, f"{prefix}{endpoint.path}")
         for prefix, router in [*(("/v1", group.router) for group in GROUPS), ("", control.router)]
-        for route in router.routes
-        if isinstance(route, APIRoute)
-        for method in route.methods or ()
+        for endpoint in router.endpoints
     }
 )
 DOCUMENT = json.loads((Path(__file__).parents[2] / "schemas" / "service.openapi.json").read_text(encoding="utf-8"))
