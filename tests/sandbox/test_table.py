@@ -9,7 +9,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler.sandbox.app import Sandbox, create_app
@@ -37,7 +37,7 @@ def without_table(db: Path) -> Sandbox:
 
 async def answers(app: Sandbox, path: str) -> list[tuple[int, bytes, str | None]]:
     """What a path answers to each of the queries, and to methods and endings that it may not have."""
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=BASE, headers={"Authorization": f"Bearer {ADA}"}) as client:
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url=BASE, headers={"Authorization": f"Bearer {ADA}"}) as client:
         sent = [await client.get(f"{path}?{query}") for query in QUERIES]
         sent += [await client.get(f"{path}/"), await client.request("TRACE", path), await client.get(f"{path}/%20/nothing")]
     return [(one.status_code, one.content, one.headers.get("content-type")) for one in sent]
@@ -70,14 +70,14 @@ def test_plain_readings_are_answered_by_the_table_itself(template: World, path: 
 def test_a_service_that_answers_plain_readings_does_not_load_fastapi(tmp_path: Path) -> None:
     script = f"""
 import sys
-import httpx
+import httpx2
 from pathlib import Path
 from reconciler.sandbox.server import embedded
 with embedded(Path({str(tmp_path / "sandbox.db")!r})) as service:
     headers = {{"Authorization": f"Bearer {{service.token}}"}}
-    assert httpx.get(f"{{service.base_url}}/v1/orgs?limit=5", headers=headers).status_code == 200
-    assert httpx.get(f"{{service.base_url}}/_sandbox/identity", headers=headers).status_code == 200
+    assert httpx2.get(f"{{service.base_url}}/v1/orgs?limit=5", headers=headers).status_code == 200
+    assert httpx2.get(f"{{service.base_url}}/_sandbox/identity", headers=headers).status_code == 200
     assert "fastapi" not in sys.modules
-    assert httpx.get(f"{{service.base_url}}/v1/orgs?limit=none", headers=headers).status_code == 400
+    assert httpx2.get(f"{{service.base_url}}/v1/orgs?limit=none", headers=headers).status_code == 400
 """
     subprocess.run([sys.executable, "-c", script], check=True)

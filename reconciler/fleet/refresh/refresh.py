@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,7 @@ from reconciler.fleet.changes import Changes, changes
 from reconciler.fleet.declared import parsed
 from reconciler.fleet.generated import generated
 from reconciler.fleet.refresh import generation
-from reconciler.fleet.refresh.budgeted import budgeted
+from reconciler.fleet.refresh.budgeted import Budgeted
 from reconciler.fleet.sources.listing import listing
 from reconciler.fleet.store import FleetDatabase, audit, projects
 
@@ -28,7 +29,7 @@ def refresh(database: FleetDatabase, cache: Path, *, strict: bool = False) -> st
         return None
     try:
         fleet = parsed(claimed.text.encode(), claimed.file)
-        listed = listing(fleet, cache, using=lambda base_url, token: budgeted(database, base_url, token), strict=strict)
+        listed = listing(fleet, cache, budget=partial(Budgeted, database), strict=strict)
         declared = generated(fleet, listed)
     except ReconcilerError as error:
         return _failed(database, claimed, error)

@@ -153,7 +153,7 @@ def reported(told: Any) -> BudgetReport | None:
 
 
 class Turnstile:
-    """The run's end: the `Shared` of its client, and the `Clearance` of its apply."""
+    """The run's end: the `SharedBudget` of its client, and the `Clearance` of its apply."""
 
     def __init__(self, path: str) -> None:
         self._path = path
