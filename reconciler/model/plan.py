@@ -13,7 +13,7 @@ from reconciler.model.actual import Unknown
 from reconciler.model.consent import Consent
 from reconciler.model.desired import Rules
 from reconciler.model.source import Source
-from reconciler.model.state import Before, Binding, SiblingPlace
+from reconciler.model.state import Before, Binding, Position
 from reconciler.model.violation import Violation
 from reconciler.resource import UNSET
 
@@ -60,14 +60,6 @@ class Delta:
 
 
 @dataclass(frozen=True)
-class SiblingSpot:
-    """A position among siblings: the parent's address (None at the root) and the previous managed sibling's (None for the first)."""
-
-    parent: Address | None
-    previous: Address | None
-
-
-@dataclass(frozen=True)
 class Change:
     """One address and what happens to it. `id`: the object's, None before it is created. `reason`: one sentence, "" where it is obvious.
 
@@ -79,8 +71,8 @@ class Change:
     kind: str
     actions: tuple[Action, ...]
     fields: tuple[Delta, ...] = ()
-    before: SiblingSpot | None = None
-    after: SiblingSpot | None = None
+    before: Position | None = None
+    after: Position | None = None
     reason: str = ""
     source: Source | None = None
     id: str | None = None
@@ -274,7 +266,7 @@ class Plan:
     in_doubt: tuple[Address, ...] = ()
     blocked: tuple[Blocked, ...] = ()
     deferred: Mapping[Address, str] = field(default_factory=dict)
-    places: Mapping[Address, SiblingPlace] = field(default_factory=dict)
+    places: Mapping[Address, Position] = field(default_factory=dict)
     state_update: StateUpdate = StateUpdate()
     exposures: tuple[Exposure, ...] = ()
     consents: tuple[Consent, ...] = ()
@@ -284,7 +276,7 @@ class Plan:
     managed: int = 0
     outside: int | None = None
     differing: Mapping[Address, tuple[Delta, ...]] = field(default_factory=dict)
-    moved_outside: Mapping[Address, tuple[SiblingSpot, SiblingSpot]] = field(default_factory=dict)
+    moved_outside: Mapping[Address, tuple[Position, Position]] = field(default_factory=dict)
     questions: frozenset[tuple[str, str]] = frozenset()
     lists: frozenset[tuple[str, str]] = frozenset()
     violations: tuple[Violation, ...] = ()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.address import Address, Glob
-from reconciler.model import Actual, Desired, Exposure, Plan, Rules, SiblingPlace, State, Step
+from reconciler.model import Actual, Desired, Exposure, Plan, Position, Rules, State, Step
 from reconciler.plan.access.tests import AccessTestResults, run_access_tests
 from reconciler.plan.audience.agreed import agreed_before
 from reconciler.plan.audience.disclosure import Disclosure, disclosure
@@ -287,5 +287,5 @@ def _outside(world: World, decisions: Decisions, names: Names) -> int:
     return len(pending | {entry.address for entry in entries if not entry.active})
 
 
-def _places(rows: Collection[SiblingRow]) -> dict[Address, SiblingPlace]:
+def _places(rows: Collection[SiblingRow]) -> dict[Address, Position]:
     return {address: place for row in rows for address, place in row.places().items()}

@@ -16,7 +16,7 @@ from typing import Any, Final
 from reconciler.address import Address, bare
 from reconciler.client import ClientSettings, Reader
 from reconciler.kinds import load as kinds
-from reconciler.model import Actual, Binding, Desired, Origin, SiblingPlace, State
+from reconciler.model import Actual, Binding, Desired, Origin, Position, State
 from reconciler.observe import observe
 from tests.harness import BASE, TOKEN, Org, Still
 from tests.outside import everything
@@ -93,7 +93,9 @@ class World:
     def remembered(self) -> State:
         bindings = {}
         for text, one in self.bindings.items():
-            place = SiblingPlace(**one["place"]) if one["place"] is not None else None
+            place = one["place"] and Position(
+                Address.parse(one["place"]["parent"]) if one["place"]["parent"] else None, one["place"]["index"]
+            )
             address = Address.parse(text)
             bindings[address] = Binding(address, **{**one, "origin": Origin(one["origin"]), "place": place})
         return State("lineage", 7, bindings, **self.state)
@@ -128,7 +130,7 @@ def recorded_again(root: Path) -> str:
     bindings = {
         str(address): {
             "kind": one.kind, "id": one.id, "origin": str(one.origin), "sent": dict(one.sent), "seen": dict(one.seen),
-            "protected": one.protected, "place": {"parent": one.place.parent, "index": one.place.index} if one.place else None,
+            "protected": one.protected, "place": {"parent": str(one.place.parent or ""), "index": one.place.index} if one.place else None,
         }
         for address, one in sorted(kept.state.bindings.items())
     }  # fmt: skip

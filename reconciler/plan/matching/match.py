@@ -221,8 +221,8 @@ def _undeclared(
         missing = (unlisted or (kind.name, binding.id) in actual.absent) and not may_lag(state, address, actual)
         if missing or container in gone:
             gone.add(address)
-        elif kind.inside is not None and kind.inside.cascade and binding.place is not None:
-            inner[address] = Address.parse(binding.place.parent)
+        elif kind.inside is not None and kind.inside.cascade and binding.place is not None and binding.place.parent is not None:
+            inner[address] = binding.place.parent
     while contained := {address for address, parent in inner.items() if parent in gone} - gone:
         gone |= contained
     return leaving, frozenset(gone)

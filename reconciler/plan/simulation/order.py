@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Observed, SiblingPlace
+from reconciler.model import Observed, Position
 from reconciler.model.choices import Objects
 from reconciler.plan.containment import Key
 from reconciler.plan.siblings.sequence import Siblings
@@ -21,7 +21,7 @@ class Order:
     """`rows`: the siblings of each row. `places`: the final positions of siblings, which decide the position among its own kind of an
     object that is placed beside one of another kind."""
 
-    def __init__(self, places: Mapping[Address, SiblingPlace]) -> None:
+    def __init__(self, places: Mapping[Address, Position]) -> None:
         self.rows: dict[Row, Siblings[str]] = defaultdict(Siblings)
         self._row: dict[Key, Row] = {}
         self._previous = _previous(places)
@@ -98,10 +98,10 @@ def is_ranked(kind: Kind, observed: Observed) -> bool:
     return False
 
 
-def _previous(places: Mapping[Address, SiblingPlace]) -> dict[Address, Address | None]:
+def _previous(places: Mapping[Address, Position]) -> dict[Address, Address | None]:
     """The sibling of its kind that comes before each address; None for the first."""
     previous: dict[Address, Address | None] = {}
-    last: dict[tuple[str, str | None], Address] = {}
+    last: dict[tuple[Address | None, str | None], Address] = {}
     for address, place in sorted(places.items(), key=lambda item: item[1].index):
         previous[address] = last.get((place.parent, address.kind))
         last[place.parent, address.kind] = address

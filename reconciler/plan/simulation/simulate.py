@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Actual, Observed, SiblingPlace, Step
+from reconciler.model import Actual, Observed, Position, Step
 from reconciler.model.codec import path_ids, substitute
 from reconciler.plan.containment import Contents, Key, content_kinds, deleted_with
 from reconciler.plan.simulation.choices import ChosenChildren
@@ -36,7 +36,7 @@ class Simulation:
         *,
         ids: Mapping[Address, str] | None = None,
         guess: bool = True,
-        places: Mapping[Address, SiblingPlace] | None = None,
+        places: Mapping[Address, Position] | None = None,
     ) -> None:
         self.kinds, self.first, self.ids, self.guess = kinds, actual, dict(ids or {}), guess
         self.objects: dict[str, dict[str, Observed]] = {name: {} for name in kinds}
@@ -300,7 +300,7 @@ class Simulation:
 
 
 def simulate(
-    kinds: Kinds, actual: Actual, ids: Mapping[Address, str], steps: Iterable[Step], places: Mapping[Address, SiblingPlace] | None = None
+    kinds: Kinds, actual: Actual, ids: Mapping[Address, str], steps: Iterable[Step], places: Mapping[Address, Position] | None = None
 ) -> Simulation:
     """The service after these requests. `ids`: of what exists, by address; created and recreated objects get their own. `places`: see
     `Order`."""

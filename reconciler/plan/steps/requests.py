@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import Before, Binding, SiblingPosition
+from reconciler.model import Before, Binding, Position
 from reconciler.plan.decisions import Draft, Removal, Transfer
 from reconciler.plan.matching.differences import FieldDifference
 from reconciler.plan.siblings.moves import SiblingMove
@@ -59,7 +59,7 @@ class Sketches:
         rows: Sequence[SiblingRow],
         removals: Mapping[Address, Removal],
         ids: Mapping[Address, str],
-        positions: Mapping[Address, SiblingPosition],
+        positions: Mapping[Address, Position],
     ) -> None:
         self.kinds, self.drafts, self.rows, self.removals, self.ids, self.positions = kinds, drafts, rows, removals, ids, positions
         self.first_children = {

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from reconciler.address import Address
 from reconciler.errors import ReconcilerError
-from reconciler.model import SiblingPosition, Step
+from reconciler.model import Position, Step
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation
 from reconciler.plan.siblings.rows import SiblingRow
@@ -26,7 +26,7 @@ def requests(
     rows: Sequence[SiblingRow],
     removals: Mapping[Address, Removal],
     ids: Mapping[Address, str],
-    positions: Mapping[Address, SiblingPosition],
+    positions: Mapping[Address, Position],
     derived: Mapping[Address, Derivation] = {},
 ) -> tuple[Step, ...]:
     """All steps of a plan. `positions`: the positions of siblings before it. `derived`: the values that the service derives for created

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from reconciler.address import Address
-from reconciler.model import Actual, Binding, Blocked, Observed, SiblingPosition
+from reconciler.model import Actual, Binding, Blocked, Observed, Position
 from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
@@ -108,7 +108,7 @@ class _Former:
     observed: Observed | None
 
 
-def positions_before_transfer(world: World, decisions: Decisions, before: Actual, names: Names) -> dict[Address, SiblingPosition]:
+def positions_before_transfer(world: World, decisions: Decisions, before: Actual, names: Names) -> dict[Address, Position]:
     """Where the objects are that this run transfers, by their new addresses: among their siblings in the container that they leave."""
     drafts = [draft for draft in decisions.drafts.values() if isinstance(draft.purpose, Transfer)]
     if not drafts:
