@@ -21,6 +21,7 @@ from reconciler.address import Glob, bare
 from reconciler.apply import FRESH, ApplyOptions, apply
 from reconciler.apply.clearance import Clearance
 from reconciler.apply.recover import recover
+from reconciler.cli.options import Options
 from reconciler.client import ClientSettings, Reader, SharedBudget, Writer
 from reconciler.client.pacing import Clock
 from reconciler.config import Project, load
@@ -220,7 +221,7 @@ class Org:
                         actual,
                         lambda actual: plan(kinds(), desired, state, actual, allow_replace=allow_replace, selection=selection),
                     )
-                    made = guard(prove(kinds(), desired, state, actual, made, selection=selection), desired, allow_delete=None)
+                    made = guard(prove(kinds(), desired, state, actual, made, selection=selection), desired, Options())
                     self.made, self.planned = made, len(self.requests)
                     outcome = await apply(
                         writer,

@@ -10,7 +10,8 @@ from typing import Any
 
 import httpx2
 
-from reconciler.cli.exits import PARTLY, of_outcome
+from reconciler.cli.codes import of_outcome
+from reconciler.cli.exits import PARTLY
 from reconciler.client import SystemClock
 from reconciler.model import Outcome, StepStatus
 from tests.harness import Org

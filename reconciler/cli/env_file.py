@@ -40,13 +40,14 @@ def read(name: str, text: bytes) -> tuple[dict[str, str], list[Problem]]:
             problems.append(Problem(name, line, 1, f"it is not NAME=VALUE; {FORM}", id="RC-env-file"))
             at = _next_line(rest, at)
             continue
+        # Reported and still parsed to its end, so that one file shows all of its problems at once.
         if _NAME.fullmatch(begin["name"]) is None:
             problems.append(Problem(name, line, begin.start("name") - at + 1, _refused(begin["name"]), id="RC-env-file"))
         value = _value(rest, begin.end())
         end = _REST.match(rest, value[1]) if value is not None else None
         if value is None or end is None:
-            said = "the quote is not closed" if value is None else "there is text after the closing quote"
-            problems.append(Problem(name, line, begin.end() - at + 1, said, id="RC-env-file"))
+            wrong = "the quote is not closed" if value is None else "there is text after the closing quote"
+            problems.append(Problem(name, line, begin.end() - at + 1, wrong, id="RC-env-file"))
             at = _next_line(rest, at)
             continue
         values[begin["name"]] = value[0]

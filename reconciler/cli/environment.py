@@ -13,36 +13,36 @@ from typing import Final
 
 import click
 
+from reconciler.cli.option_table import ROWS
 from reconciler.cli.terminal.screen import VARIABLES
 
 PREFIX: Final = "RECONCILER_"
-READ_LATER: Final = (
-    "--state",
-    "--base-url",
-    "--token",
-)  # the commands read the variable themselves: it has a lower precedence than the option
-OTHERS: Final = {"--var-file": "RECONCILER_VARS_FILE"}  # RECONCILER_VAR_FILE may be a project's own variable
 TESTS: Final = "RECONCILER_TEST_"
+READ_LATER: Final = frozenset({"--token", *(f"--{row.name}" for row in ROWS if row.late)})
+"""Options whose variable the command reads itself, because what is in the YAML comes between the two."""
 
-KNOWN: Final = frozenset({
-    "ADVANCE", "API_TOKEN", "AS", "BASELINE", "BASE_URL", "CHECK", "COLOR", "COMMIT", "CONCURRENCY", "CONDITION", "COVERAGE", "DATA",
-    "DATABASE", "DB", "DECRYPT", "DETAILED_EXITCODE", "DIFF", "ENV", "ENV_FILE", "EXCLUDE", "EXPORT", "FAILED", "FOLLOW", "FORGE",
-    "FORMAT", "FROM", "FULL", "HOST", "JQ", "KIND", "LINT", "LOG_FILE", "LOG_FORMAT", "MAX_CONCURRENCY", "MAX_RPS", "MEMBER", "METRICS",
-    "NAME", "NOW", "ON_ERROR", "ORG", "OUT", "PAGINATE", "PATIENCE", "PORT", "PROJECT", "PULL", "QUIET", "REPORT", "REPORTS",
-    "REPORT_URL", "REPOSITORY", "REQUIRE_BASE_URL", "REQUIRE_COMMIT", "RULES_FROM", "RUN_URL", "SANDBOX", "SEED", "SEPARATE", "SERVE",
-    "SINCE", "STATE", "STEPS", "STRICT", "TARGET", "TO", "TOKEN", "VARS_FILE", "VERBOSE", "VERIFY", "WAIT",
-})  # fmt: skip
-"""Every variable of an option, without its prefix. A test compares it with the options of all commands."""
+OTHERS: Final = {f"--{row.name}": f"{PREFIX}{row.variable}" for row in ROWS if row.variable}
+"""Variables that are not named after their option."""
+
+KNOWN: Final = frozenset(row.word for row in ROWS if not row.typed) | {
+    "ADVANCE", "API_TOKEN", "AS", "BASELINE", "CHECK", "COLOR", "COMMIT", "CONCURRENCY", "CONDITION", "COVERAGE", "DATA", "DATABASE",
+    "DB", "DECRYPT", "DETAILED_EXITCODE", "DIFF", "EXPORT", "FAILED", "FOLLOW", "FORGE", "FORMAT", "FROM", "FULL", "HOST", "JQ", "KIND",
+    "LINT", "LOG_FILE", "LOG_FORMAT", "MEMBER", "METRICS", "NAME", "NOW", "ON_ERROR", "ORG", "OUT", "PAGINATE", "PATIENCE", "PORT",
+    "PROJECT", "PULL", "QUIET", "REPORT", "REPORTS", "REPORT_URL", "REPOSITORY", "REQUIRE_BASE_URL", "REQUIRE_COMMIT", "RUN_URL", "SEED",
+    "SEPARATE", "SERVE", "SINCE", "STEPS", "STRICT", "TO", "TOKEN", "VERBOSE", "VERIFY", "WAIT",
+}  # fmt: skip
+"""Every variable of an option, without its prefix: those of the table, and of options that one command has. A test compares them with the
+options of all commands, which are not imported only to warn about a variable."""
 
 OPTIONLESS: Final = frozenset({"PLAN_KEY", "PLAN_KEY_OLD"})
 """Variables without an option."""
 
-TYPED: Final = frozenset({
-    "ACCEPT", "ACCEPT_GONE", "ALLOW_DELETE", "ALLOW_EXPOSURE", "ALLOW_FILE", "ALLOW_REPLACE", "ALLOW_VANISH", "API_TOKEN_FILE", "CLASS",
-    "CREATE_STATE", "DIGEST", "DRY_RUN", "END", "END_ALL", "FIELD", "FIX", "FORCE", "FROM_ENV", "HEAD", "INPUT", "INTO", "IN_DOUBT",
-    "LOG", "PARTIAL", "PERSON", "PLAN", "PUBLIC_VAR", "REASON", "RULE", "TOKEN_FILE", "UNTIL", "WRITE", "YES",
-})  # fmt: skip
-"""The variables that options which must be typed would have. The same test compares them."""
+TYPED: Final = frozenset(row.word for row in ROWS if row.typed and row.name != "var") | {
+    "ACCEPT", "ALLOW_VANISH", "API_TOKEN_FILE", "CLASS", "DIGEST", "DRY_RUN", "END", "END_ALL", "FIELD", "FIX", "FORCE", "FROM_ENV",
+    "HEAD", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PERSON", "PLAN", "REASON", "RULE", "TOKEN_FILE", "UNTIL", "WRITE", "YES",
+}  # fmt: skip
+"""The variables that options which must be typed would have. The same test compares them. RECONCILER_VAR has no meaning of its own: names
+that begin like it are variables of the project."""
 
 
 def long_name(param: click.Parameter) -> str | None:
@@ -63,6 +63,7 @@ def variable(param: click.Parameter) -> str | None:
 def read_from_environment(params: Sequence[click.Parameter]) -> None:
     """Let click read each option's variable if the option is not written."""
     for param in params:
+        # click prefers a variable to a default, but the YAML is neither: it comes after the variable and before the default.
         if param.envvar is None and long_name(param) not in READ_LATER:
             param.envvar = variable(param)
 
@@ -78,18 +79,19 @@ def warnings() -> Iterator[str]:
             yield f"{name} is ignored: {option} is never read from the environment. Write it on the command line."
             continue
 
+        # A misspelled variable is silent otherwise, and a job runs without the limit that it was to have.
         near = difflib.get_close_matches(word, KNOWN | OPTIONLESS, n=1, cutoff=0.8)
         if near:
             yield f"{name} is ignored: no option has that name. Did you mean {PREFIX}{near[0]}?"
 
 
-def origin(message: str, words: Sequence[str]) -> str | None:
+def origin(message: str, argv: Sequence[str]) -> str | None:
     """A note on the options in a message whose values came from the environment, not the command line."""
     for name in sorted(os.environ):
         word = name.removeprefix(PREFIX)
         if word == name or word not in KNOWN or not os.environ[name]:
             continue
         option = next((option for option, other in OTHERS.items() if other == name), f"--{word.lower().replace('_', '-')}")
-        if f"{option} " in f"{message} " and not any(given == option or given.startswith(f"{option}=") for given in words):
+        if f"{option} " in f"{message} " and not any(given == option or given.startswith(f"{option}=") for given in argv):
             return f"{option} comes from {name}."
     return None

@@ -24,8 +24,8 @@ Callback = Callable[[click.Context, click.Parameter, Any], None]
 def options() -> list[click.Parameter]:
     """The options of the program and every command. Their values are set on the screen as soon as they are parsed."""
 
-    def option(*names: str, set_on: Callable[[Screen, Any], None], **words: Any) -> click.Option:
-        return click.Option(names, expose_value=False, is_eager=True, callback=_callback(set_on), **words)
+    def option(*names: str, set_on: Callable[[Screen, Any], None], **settings: Any) -> click.Option:
+        return click.Option(names, expose_value=False, is_eager=True, callback=_callback(set_on), **settings)
 
     return [
         option("-q", "--quiet", is_flag=True, set_on=_quiet, help="Suppress progress messages."),
@@ -67,6 +67,7 @@ def _callback(set_on: Callable[[Screen, Any], None]) -> Callback:
         screen.command = ctx.command_path
         if not value:
             return
+        # `reconciler -q plan` and `reconciler plan -q` are the same. The default of the inner one must not undo the outer one.
         if ctx.parent is None or ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE:
             set_on(screen, value)  # the program itself read the variables already
 
@@ -76,6 +77,7 @@ def _callback(set_on: Callable[[Screen, Any], None]) -> Callback:
 @contextmanager
 def variables_kept() -> Iterator[None]:
     """In this block `--env-file` may set variables of the project; they are unset after it."""
+    # Tests and a fleet run several command lines in one process; the variables of one must not reach the next.
     before = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
     try:
         yield
@@ -93,7 +95,7 @@ def _verbose(screen: Screen, value: bool) -> None:
 
 
 def _format(screen: Screen, value: str) -> None:
-    screen.log_format = value
+    screen.log.form = value
 
 
 def _change(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> None:

@@ -92,25 +92,25 @@ class WorkingRepository:
             raise UsageError(wrong, id="RC-unknown-commit", hint=_remedy(name))
         return NamedCommit(name, done.out.decode().strip())
 
-    def shared(self, one: NamedCommit, other: NamedCommit) -> NamedCommit:
+    def shared(self, commit: NamedCommit, other: NamedCommit) -> NamedCommit:
         """The newest commit that both contain. Raises `UsageError` if there is none."""
-        done = self._run("merge-base", one.id, other.id)
+        done = self._run("merge-base", commit.id, other.id)
         if done.code != 0:
             raise UsageError(
-                f"{one} and {other} have no commit in common",
+                f"{commit} and {other} have no commit in common",
                 id="RC-no-common-commit",
                 hint="A shallow clone lacks older commits: git fetch --unshallow (in a pipeline: fetch the whole history).",
             )
         id = done.out.decode().split()[0]
-        return one if id == one.id else NamedCommit(f"the commit where the branch diverged from {one.name}", id)
+        return commit if id == commit.id else NamedCommit(f"the commit where the branch diverged from {commit.name}", id)
 
     def differs(self, commit: NamedCommit, names: Iterable[str]) -> bool:
         """Whether a file below the folder differs from the commit, or one of `names`, which are relative to the folder, is not in it.
 
         Raises `ReconcilerError` where git cannot compare.
         """
-        calm = self.repository.without_filters()
-        changed = self._run(*DIFF, "--name-only", "--no-renames", commit.id, "--", str(self.inside), settings=calm)
+        plain = self.repository.without_filters()
+        changed = self._run(*DIFF, "--name-only", "--no-renames", commit.id, "--", str(self.inside), settings=plain)
         listed = self._run("ls-tree", "--full-tree", "-r", "-z", "--name-only", "--", commit.id, *_below(self.inside))
         for done in (changed, listed):
             if done.code != 0:
@@ -123,10 +123,11 @@ class WorkingRepository:
         file = self.inside / name
         if self._run("cat-file", "-e", f"{start.id}:{file}").code == 0:
             return self.inside
+        # A project may have been moved between the two commits; compared by its present path it would look newly created.
         ends = [start.id] if end is None else [start.id, end.id]
         done = self._run(*DIFF, "--name-status", "--find-renames", "--diff-filter=R", *ends, "--")
-        words = [PurePosixPath(os.fsdecode(word)) for word in done.out.split(b"\0")[:-1]]
-        renamed = dict(zip(words[2::3], words[1::3], strict=True)) if done.code == 0 else {}
+        parts = [PurePosixPath(os.fsdecode(word)) for word in done.out.split(b"\0")[:-1]]
+        renamed = dict(zip(parts[2::3], parts[1::3], strict=True)) if done.code == 0 else {}
         return renamed.get(file, file).parent
 
     @contextmanager
@@ -144,14 +145,15 @@ class WorkingRepository:
             raise ReconcilerError(f"git cannot list the files of {commit}: {_said(listed)}", id="RC-git-failed")
         blobs: list[Blob] = []
         for entry in listed.out.split(b"\0")[:-1]:
-            words, _, path = entry.partition(b"\t")
-            mode, _, id = words.decode().split()
+            parts, _, path = entry.partition(b"\t")
+            mode, _, id = parts.decode().split()
             if mode in FILES:
                 blobs.append(Blob(os.fsdecode(path).removeprefix(f"{inside}/" if inside.name else ""), mode, id))
         return blobs
 
     def _write(self, root: Path, blobs: list[Blob]) -> None:
         """Write files, then links: no file is ever written through one."""
+        # A commit can contain a link and, by a second name, a file below it. Written in that order the file would be outside.
         blobs = sorted(blobs, key=lambda blob: blob.mode == LINK)
         try:
             sizes = self.repository.sizes([blob.id for blob in blobs])
@@ -170,8 +172,8 @@ class WorkingRepository:
                 hint="A partial clone lacks it: git fetch --refetch, or clone without --filter.",
             ) from None
 
-    def _run(self, *words: str, settings: Mapping[str, str] | None = None) -> EndedCommand:
-        return _ended(self.repository, *words, settings=settings)
+    def _run(self, *args: str, settings: Mapping[str, str] | None = None) -> EndedCommand:
+        return _ended(self.repository, *args, settings=settings)
 
 
 def _add(tree: NewTree, blob: Blob, content: bytes) -> None:
@@ -192,13 +194,13 @@ def _below(inside: PurePosixPath) -> tuple[str, ...]:
     return (f"{inside}/",) if inside.name else ()
 
 
-def _ended(repository: git.GitRepository, *words: str, settings: Mapping[str, str] | None = None) -> EndedCommand:
+def _ended(repository: git.GitRepository, *args: str, settings: Mapping[str, str] | None = None) -> EndedCommand:
     """The end of a command of git. Raises `ReconcilerError` if it did not end by itself."""
-    done = repository.run(*words, settings=settings, seconds=SECONDS)
+    done = repository.run(*args, settings=settings, seconds=SECONDS)
     if done.late:
-        raise ReconcilerError(f"git did not answer within {SECONDS:g} seconds: git {words[0]}", id="RC-git-failed")
+        raise ReconcilerError(f"git did not answer within {SECONDS:g} seconds: git {args[0]}", id="RC-git-failed")
     if done.large:
-        raise ReconcilerError(f"git wrote more than {git.OUTPUT_MAX // 2**20} MiB: git {words[0]}", id="RC-git-failed")
+        raise ReconcilerError(f"git wrote more than {git.OUTPUT_MAX // 2**20} MiB: git {args[0]}", id="RC-git-failed")
     return done
 
 

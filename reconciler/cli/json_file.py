@@ -24,12 +24,12 @@ def read_json(path: Path, *, most: int, parts: int) -> Any:
 
     Raises `Unreadable`, `NotJson` and `LinkRefused`.
     """
-    found = _bytes(path, most)
-    if len(found) > most or sum(map(found.count, (b",", b":", b"[", b"{"))) > parts:
+    content = _bytes(path, most)
+    if len(content) > most or sum(map(content.count, (b",", b":", b"[", b"{"))) > parts:
         raise NotJson("it is too large")
     try:
         return json.loads(
-            found.decode("utf-8"), object_pairs_hook=_once, parse_constant=_refused, parse_float=_finite, parse_int=_integer
+            content.decode("utf-8"), object_pairs_hook=_once, parse_constant=_refused, parse_float=_finite, parse_int=_integer
         )  # fmt: skip
     except UnicodeDecodeError as error:
         raise NotJson(f"it is not UTF-8 at byte {error.start:,}") from None
@@ -57,12 +57,12 @@ def _bytes(path: Path, most: int) -> bytes:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         seen: set[str] = set()
         twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise NotJson(f"it says {twice[:60]!r} twice in one object")
-    return made
+    return members
 
 
 def _refused(word: str) -> Any:

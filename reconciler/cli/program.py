@@ -36,6 +36,7 @@ ADDRESSES = (  # may contain a password
     "reconciler_state", "reconciler_database", "reconciler_base_url", "https_proxy", "http_proxy", "all_proxy",
 )  # fmt: skip
 
+# A help text promises its exit codes, and a test of every command compares what it returned with the promise.
 READS: Final = (exits.REFUSED, exits.PARTLY)
 PLANS: Final = (*READS, exits.PENDING)
 WRITES: Final = (*READS, exits.LOCKED)
@@ -89,10 +90,10 @@ COMMANDS: Mapping[str, Lazy] = {
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are used. Without a command it shows its help."""
 
-    def __init__(self, *args: Any, commands_by_name: Mapping[str, Lazy], **words: Any) -> None:
-        words.setdefault("context_settings", {"help_option_names": ["-h", "--help"], "max_content_width": 100})
-        words |= {"invoke_without_command": True, "no_args_is_help": False, "callback": _help_unless_invoked}
-        super().__init__(*args, **words)
+    def __init__(self, *args: Any, commands_by_name: Mapping[str, Lazy], **settings: Any) -> None:
+        settings.setdefault("context_settings", {"help_option_names": ["-h", "--help"], "max_content_width": 100})
+        settings |= {"invoke_without_command": True, "no_args_is_help": False, "callback": _help_unless_invoked}
+        super().__init__(*args, **settings)
         self.by_name = commands_by_name
         self.path: tuple[str, ...] = ()
         self.params = [*self.params, *everywhere.options()]
@@ -128,6 +129,7 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """The names of its commands, without importing them, and its options."""
+        # click would import every command to ask for its short help; the table has it already.
         names = [CompletionItem(name, help=lazy.says) for name, lazy in self.by_name.items() if name.startswith(incomplete)]
         return [*names, *(click.Command.shell_complete(self, ctx, incomplete) if incomplete.startswith("-") else ())]
 
@@ -148,10 +150,10 @@ def _parse_args(parse: Callable[[click.Context, list[str]], list[str]], ctx: cli
     options = [param for param in ctx.command.get_params(ctx) if isinstance(param, click.Option)]
     names = {name for option in options for name in (*option.opts, *option.secondary_opts) if name.startswith("--")}
     valued = {name for option in options if not option.is_flag and not option.count and option.nargs == 1 for name in option.opts}
-    words = iter(args[: args.index("--")] if "--" in args else args)
-    for word in words:
-        if word in valued and (value := next(words, "")).partition("=")[0] in names:
-            raise click.BadOptionUsage(word, f"Option {word!r} requires an argument, and {value!r} is an option.", ctx)
+    arguments = iter(args[: args.index("--")] if "--" in args else args)
+    for argument in arguments:
+        if argument in valued and (value := next(arguments, "")).partition("=")[0] in names:
+            raise click.BadOptionUsage(argument, f"Option {argument!r} requires an argument, and {value!r} is an option.", ctx)
     return parse(ctx, args)
 
 
@@ -180,8 +182,8 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 class Program(LazyGroup):
     """The whole program. Commands return their exit code, or None for 0."""
 
-    def __init__(self, *args: Any, version: bool = False, **words: Any) -> None:
-        super().__init__(*args, **words)
+    def __init__(self, *args: Any, version: bool = False, **settings: Any) -> None:
+        super().__init__(*args, **settings)
         if version:
             option = click.Option(
                 ["--version"], is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
@@ -205,6 +207,7 @@ class Program(LazyGroup):
         """Run a command line; exits with its code. `obj`: its `Screen`. With `standalone_mode=False` it behaves as click's own."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        # Before anything else, because a shell waits: no signals, no screen, no secrets are needed to complete a line.
         if (instruction := os.environ.get(COMPLETING)) is not None:
             answer(self, COMPLETING, instruction)
             sys.exit(exits.DONE)
@@ -216,20 +219,22 @@ class Program(LazyGroup):
             Screen().error("interrupted", id="RC-interrupted")
             sys.exit(exits.INTERRUPTED)
 
-    def _exit_code(self, words: list[str], prog_name: str | None, complete_var: str | None, extra: dict[str, Any]) -> int:
+    def _exit_code(self, argv: list[str], prog_name: str | None, complete_var: str | None, extra: dict[str, Any]) -> int:
         _open_what_is_closed()
         screen: Screen = extra.pop("obj", None) or Screen()
-        screen.hide(_given_secrets(words))
+        screen.hide(_given_secrets(argv))
         with signals.ending() as screen.signals, everywhere.variables_kept():
-            work = partial(super().main, words, prog_name, complete_var, False, obj=screen, **extra)
-            code = self._code(screen, lambda: screen.signals.run(work), words)
+            work = partial(super().main, argv, prog_name, complete_var, False, obj=screen, **extra)
+            code = self._code(screen, lambda: screen.signals.run(work), argv)
         screen.ended(code)
         screen.close()
+        # A result that nobody could read is no success. But a run that changed the service keeps its own code, or a pipeline would
+        # run it again.
         if screen.lost is not None and code == exits.DONE and not screen.acted:
             code = exits.FAILED
         return code
 
-    def _code(self, screen: Screen, run: Callable[[], Any], words: Sequence[str]) -> int:
+    def _code(self, screen: Screen, run: Callable[[], Any], argv: Sequence[str]) -> int:
         try:
             result = run()
         except click.exceptions.Exit as error:
@@ -241,23 +246,25 @@ class Program(LazyGroup):
             screen.error("terminated", id="RC-interrupted")
             return exits.TERMINATED
         except click.ClickException as error:
-            _usage(screen, error, words)
+            _usage(screen, error, argv)
             return exits.WRONG
         except BrokenPipeError:
             screen.broken()
             return exits.DONE
+        # A library may exit by itself too; its code must not end the log and the traces before they are complete.
         except SystemExit as error:  # click exits by itself if a pipe breaks during its help text
             return error.code if isinstance(error.code, int) else exits.FAILED
         except Exception as error:
-            return _failed(screen, error, words)
+            return _failed(screen, error, argv)
         return result if isinstance(result, int) and not isinstance(result, bool) else exits.DONE
 
 
-def _given_secrets(words: Sequence[str]) -> list[str]:
+def _given_secrets(argv: Sequence[str]) -> list[str]:
     """The secrets in the environment and on the command line, collected before anything can fail."""
     given = os.environ
     secrets = [value for name, value in given.items() if name in SECRETS]
-    addresses = [value for name, value in given.items() if name.lower() in ADDRESSES] + [word for word in words if "://" in word]
+    addresses = [value for name, value in given.items() if name.lower() in ADDRESSES] + [word for word in argv if "://" in word]
+    # The test for characters spares most runs the import and the parsing of URLs.
     if not any("@" in address or "?" in address for address in addresses):
         return secrets
 
@@ -268,12 +275,14 @@ def _given_secrets(words: Sequence[str]) -> list[str]:
 def _seldom_collecting(*, ends: bool) -> Iterator[None]:
     """Collect garbage rarely: a run keeps nearly all objects that it creates. `ends`: the process ends after the block, so nothing is
     collected."""
+    # A plan allocates millions of objects that live until its end. The collector looks at all of them again and again, and finds nothing.
     before = gc.get_threshold()
     gc.set_threshold(*COLLECTING)
     try:
         yield
     finally:
         if ends:
+            # The process ends at once; what is alive is given back by the kernel, which is quicker than any destructor.
             gc.freeze()
         else:
             gc.set_threshold(*before)
@@ -281,15 +290,17 @@ def _seldom_collecting(*, ends: bool) -> Iterator[None]:
 
 def _open_what_is_closed() -> None:
     """Open stdout and stderr to nowhere if the caller closed them (`>&-`)."""
+    # Otherwise the next file that is opened becomes descriptor 1, and results are written into it.
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  open until the end
 
 
-def _usage(screen: Screen, error: click.ClickException, words: Sequence[str]) -> None:
+def _usage(screen: Screen, error: click.ClickException, argv: Sequence[str]) -> None:
     """Print what is wrong with the command line, or with the variable of an option."""
-    if f"{everywhere.LOG_FORMAT}=json" in words or f"{everywhere.LOG_FORMAT} json" in " ".join(words):
-        screen.log_format = "json"  # the error may have come before that option
+    # click stops at the first error, so options after it have not been parsed; whoever reads JSON must not get text.
+    if f"{everywhere.LOG_FORMAT}=json" in argv or f"{everywhere.LOG_FORMAT} json" in " ".join(argv):
+        screen.log.form = "json"  # the error may have come before that option
     context, param = getattr(error, "ctx", None), getattr(error, "param", None)
     if not isinstance(error, click.BadParameter) or context is None or param is None:
         screen.usage(error)
@@ -299,15 +310,16 @@ def _usage(screen: Screen, error: click.ClickException, words: Sequence[str]) ->
     screen.usage(error)
 
 
-def _failed(screen: Screen, error: Exception, words: Sequence[str]) -> int:
+def _failed(screen: Screen, error: Exception, argv: Sequence[str]) -> int:
     """Print an error and return its exit code; unexpected exceptions are defects."""
     match error:
         case ConfigError():
             screen.problems(error)
         case ReconcilerError():
-            hints = [hint for hint in (error.hint, origin(error.message, words)) if hint]
+            hints = [hint for hint in (error.hint, origin(error.message, argv)) if hint]
             screen.error(error.message, id=error.id, hint="\n".join(hints) or None)
         case _:
             screen.defect(error)
     code = error.exit_code if isinstance(error, ReconcilerError) else exits.FAILED
+    # FAILED promises that nothing was done. Whoever reads it may run the command again without looking.
     return exits.PARTLY if code == exits.FAILED and screen.acted else code  # a run that did anything is never FAILED

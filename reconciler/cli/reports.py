@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import click
 
+from reconciler.cli.declare import OutputFile
 from reconciler.cli.files import path_from_here
 from reconciler.cli.help import release_files
-from reconciler.cli.options.declare import OutputFile
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config import Project
 from reconciler.errors import ReconcilerError, os_reason

@@ -232,6 +232,7 @@ GUARDS: Final = Key(
             ),
         ),
         Key("minAdmins", "The admins that no run removes.", form="whole", default=Guards.min_admins),
+        Key("maxExposed", "The most objects that a run may expose to more readers. Absent: no limit.", form="whole"),
     ),
 )  # fmt: skip
 """Its values are the fields of `Guards`: a new guard is a row here, a field there, and its use."""

@@ -89,12 +89,14 @@ class Removed:
 
 @dataclass(frozen=True)
 class Guards:
-    """Limits of a run: at most `percent` of the managed objects may be deleted, but `at_least` always may. Each is the key of the same name
-    in `reconciler.config.keys.GUARDS`."""
+    """Limits of a run: at most `percent` of the managed objects may be deleted, but `at_least` always may. `max_exposed`: the most objects
+    that one plan may give to more readers; None: as many as somebody consents to. Each is the key of the same name in
+    `reconciler.config.keys.GUARDS`."""
 
     max_delete_percent: float = 20.0  # of managed objects; octoDNS uses 30
     max_delete_at_least: int = 3
     min_admins: int = 1
+    max_exposed: int | None = None
 
 
 @dataclass(frozen=True)

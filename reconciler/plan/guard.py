@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Protocol
 
-from reconciler.address import Glob
+from reconciler.address import Address, Glob
 from reconciler.errors import Refused
 from reconciler.model import Action, Change, Desired, Exposure, Plan, Severity, Violation
 
@@ -18,22 +18,47 @@ def deletes(plan: Plan) -> tuple[Change, ...]:
     return tuple(change for change in plan.changes if change.destructive)
 
 
-def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
-    """The plan, unchanged. Raises `Refused`, with how to proceed. `allow_delete`: how many objects it may delete; None: the project's
-    limit."""
+class Allowances(Protocol):
+    """The limits that one run has instead of the project's, as the options of the command line have them; None: the project's."""
+
+    @property
+    def allow_delete(self) -> int | None: ...
+
+    @property
+    def max_exposed(self) -> int | None: ...
+
+
+def exposed(plan: Plan) -> tuple[Address, ...]:
+    """The objects that gain a reader, by whatever cause and for however long. What is created exposes nothing that existed."""
+    return tuple(sorted({at for exposure in plan.exposures if exposure.readers for at in (exposure.address, *exposure.reaches)}))
+
+
+def guard(plan: Plan, desired: Desired, allowances: Allowances) -> Plan:
+    """The plan, unchanged. Raises `Refused`, with how to proceed, if it violates a rule or exceeds a limit of the project."""
     refuse(plan.violations, "the plan")
-    changes = deletes(plan)
-    limits = desired.guards
+    limits, changes, opened = desired.guards, deletes(plan), exposed(plan)
     managed = plan.managed + sum(1 for change in changes if Action.DELETE in change.actions and change.address not in desired.resources)
-    share = int(managed * limits.max_delete_percent / 100)
-    limit = allow_delete if allow_delete is not None else max(limits.max_delete_at_least, share)
-    if len(changes) <= limit:
-        return plan
-    names = ", ".join(str(change.address) for change in changes[:5]) + (f" and {len(changes) - 5} more" if len(changes) > 5 else "")
-    allows = f"maxDelete ({limits.max_delete_percent:g} % of {managed}, at least {limits.max_delete_at_least}) allows"
-    what = "this run may delete" if allow_delete is not None else allows
-    wrong = f"the plan deletes {len(changes)} object{'s' if len(changes) != 1 else ''}, and {what} {limit}: {names}"
-    raise Refused(wrong, id="RC-delete-limit", hint=f"if this is intended: --allow-delete {len(changes)}")
+    most = max(limits.max_delete_at_least, int(managed * limits.max_delete_percent / 100))
+    rule = f"maxDelete ({limits.max_delete_percent:g} % of {managed}, at least {limits.max_delete_at_least}) allows {most}"
+    if allowances.allow_delete is not None:
+        most, rule = allowances.allow_delete, f"this run may delete {allowances.allow_delete}"
+    if len(changes) > most:
+        wrong = f"the plan deletes {_counted([change.address for change in changes], rule)}"
+        raise Refused(wrong, id="RC-delete-limit", hint=f"if this is intended: --allow-delete {len(changes)}")
+    limit, rule = limits.max_exposed, f"guards.maxExposed allows {limits.max_exposed}"
+    if allowances.max_exposed is not None:
+        limit, rule = allowances.max_exposed, f"this run may expose {allowances.max_exposed}"
+    if limit is not None and len(opened) > limit:
+        wrong = f"the plan exposes {_counted(opened, rule)}"
+        raise Refused(wrong, id="RC-exposure-limit", hint=f"if this is intended: --max-exposed {len(opened)}")
+    return plan
+
+
+def _counted(addresses: Sequence[Address], rule: str) -> str:
+    """`6 objects, and this run may delete 3: acme/a, … and 1 more`. `rule`: what allows fewer."""
+    number = len(addresses)
+    names = ", ".join(map(str, addresses[:NAMED])) + (f" and {number - NAMED} more" if number > NAMED else "")
+    return f"{number} object{'s' if number != 1 else ''}, and {rule}: {names}"
 
 
 def refuse(violations: Sequence[Violation], what: str) -> None:

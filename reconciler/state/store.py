@@ -163,11 +163,11 @@ class Store:
         """The journal of the run with this id, in the order in which it was sent."""
         return self._of_state(lambda connection, state: read_entries(connection, state, run)) or ()
 
-    def turns(self, run: str) -> tuple[StateChange, ...]:
+    def state_changes(self, run: str) -> tuple[StateChange, ...]:
         """The changes of bindings without a request by the run with this id."""
         return self._of_state(lambda connection, state: read_turns(connection, state, run)) or ()
 
-    def later_turns(self, run: str) -> tuple[tuple[StateChange, ...], ...]:
+    def later_state_changes(self, run: str) -> tuple[tuple[StateChange, ...], ...]:
         """The same of each run that began after it, in the order in which they ran; first its own after its last request."""
         return self._of_state(lambda connection, state: read_later(connection, state, run)) or ()
 

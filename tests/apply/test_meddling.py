@@ -16,7 +16,8 @@ from reconciler.apply import ApplyOptions
 from reconciler.apply.answer import Answers
 from reconciler.apply.preconditions import Preconditions
 from reconciler.apply.task import Halt, Task
-from reconciler.cli.exits import PARTLY, of_outcome
+from reconciler.cli.codes import of_outcome
+from reconciler.cli.exits import PARTLY
 from reconciler.client import Writer
 from reconciler.kinds import load as kinds
 from reconciler.model import Cause, Step, StepStatus

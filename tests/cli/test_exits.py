@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from reconciler.cli import exits
+from reconciler.cli import codes, exits
 from reconciler.model import Action, Binding, Blocked, Edited, Origin, Outcome, Plan, StateUpdate, StepStatus, Unknown
 from tests.report.made import at, change, outcome, plan, result
 
@@ -41,7 +41,7 @@ def test_of_several_codes_the_one_named_first_wins() -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_the_code_of_a_plan(made: Plan, plain: int, detailed: int, why: str) -> None:
-    assert (exits.of_plan(made, detailed=False), exits.of_plan(made, detailed=True)) == (plain, detailed), why
+    assert (codes.of_plan(made, detailed=False), codes.of_plan(made, detailed=True)) == (plain, detailed), why
 
 
 DONE, FAILED = result(1, "acme/team/a", StepStatus.DONE), result(2, "acme/team/b", StepStatus.FAILED, "400")
@@ -72,4 +72,4 @@ STALE = result(5, "acme/team/e", StepStatus.STALE, "title was 'A' and is now 'B'
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_the_code_of_an_outcome(made: Outcome, signal: int | None, code: int, why: str) -> None:
-    assert exits.of_outcome(made, signal=signal) == code, why
+    assert codes.of_outcome(made, signal=signal) == code, why

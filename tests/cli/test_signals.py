@@ -132,7 +132,7 @@ with signals.ending() as ending, ending.uninterrupted():
 STOPPED_CALMLY = """
 async def run():
     stop = asyncio.Event()
-    with ending.stopping(stop.set):
+    with ending.stopping(lambda: asyncio.get_running_loop().call_soon_threadsafe(stop.set)):
         told("{first}")
         await stop.wait()
         print("stopped by", ending.number)

@@ -16,7 +16,7 @@ from tests.report.made import plan_text
 from tests.small import applied, small
 
 TIGHT: dict[str, Any] = {
-    "guards": {"maxDelete": {"percent": 12.5, "atLeast": 3}, "minAdmins": 2},
+    "guards": {"maxDelete": {"percent": 12.5, "atLeast": 3}, "minAdmins": 2, "maxExposed": 5},
     "prune": {"team": "none", "openapi": "owned"},
     "protect": ["site", "space"],
 }
@@ -46,12 +46,29 @@ def with_(**changes: Any) -> dict[str, Any]:
 LOOSER: list[tuple[str, dict[str, Any], str, str]] = [
     (
         "percent",
-        with_(guards={"maxDelete": {"percent": 50, "atLeast": 3}, "minAdmins": 2}),
+        with_(guards={"maxDelete": {"percent": 50, "atLeast": 3}, "minAdmins": 2, "maxExposed": 5}),
         "guards maxDelete.percent 12.5 -> 50",
         "percent",
     ),
-    ("at least", with_(guards={"maxDelete": {"percent": 10, "atLeast": 9}, "minAdmins": 2}), "guards maxDelete.atLeast 3 -> 9", "atLeast"),
-    ("admins", with_(guards={"maxDelete": {"percent": 10, "atLeast": 3}}), "guards minAdmins 2 -> 1", "guards"),
+    (
+        "at least",
+        with_(guards={"maxDelete": {"percent": 10, "atLeast": 9}, "minAdmins": 2, "maxExposed": 5}),
+        "guards maxDelete.atLeast 3 -> 9",
+        "atLeast",
+    ),
+    ("admins", with_(guards={"maxDelete": {"percent": 10, "atLeast": 3}, "maxExposed": 5}), "guards minAdmins 2 -> 1", "guards"),
+    (
+        "exposed",
+        with_(guards={"maxDelete": {"percent": 10, "atLeast": 3}, "minAdmins": 2, "maxExposed": 6}),
+        "guards maxExposed 5 -> 6",
+        "maxExposed",
+    ),
+    (
+        "exposed, no limit",
+        with_(guards={"maxDelete": {"percent": 10, "atLeast": 3}, "minAdmins": 2}),
+        "guards maxExposed 5 -> _Unset.UNSET",
+        "guards",
+    ),
     ("owned", with_(prune={"team": "owned", "openapi": "owned"}), "prune team none -> owned", "team"),
     ("a line less", with_(prune={"openapi": "none"}), "prune team none -> owned", "prune"),
     ("all", with_(prune={"team": "none", "openapi": "all"}), "prune openapi owned -> all", "openapi"),
@@ -79,7 +96,7 @@ def test_a_rule_without_a_line_has_the_first_line(tight: Org) -> None:
 
 
 TIGHTER = [
-    with_(guards={"maxDelete": {"percent": 0, "atLeast": 0}, "minAdmins": 2}),
+    with_(guards={"maxDelete": {"percent": 0, "atLeast": 0}, "minAdmins": 2, "maxExposed": 0}),
     with_(prune={"team": "none", "openapi": "none"}),
     with_(protect=["site", "space", "collection"]),
     TIGHT,

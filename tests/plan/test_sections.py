@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from reconciler.cli.options import Options
 from reconciler.client import Reader
 from reconciler.errors import Refused
 from reconciler.kinds import load as kinds
@@ -94,7 +95,7 @@ def test_sections_that_all_leave_count_what_is_deleted_with_them_and_the_second_
     assert {address.key for address in plan.deferred} == set(LETTERS)
     desired = org.load().desired
     with pytest.raises(Refused, match="deletes 7 objects"):
-        guard(plan, desired.__class__(**{**vars(desired), "guards": Guards(0.0, 6)}), allow_delete=None)
+        guard(plan, desired.__class__(**{**vars(desired), "guards": Guards(0.0, 6)}), Options())
     sent = through(org, [*LETTERS])
     assert [one for one in sent if one.startswith("delete")] == [f"delete {SITE}/section/{one}" for one in "yzx"]
     assert [one for one in sent if one.startswith("create")] == [f"create {SITE}/site-space/{one}" for one in "cdef"]

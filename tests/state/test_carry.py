@@ -73,7 +73,7 @@ def test_what_is_pushed_is_what_was_pulled(store: Store, elsewhere: Store) -> No
     assert elsewhere.read() == store.read()
     (run,) = store.runs()
     assert run in elsewhere.runs()
-    assert (elsewhere.entries(run.id), elsewhere.turns(run.id)) == (store.entries(run.id), store.turns(run.id))
+    assert (elsewhere.entries(run.id), elsewhere.state_changes(run.id)) == (store.entries(run.id), store.state_changes(run.id))
     push(store, document(elsewhere))  # and back: the same state, further on
     assert store.read() == elsewhere.read()
 

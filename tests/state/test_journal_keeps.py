@@ -41,8 +41,8 @@ def test_what_changes_without_a_request_is_kept_as_a_turn_of_its_run(
         first.remember(bind=[binding()])
     with store.lease(**WHO) as second:
         second.remember(**change)
-    assert store.turns(first.run) == (StateChange(What.ADOPT, GUIDES, "space", "id-guides"),)
-    assert store.turns(second.run) == ((turn,) if turn is not None else ())
+    assert store.state_changes(first.run) == (StateChange(What.ADOPT, GUIDES, "space", "id-guides"),)
+    assert store.state_changes(second.run) == ((turn,) if turn is not None else ())
 
 
 def test_what_is_remembered_may_come_from_what_is_read_once(journal: Journal) -> None:

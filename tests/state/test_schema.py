@@ -141,7 +141,7 @@ def test_the_ids_of_members_come_to_say_whose_members_they_are(tmp_path: Path) -
         }  # fmt: skip
         (sent,) = [one for one in store.entries("run-1") if str(one.intent.address) == ada]
         assert (sent.intent.target, sent.bound[Address.parse(ada)]) == ("org_acme/usr_ada", "org_acme/usr_ada")
-        assert [one.id for one in store.turns("run-1")] == ["org_acme/usr_ada"]
+        assert [one.id for one in store.state_changes("run-1")] == ["org_acme/usr_ada"]
 
 
 def migrate(path: Path, *steps: migrations.Migration) -> None:

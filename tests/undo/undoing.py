@@ -9,6 +9,7 @@ from typing import Any
 
 from reconciler.apply import ApplyOptions, apply
 from reconciler.apply.recover import recover
+from reconciler.cli.options import Options
 from reconciler.model import JournalEntry, Outcome, RecordedRun
 from reconciler.observe import observe
 from reconciler.plan import Selection, plan
@@ -57,15 +58,15 @@ async def _undo(org: Org, run: str) -> Undone:
     with org.store() as store, store.lease(who="test", command=f"undo {run[:8]}") as journal:
         async with org.client() as writer:
             await recover(writer, kinds(), project, journal, settle=org.settle)
-            later = store.later_turns(run)
-            done, turns = run_effects(kinds(), entries_today(store.entries(run), later)), turns_today(store.turns(run), later)
+            later = store.later_state_changes(run)
+            done, turns = run_effects(kinds(), entries_today(store.entries(run), later)), turns_today(store.state_changes(run), later)
             state = journal.state()
             actual = await observe(writer, kinds(), desired_for_reading(kinds(), project, state, done, turns), state)
             found = inverse(kinds(), project, state, actual, done, turns, ever=store.ids())
             only = Selection(only=found.only)
             actual = await observe(writer, kinds(), found.desired, state)
             made = plan(kinds(), found.desired, state, actual, selection=only)
-            made = guard(prove(kinds(), found.desired, state, actual, made, selection=only), found.desired, allow_delete=None)
+            made = guard(prove(kinds(), found.desired, state, actual, made, selection=only), found.desired, Options())
             lines = redeclaring_lines(kinds(), project, found.desired, made, found.turns, identify(kinds(), project, state, actual).ids)
             outcome = await apply(writer, kinds(), found.desired, made, actual, journal, ApplyOptions(deadline=30.0, selection=only))
             if not outcome.plan.deferred:

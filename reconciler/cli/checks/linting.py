@@ -16,6 +16,7 @@ from reconciler.config.environments.folder import values_of
 from reconciler.config.texts import texts
 from reconciler.errors import ReconcilerError
 from reconciler.lint import LintFacts, fixed
+from reconciler.lint import with_edits as edited
 from reconciler.model import Finding, Source, State
 from reconciler.resource import Kinds
 from reconciler.yamltext import line_ends
@@ -47,10 +48,8 @@ def _state(screen: Screen, options: Options, project: Project) -> State | None:
 
 def with_edits(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """The findings, with the edits of their fixes."""
-    from reconciler.lint import with_edits
-
     before = texts(options.project, kinds)[1]
-    return with_edits({name: text.removeprefix(line_ends.BOM) for name, text in before.items()}, findings)
+    return edited({name: text.removeprefix(line_ends.BOM) for name, text in before.items()}, findings)
 
 
 def fix(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], Mapping[Finding, str], list[str]]:

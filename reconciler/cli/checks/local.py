@@ -37,16 +37,16 @@ def project(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project | N
     try:
         if load(screen, options, kinds, decrypt=False).undecrypted:
             option = " --decrypt"
-        found = load(screen, options, kinds)
+        loaded = load(screen, options, kinds)
     except ConfigError as error:
         first = error.problems[0]
         more = f", and {len(error.problems) - 1} more" if len(error.problems) > 1 else ""
         return None, Check(
             "project", Level.PROBLEM, f"{first}{more}", f"{options.command_line('validate')}{option} shows all of them.", id=first.id
         )
-    declared = [resource for resource in found.desired.resources.values() if not resource.implied]
-    text = f"{found.settings.project}: {count(len(declared), 'resource')} in {count(len(found.settings.files), 'file')}"
-    return found, Check("project", Level.OK, text)
+    declared = [resource for resource in loaded.desired.resources.values() if not resource.implied]
+    text = f"{loaded.settings.project}: {count(len(declared), 'resource')} in {count(len(loaded.settings.files), 'file')}"
+    return loaded, Check("project", Level.OK, text)
 
 
 def is_embedded(options: Options, project: Project | None) -> bool:
@@ -61,8 +61,8 @@ def service(options: Options, project: Project | None) -> Check:
     if is_embedded(options, project):
         file = embedded.checked(options.sandbox or (settings.sandbox if settings is not None else None) or Path())
         if not file.exists() or file.stat().st_size == 0:
-            made = "the next plan or apply creates it"
-            return Check("service", Level.SKIPPED, f"there is no sandbox {path_from_here(file)} yet; {made}")
+            hint = "the next plan or apply creates it"
+            return Check("service", Level.SKIPPED, f"there is no sandbox {path_from_here(file)} yet; {hint}")
         return Check("service", Level.OK, f"the sandbox {path_from_here(file)}")
     given = options.base_url or os.environ.get(BASE_URL)
     try:
@@ -112,7 +112,7 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
     try:
         identity = known_service(screen, options, project) or _nowhere()
         with open_store(screen, options, project, identity, create=False) as store:
-            condition, found = store.condition(), store.read()
+            condition, tracked = store.condition(), store.read()
             new = unseen(options, project, identity, store)
     except ReconcilerError as error:
         return None, [problem("state", error)]
@@ -123,7 +123,7 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
         findings.append(Check("state", Level.OK, f"there is none yet; the first apply creates {condition.where}"))
     else:
         older = " (of an older version; the next apply brings it up to date)" if not condition.current else ""
-        findings.append(Check("state", Level.OK, f"{condition.where}: {len(found.bindings)} tracked, serial {found.serial}{older}"))
+        findings.append(Check("state", Level.OK, f"{condition.where}: {len(tracked.bindings)} tracked, serial {tracked.serial}{older}"))
     if not condition.writable:
         remedy = "Check the permissions of the file and of its directory, or name another state with --state."
         findings.append(Check("state", Level.PROBLEM, f"{condition.where} cannot be written", remedy, id="RC-state-not-opened"))
@@ -133,7 +133,7 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
         findings.append(
             Check("state", Level.WARNING, f"another run holds the state{who}", "Wait for it to end; its lock ends with it.", id="RC-locked")
         )
-    return found, [*findings, *_contents(options, project, found)]
+    return tracked, [*findings, *_contents(options, project, tracked)]
 
 
 def _nowhere() -> ConnectedService:
@@ -141,19 +141,19 @@ def _nowhere() -> ConnectedService:
     return ConnectedService("sandbox:none", ClientSettings("http://127.0.0.1", "none"), "a sandbox", embedded=True)
 
 
-def _contents(options: Options, project: Project, found: State) -> Iterator[Check]:
+def _contents(options: Options, project: Project, state: State) -> Iterator[Check]:
 
-    doubtful = sorted({str(intent.address) for intent in found.intents})
+    doubtful = sorted({str(intent.address) for intent in state.intents})
     if doubtful:
-        text = f"{count(len(found.intents), 'request')} of an earlier run in doubt: {listed(doubtful, 3)}"
+        text = f"{count(len(state.intents), 'request')} of an earlier run in doubt: {listed(doubtful, 3)}"
         yield Check(
             "state", Level.WARNING, text, f"{options.command_line('apply')} finds out first what happened to them.", id="RC-in-doubt"
         )
     former = {old for resource in project.desired.resources.values() for old in resource.previously} | {
         moved.old for moved in project.desired.moved
     }
-    stray = [binding for binding in sorted(found.bindings) if binding not in project.desired.resources and binding not in former]
-    stray = [address for address in stray if not any(address.is_within(old) for old in former)]
-    if stray:
-        text = f"{count(len(stray), 'tracked resource')} no longer declared: {listed([str(address) for address in stray], 3)}"
+    undeclared = [binding for binding in sorted(state.bindings) if binding not in project.desired.resources and binding not in former]
+    undeclared = [address for address in undeclared if not any(address.is_within(old) for old in former)]
+    if undeclared:
+        text = f"{count(len(undeclared), 'tracked resource')} no longer declared: {listed([str(address) for address in undeclared], 3)}"
         yield Check("state", Level.WARNING, text, f"{options.command_line('plan')} shows what happens to them.", id="RC-no-longer-declared")

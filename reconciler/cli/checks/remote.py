@@ -37,7 +37,7 @@ async def examine(reader: Reader, kinds: Kinds, project: Project | None, state: 
 
 async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Check], Mapping[str, str] | None]:
     """Whether the service accepts the token, and the titles of the visible roots by id; None if further requests are useless."""
-    found: dict[str, str] = {}
+    organizations: dict[str, str] = {}
     for path in (kind.by_id.path for kind in kinds.roots if kind.by_id is not None):
         try:
             pages = await reader.list(path.rpartition("/")[0])
@@ -58,8 +58,8 @@ async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Check], Mapping[str
         except ServiceError as error:
             remedy = error.hint or "Check the URL, the network, the proxy (HTTPS_PROXY) and whether the service is running; then try again."
             return [Check("service", Level.PROBLEM, error.message, remedy, id=error.id)], None
-        found |= {str(item.get("id")): str(item.get("title", "")) for item in pages.items}
-    if not found:
+        organizations |= {str(item.get("id")): str(item.get("title", "")) for item in pages.items}
+    if not organizations:
         return [
             Check(
                 "token",
@@ -68,9 +68,9 @@ async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Check], Mapping[str
                 "Add its owner to the organizations that the project declares.",
                 id="RC-organization-not-found",
             )
-        ], found
-    names = [f"{id} {title!r}" for id, title in sorted(found.items())]
-    return [Check("token", Level.OK, f"accepted; it has access to {listed(names, SHOWN)}")], found
+        ], organizations
+    names = [f"{id} {title!r}" for id, title in sorted(organizations.items())]
+    return [Check("token", Level.OK, f"accepted; it has access to {listed(names, SHOWN)}")], organizations
 
 
 # -- reach ----------------------------------------------------------------------------------------------------------------------------
@@ -113,43 +113,43 @@ async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, r
     return [*findings, *await _lister(reader, kinds, project, actual, matches), *_permissions(kinds, project, actual, matches)]
 
 
-def _root(kinds: Kinds, one: Declared, state: State, actual: Actual, found: Matches, reachable: Mapping[str, str]) -> Check:
+def _root(kinds: Kinds, root: Declared, state: State, actual: Actual, matches: Matches, reachable: Mapping[str, str]) -> Check:
     """Whether a root can be read, and is the tracked one."""
-    bound = state.bindings.get(one.address)
-    where = one.source.file_and_line
-    if bound is not None and one.id is not None and bound.id != one.id:
-        text = f"{one.address} tracks {bound.id}, but the YAML says {one.id} ({where})"
+    bound = state.bindings.get(root.address)
+    where = root.source.file_and_line
+    if bound is not None and root.id is not None and bound.id != root.id:
+        text = f"{root.address} tracks {bound.id}, but the YAML says {root.id} ({where})"
         return Check(
             "reach",
             Level.PROBLEM,
             text,
-            f"Write id: {bare(bound.id)}, or stop managing it: reconciler state forget {one.address:sh}",
+            f"Write id: {bare(bound.id)}, or stop managing it: reconciler state forget {root.address:sh}",
             id="RC-another-id-declared",
         )
-    id = found.ids.get(one.address)
-    seen = actual.find(one.kind, id) if id is not None else None
+    id = matches.ids.get(root.address)
+    seen = actual.find(root.kind, id) if id is not None else None
     if seen is None:
-        others = listed([f"{each} {title!r}" for each, title in sorted(reachable.items())], SHOWN)
+        others = listed([f"{id} {title!r}" for id, title in sorted(reachable.items())], SHOWN)
         remedy = f"It has access to {others}: correct id: at {where}." if others else "Ask somebody there to add the owner of the token."
         return Check(
             "reach",
             Level.PROBLEM,
-            f"{one.address}: {one.id} does not exist, or the token has no access to it",
+            f"{root.address}: {root.id} does not exist, or the token has no access to it",
             remedy,
             id="RC-no-such-object",
         )
-    return Check("reach", Level.OK, f"{one.address} is {seen.id} {str(seen.raw.get('title', ''))!r}")
+    return Check("reach", Level.OK, f"{root.address} is {seen.id} {str(seen.raw.get('title', ''))!r}")
 
 
 def _unread(actual: Actual) -> dict[tuple[str, str], int]:
     """How many reads of a kind failed for the same reason."""
-    found: dict[tuple[str, str], int] = defaultdict(int)
+    failures: dict[tuple[str, str], int] = defaultdict(int)
     for unknown in actual.unknown:
-        found[(unknown.kind, unknown.reason)] += 1
-    return found
+        failures[(unknown.kind, unknown.reason)] += 1
+    return failures
 
 
-async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual, found: Matches) -> list[Check]:
+async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual, matches: Matches) -> list[Check]:
     """Whether the owner of the token is in the project's root, and sees everything that the reads of others showed."""
     wanted = [(kind, kind.lister_listing) for kind in kinds.values() if kind.lister_listing is not None]
     lister = project.desired.lister
@@ -166,8 +166,8 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
                 id="RC-member-not-named",
             )
         ]
-    id, container = found.ids.get(lister), lister.container
-    if id is None or container is None or container not in found.ids:
+    id, container = matches.ids.get(lister), lister.container
+    if id is None or container is None or container not in matches.ids:
         return [
             Check(
                 MEMBER,
@@ -178,7 +178,7 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
             )
         ]
     findings = []
-    holes = {kinds.of(container).name: found.ids[container], "lister": bare(id)}
+    holes = {kinds.of(container).name: matches.ids[container], "lister": bare(id)}
     for kind, reading in wanted:
         path = encode(reading.path, {name: holes[name] for name in placeholders(reading.path)})
         try:
@@ -210,17 +210,17 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
 # -- permissions ----------------------------------------------------------------------------------------------------------------------
 
 
-def _permissions(kinds: Kinds, project: Project, actual: Actual, found: Matches) -> Iterator[Check]:
+def _permissions(kinds: Kinds, project: Project, actual: Actual, matches: Matches) -> Iterator[Check]:
     """Flags that changes of declared resources would require, and that the service reports as false."""
     lacking: dict[tuple[str, str], list[str]] = defaultdict(list)
     asked = 0
     for address, declared in project.desired.resources.items():
         kind = kinds[declared.kind]
-        permission = kind.permission if address in found.ids else kind.create_permission
+        permission = kind.permission if address in matches.ids else kind.create_permission
         if declared.implied or permission is None:
             continue
         holder = address if permission.of is None else kinds.container(address, permission.of)
-        flags = _flags(kinds, actual, found, holder)
+        flags = _flags(kinds, actual, matches, holder)
         asked += permission.flag in flags
         if flags.get(permission.flag) is False:
             lacking[(permission.flag, kind.name)].append(str(address))
@@ -239,8 +239,8 @@ def _permissions(kinds: Kinds, project: Project, actual: Actual, found: Matches)
         yield Check("permissions", Level.OK, f"the token has every permission that the project requires ({count(asked, 'flag')} checked)")
 
 
-def _flags(kinds: Kinds, actual: Actual, found: Matches, holder: Address) -> Mapping[str, Any]:
-    id = found.ids.get(holder)
+def _flags(kinds: Kinds, actual: Actual, matches: Matches, holder: Address) -> Mapping[str, Any]:
+    id = matches.ids.get(holder)
     seen = actual.find(kinds.of(holder).name, id) if id is not None else None
     flags = seen.raw.get("permissions") if seen is not None else None
     return flags if isinstance(flags, Mapping) else {}

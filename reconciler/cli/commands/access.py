@@ -36,7 +36,7 @@ FORMS: Final = "anyone, agent, link=KEY, role=ROLE or claims=NAME=VALUE[,NAME=VA
 @shared.state()
 @shared.output(formats=("text", "json", "html"))
 @click.pass_obj
-def command(screen: Screen, /, readers: tuple[str, ...], **words: Any) -> None:
+def command(screen: Screen, /, readers: tuple[str, ...], **parameters: Any) -> None:
     """Show who can read every site, section, space, collection and OpenAPI document, managed or not, now and after the plan. The table
     for an access review; --format html is one page, json shows the path by which each reader gets access.
 
@@ -48,7 +48,7 @@ def command(screen: Screen, /, readers: tuple[str, ...], **words: Any) -> None:
       reconciler access --as anyone --as role=guest
       reconciler access --format html > access.html
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds = load_kinds()
     project = load(screen, options, kinds)
     named = [_reader(text, kinds, project.desired) for text in readers]
@@ -58,14 +58,14 @@ def command(screen: Screen, /, readers: tuple[str, ...], **words: Any) -> None:
             screen.warn(str(known.new), id="RC-unseen-state")
         kinds = kinds.with_digest_key(known.key, project.sensitive)
         planned = run.read_only(Narration(screen), service, kinds, project.desired, known.state, options, everything=True)
-    found = review(kinds, project.desired, planned.state, planned.actual, planned.plan, named)
-    found, made_at = screen.masked_data(found), now()
+    reviewed = review(kinds, project.desired, planned.state, planned.actual, planned.plan, named)
+    reviewed, made_at = screen.masked_data(reviewed), now()
     if options.format == "json":
-        screen.document(access_document(found, created_at=made_at))
+        screen.document(access_document(reviewed, created_at=made_at))
     elif options.format == "html":
-        screen.raw(access_html(found, created_at=made_at.astimezone(HERE)))
+        screen.raw(access_html(reviewed, created_at=made_at.astimezone(HERE)))
     else:
-        screen.out(access_text(found, width=screen.width))
+        screen.out(access_text(reviewed, width=screen.width))
 
 
 def _reader(text: str, kinds: Kinds, desired: Desired) -> NamedReader:

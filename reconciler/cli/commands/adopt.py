@@ -37,7 +37,7 @@ from reconciler.state import IntentEnding
 @shared.creating()
 @shared.output()
 @click.pass_obj
-def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -> None:
+def command(screen: Screen, /, address: Address, id: str | None, **parameters: Any) -> None:
     """Track the object with this id at a declared address. Sends no writes; resolves a create in doubt at that address.
 
     Omit ID if the address has no key, because its container has only one such object.
@@ -48,12 +48,15 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
     """
     kinds = load_kinds()
     if address.kind in kinds and kinds.of(address).one_per:  # it has no id: the argument after the address is the project
-        words, id = {**words, "project": Path(id) if id is not None and words["project"] == Path() else words["project"]}, None
+        parameters, id = (
+            {**parameters, "project": Path(id) if id is not None and parameters["project"] == Path() else parameters["project"]},
+            None,
+        )
     elif id is None:
         raise UsageError(
             f"the id of the object for {address} is missing", id="RC-missing-argument", hint="Run `reconciler adopt ADDRESS ID`."
         )
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     project = load(screen, options, kinds)
     id = _identity(kinds, project.desired, address, id)
     desired = _as_if_written(project.desired, address, id)
@@ -67,15 +70,15 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
     ):
         state, sealed = journal.state(), kinds.with_digest_key(store.digest_key(), project.sensitive)
         _check_free(state, address, id, desired.resources[address].kind)
-        calm = replace(state, intents=tuple(intent for intent in state.intents if intent.address != address))
+        settled = replace(state, intents=tuple(intent for intent in state.intents if intent.address != address))
 
         async def look() -> run.Planned:
             async with Reader(service.settings, listener=narration) as reader:
                 selection = Selection((Glob.parse(str(address)),))
-                return await run.make_plan(reader, sealed, desired, calm, run.PlanScope(selection))
+                return await run.make_plan(reader, sealed, desired, settled, run.PlanScope(selection))
 
         with narration.phase(f"Reading {name}", where=service.where):
-            binding = _planned_binding(asyncio.run(look()).plan, calm, address, id)
+            binding = _planned_binding(asyncio.run(look()).plan, settled, address, id)
         doubtful = [intent for intent in state.intents if intent.address == address]
         intents = [intent for intent in doubtful if intent.verb == "create"]
         again = [IntentEnding(intent.id, "not-sent", "resolved by hand: planned again") for intent in doubtful if intent not in intents]
@@ -126,7 +129,7 @@ def _check_free(state: State, address: Address, id: str | None, kind: str) -> No
 
 def _planned_binding(plan: Plan, state: State, address: Address, id: str | None) -> Binding:
     """The binding that the planner would store. Raises `Refused` if it would not adopt the object."""
-    blocked = next((one for one in plan.blocked if one.address == address), None)
+    blocked = next((blocking for blocking in plan.blocked if blocking.address == address), None)
     binding = plan.state_update.bind.get(address) or state.bindings.get(address)
     if binding is None or (id is not None and binding.id != id):
         what = f"no such object as {bare(id)} for {address}" if id is not None else f"no {address.kind} in {address.container}"

@@ -129,9 +129,7 @@ def target(path: str) -> tuple[str, dict[str, str]]:
 
 def _example() -> str:
     """The path of a list of the service."""
-    from reconciler.kinds import load
-
-    lists = (listing for kind in load().values() if kind.within is not None for listing in kind.whole_listings if not listing.single)
+    lists = (listing for kind in load_kinds().values() if kind.within is not None for listing in kind.whole_listings if not listing.single)
     return re.sub(r"\{\w+\}", "ID", next(lists).path)
 
 

@@ -8,16 +8,17 @@ from typing import Any, Literal
 import click
 
 from reconciler.apply import FRESH
-from reconciler.cli import exits, reports
+from reconciler.cli import codes, exits, reports
 from reconciler.cli import options as shared
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
-from reconciler.cli.options.run import require_commit as require_commit_option
+from reconciler.cli.options import require_commit as require_commit_option
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import apply_saved
 from reconciler.cli.wiring.connect import connect, current_user, load, now, open_store, recording_end
-from reconciler.cli.wiring.run import ApplySession, Planned
+from reconciler.cli.wiring.run import Planned
+from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import Unseen, consented, to_create
 from reconciler.config import Project
 from reconciler.errors import StalePlan, UsageError
@@ -71,7 +72,7 @@ from reconciler.text.times import HERE
 @click.pass_obj
 def command(
     screen: Screen, /, file: Path | None, require_commit: str | None, partial: bool, yes: bool, on_error: Literal["continue", "stop"],
-    verify: Literal["written", "full"], full: bool, report: tuple[tuple[str, Path], ...], **words: Any,
+    verify: Literal["written", "full"], full: bool, report: tuple[tuple[str, Path], ...], **parameters: Any,
 ) -> int:  # fmt: skip
     """Apply the project: resolve the requests in doubt of earlier runs, plan, ask for confirmation, apply, verify.
 
@@ -82,7 +83,7 @@ def command(
       reconciler apply examples/acme --sandbox .reconciler/acme.db
       reconciler apply examples/acme --sandbox .reconciler/acme.db --plan acme.plan.json
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     use = None
     if file is not None:
         use = apply_saved.opened(screen, options, file, partial=partial, ask=not yes, commit=require_commit)
@@ -114,6 +115,7 @@ def command(
             use.check_new(new)
         if consented(screen, options, new, asks=not yes):
             new = None
+        # In this order: the state is locked before the service is read, so that no other run changes either in between.
         with (
             open_store(screen, options, project, service, create=True) as store,
             store.lease(who=current_user(), command="apply" if use is None else "apply --plan") as journal,
@@ -139,7 +141,7 @@ def command(
                 journal.finish(exit_code=declined, summary={})
                 return declined
             outcome = session.apply(planned, on_error=on_error, verify=verify)
-            code = exits.of_outcome(outcome, signal=session.signal)
+            code = codes.of_outcome(outcome, signal=session.signal)
             if use is not None:
                 outcome, code = use.ended(outcome, code)
             journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in StepStatus})
@@ -170,7 +172,7 @@ def confirmed_plan(
     planned = session.plan()
     while True:
         _show(screen, options, planned.plan, ask=ask, full=full)
-        guard(planned.plan, session.desired, allow_delete=options.allow_delete)
+        guard(planned.plan, session.desired, options)
         if not ask or not planned.plan.pending:
             consent(planned.plan, options.allow_exposure)
             return planned

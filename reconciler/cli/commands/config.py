@@ -42,7 +42,7 @@ command = LazyGroup(
 @shared.project()
 @shared.output()
 @click.pass_obj
-def render_command(screen: Screen, /, **words: Any) -> None:
+def render_command(screen: Screen, /, **parameters: Any) -> None:
     """Print the project with every expression replaced by its value. A comment next to each value shows its expression, and the file
     and line it comes from if that is another file. Values from environment variables are hidden, except those that --public-var names.
     Secrets are hidden and not decrypted.
@@ -52,12 +52,12 @@ def render_command(screen: Screen, /, **words: Any) -> None:
       reconciler config render examples/acme --var brand=Beta
       reconciler config render --env staging
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds = load_kinds()
     load(screen, options, kinds, decrypt=False)  # reports all errors, and hides secrets
-    made = rendered(options.project, kinds, **load_options(options))
+    files = rendered(options.project, kinds, **load_options(options))
     shape = document(kinds, TOP)
-    texts = [f"# {log(name)}\n\n{layout(text, shape)}" for name, text in made.items()]
+    texts = [f"# {log(name)}\n\n{layout(text, shape)}" for name, text in files.items()]
     screen.raw("\n".join("".join(f"{terminal(line)}\n" for line in text.splitlines()) for text in texts))
 
 
@@ -65,7 +65,7 @@ def render_command(screen: Screen, /, **words: Any) -> None:
 @shared.compared()
 @shared.output()
 @click.pass_obj
-def diff_command(screen: Screen, /, one: str, other: str, named: Any, **words: Any) -> None:
+def diff_command(screen: Screen, /, one: str, other: str, named: Any, **parameters: Any) -> None:
     """Show what differs between two environments of a project: settings, ids, fields, resources that only one of them has, order.
     Sends no requests.
 
@@ -74,7 +74,7 @@ def diff_command(screen: Screen, /, one: str, other: str, named: Any, **words: A
       reconciler config diff staging production
       reconciler config diff staging production examples/environments
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds = load_kinds()
     projects = [load(screen, replace(options, env=name), kinds) for name in (one, other)]
     lines = list(differences(kinds, *projects))

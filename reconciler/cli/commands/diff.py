@@ -26,7 +26,7 @@ from reconciler.kinds import load as load_kinds
 from reconciler.model import Change
 from reconciler.model.plan import Action
 from reconciler.plan import plan as make_plan
-from reconciler.plan.guard import guard
+from reconciler.plan.guard import refuse
 from reconciler.plan.offline.as_declared import as_declared
 from reconciler.policies.judged import as_far_as_files_say
 from reconciler.report.documents import plan_document
@@ -58,7 +58,7 @@ def command(
     detailed_exitcode: bool,
     full: bool,
     report: tuple[tuple[str, Path], ...],
-    **words: Any,
+    **parameters: Any,
 ) -> int:
     """Show what a change of the files means: the plan from one commit to another, or to the files as they are.
 
@@ -69,7 +69,8 @@ def command(
       reconciler diff --from origin/main
       reconciler diff docs --from v1.4 --to v1.5 --format markdown
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
+    # Secrets are compared by digests. No state is read, so there is no key of a state; any key will do, because none is kept.
     kinds = load_kinds().with_digest_key(b"a comparison of files")
     repository = WorkingRepository.around(options.project if options.project.is_dir() else options.project.parent)
     end = repository.commit(after or "HEAD")
@@ -98,7 +99,7 @@ def command(
     folder = reports.folder(new)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
-    guard(plan, new.desired, allow_delete=len(plan.changes))
+    refuse(plan.violations, "the plan")  # not `guard`: what is compared is not applied, so it has no limit
     return exits.PENDING if detailed_exitcode and plan.pending else exits.DONE
 
 

@@ -34,7 +34,7 @@ PATIENCE: Final = 120.0  # seconds for all requests
 @shared.state()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def command(screen: Screen, /, **words: Any) -> int:
+def command(screen: Screen, /, **parameters: Any) -> int:
     """Check the project, the token and its permissions, the rate limit, the clock and the state, and report what to do.
 
     Sends only GET requests, writes nothing and asks nothing. Exits with 1 if there is a problem, and with 3 if the project is invalid.
@@ -43,7 +43,7 @@ def command(screen: Screen, /, **words: Any) -> int:
     Example:
       reconciler doctor examples/acme --sandbox .reconciler/acme.db
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds = load_kinds()
     project, check = local.project(screen, options, kinds)
     where = local.service(options, project)

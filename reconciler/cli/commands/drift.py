@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from reconciler.cli import completion, exits, reports
+from reconciler.cli import codes, completion, exits, reports
 from reconciler.cli import options as shared
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
@@ -60,7 +60,7 @@ def command(
     baseline: Path | None,
     full: bool,
     report: tuple[tuple[str, Path], ...],
-    **words: Any,
+    **parameters: Any,
 ) -> int:
     """Show what was changed outside Reconciler since the last apply: fields, locations, deleted and unmanaged objects, and which
     assertions of the project (expect, access) are not met. Exits with 2 on both, and with 5 if something could not be read, or if the
@@ -73,7 +73,7 @@ def command(
       reconciler drift examples/acme --sandbox .reconciler/acme.db
       reconciler drift --accept acme/space/guides.title
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds = load_kinds()
     by = judged(screen, options, kinds, load(screen, options, kinds))
     project = by.project
@@ -83,25 +83,25 @@ def command(
         state, new, kinds = remembered.state, remembered.new, kinds.with_digest_key(remembered.key, project.sensitive)
         desired = project.desired
         planned = run.read_only(Narration(screen), service, kinds, desired, state, options, everything=coverage)
-    found = drift(
+    drifted = drift(
         kinds, desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage
     )  # fmt: skip
-    found = replace(found, notes=(*((str(new),) if new is not None else ()), *by.notes, *found.notes))
+    drifted = replace(drifted, notes=(*((str(new),) if new is not None else ()), *by.notes, *drifted.notes))
     if new is not None and (options.format != "text" or accept):
         screen.warn(str(new), id="RC-unseen-state")
     if accept:
-        accept_drift.accept(screen, options, kinds, project, planned, found, accept)
+        accept_drift.accept(screen, options, kinds, project, planned, drifted, accept)
         return exits.DONE
-    found = screen.masked_data(without_known(found, known, (planned.actual.date or now()).date()))
-    document, made_at = drift_document(found), now()
-    sheet = partial(drift_sheet, found, full=full, zone=HERE)
+    drifted = screen.masked_data(without_known(drifted, known, (planned.actual.date or now()).date()))
+    document, made_at = drift_document(drifted), now()
+    sheet = partial(drift_sheet, drifted, full=full, zone=HERE)
     folder = reports.folder(project)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
-    if options.format == "text" and found.resources:
+    if options.format == "text" and drifted.resources:
         screen.out(f"Restore it with: {options.command_line('apply')}\n")
-        if any(resource.status is not DriftWord.DELETED for resource in found.resources):
+        if any(resource.status is not DriftWord.DELETED for resource in drifted.resources):
             screen.out(f"Or accept it with: {options.command_line('drift')} --accept ADDRESS[.FIELD]\n")
         else:
             screen.out("Or accept it: remove its lines from the YAML.\n")
-    return exits.of_drift(found)
+    return codes.of_drift(drifted)

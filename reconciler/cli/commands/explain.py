@@ -36,7 +36,7 @@ def candidates(_: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
 @click.argument("word", metavar="[KIND[.FIELD] | CAUSE]", default="", shell_complete=candidates)
 @shared.output()
 @click.pass_obj
-def command(screen: Screen, /, word: str, **words: Any) -> None:
+def command(screen: Screen, /, word: str, **parameters: Any) -> None:
     """Describe a kind or one of its fields: values, limits, what a change does, with an example. Without an argument, list the kinds.
     The keys of the project file (`policies`, `access`, `vars`, …) and `environments` are described too.
 
@@ -54,7 +54,7 @@ def command(screen: Screen, /, word: str, **words: Any) -> None:
         _cause(screen, word)
         return
 
-    Options.of(screen, words)
+    Options.of(screen, parameters)
     kinds = load_kinds()
     if not word:
         screen.spans(explain.explain_kinds(kinds, width=screen.width))

@@ -24,7 +24,7 @@ command = LazyGroup(
         "pause": Lazy("reconciler.cli.commands.fleet_people:pause_command", "Stop running projects for a time."),
         "audit": Lazy("reconciler.cli.commands.fleet_audit:audit_command", "Show who saw, decided and ran what."),
         "roles": Lazy(
-            "reconciler.cli.commands.fleet_roles:roles_command", "Create roles of PostgreSQL for workers and dashboards.", (exits.REFUSED,)
+            "reconciler.cli.commands.fleet_work:roles_command", "Create roles of PostgreSQL for workers and dashboards.", (exits.REFUSED,)
         ),
         "sessions": Lazy("reconciler.cli.commands.fleet_sessions:sessions_command", "List or end sessions of the dashboard."),
         "resume": Lazy("reconciler.cli.commands.fleet_people:resume_command", "End a pause or a quarantine."),

@@ -45,7 +45,7 @@ def _since(ctx: click.Context, param: click.Parameter, value: str | None) -> dat
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def audit_command(
-    screen: Screen, /, since: datetime | None, follow: bool, verify: bool, head: str | None, database: str | None, **words: Any
+    screen: Screen, /, since: datetime | None, follow: bool, verify: bool, head: str | None, database: str | None, **parameters: Any
 ) -> None:
     """Print the audit log of the fleet, oldest line first: who saw, approved, rejected, paused and ran what. The database refuses to change
     or delete a line. --format json prints one JSON object on each line. --verify checks the chain of digests that PostgreSQL writes,
@@ -57,7 +57,7 @@ def audit_command(
       reconciler fleet audit --format json > audit.jsonl
       reconciler fleet audit --verify
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     if (head is not None and not verify) or (verify and (follow or since is not None)):
         wrong = "--verify is about the whole audit log" if verify else "--head requires --verify"
         raise UsageError(wrong, id="RC-options-conflict", hint="Write: reconciler fleet audit --verify --head DIGEST.")
@@ -78,10 +78,10 @@ def _verify(screen: Screen, database: FleetDatabase, head: str | None) -> None:
     from reconciler.fleet.store import chain
 
     with database.transaction() as connection:
-        made = chain.verified(connection, head=head)
-    screen.out(f"The audit log is unchanged: {made.links} lines of it and of decisions.\n")
-    if made.head:
-        screen.out(f"To check it from here the next time: reconciler fleet audit --verify --head {made.head}\n")
+        verified = chain.verified(connection, head=head)
+    screen.out(f"The audit log is unchanged: {verified.links} lines of it and of decisions.\n")
+    if verified.head:
+        screen.out(f"To check it from here the next time: reconciler fleet audit --verify --head {verified.head}\n")
 
 
 @dataclass

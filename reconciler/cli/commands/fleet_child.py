@@ -49,23 +49,20 @@ NEW_STATE: Final = "Apply it once with this --state and --create-state, or copy 
 
 
 @click.command("read")
-@shared.project()
-@shared.targets()
-@shared.service()
-@shared.state()
-@shared.rules()
+@shared.project_argument()
+@shared.of_child()
 @click.option("--allowed-project", "allowed", required=True)
 @click.option("--folder", type=click.Path(path_type=Path), required=True)
 @click.option("--keep", is_flag=True)
 @click.option("--save", is_flag=True)
 @shared.output()
 @click.pass_obj
-def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save: bool, **words: Any) -> int:
+def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save: bool, **parameters: Any) -> int:
     """Read the service once, and write what a plan and a drift of that reading say."""
     from reconciler.fleet import health as healths
     from reconciler.fleet.declared import claims
 
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds = load_kinds()
     loaded = load(screen, options, kinds)
     if not claims.is_allowed(allowed, loaded.settings.project):  # before the state is opened: it may be another tenant's
@@ -87,7 +84,7 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
     planned = replace(planned, plan=replace(planned.plan, notes=(*by.notes, *planned.plan.notes)))
     refused = ""
     try:
-        guard(planned.plan, project.desired, allow_delete=None)
+        guard(planned.plan, project.desired, options)
     except Refused as error:
         refused = error.message
     changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)
@@ -95,7 +92,7 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
     given = HealthInputs(kinds, project.desired, state, planned.actual, planned.plan, changed, planned.actual.date or made_at)
     checked = health(given, unseen=new)
     plan, outside = screen.masked_data(planned.plan), screen.masked_data(changed)
-    made = plan_file.plan_inputs(options, project, state, service.identity, rules=by.origin)
+    inputs = plan_file.plan_inputs(options, project, state, service.identity, rules=by.origin)
     digests = plan_file.digests_of(screen, state.lineage, key)
     about: dict[str, Any] = {
         "project": project.settings.project,
@@ -109,7 +106,7 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
         "undone": undone,
     }
     if keep and not new:
-        whole = saved_plan(planned.plan, kinds, planned.actual, created_at=made_at, inputs=made, digests=digests)
+        whole = saved_plan(planned.plan, kinds, planned.actual, created_at=made_at, inputs=inputs, digests=digests)
         about["digest"] = sent_digest(whole)
     documents: dict[str, Any] = {
         "plan": plan_document(plan, created_at=made_at, forecast=planned.forecast),
@@ -121,13 +118,13 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
     if keep:
         write_report(folder / "plan.txt", screen.masked(plain(sheet_text(plan_sheet(plan)))))
     if save and not refused and not new:
-        plan_file.write(screen, folder / "saved.json", planned, kinds, made=made, digests=digests, created_at=made_at)
+        plan_file.write(screen, folder / "saved.json", planned, kinds, made=inputs, digests=digests, created_at=made_at)
     return exits.DONE
 
 
 def _undone(store: Store, run: str) -> dict[str, Any]:
     """A run of `undo`, and the addresses that it changed."""
-    addresses = {str(address) for turn in store.turns(run) for address in (turn.address, turn.old) if address is not None}
+    addresses = {str(address) for turn in store.state_changes(run) for address in (turn.address, turn.old) if address is not None}
     for entry in store.entries(run):
         if entry.status not in ("failed", "not-sent"):
             addresses |= {str(address) for address in (entry.intent.address, *entry.bound, *entry.forgotten)}

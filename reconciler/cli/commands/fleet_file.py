@@ -30,7 +30,7 @@ FILE = click.argument("file", type=click.Path(path_type=Path), default=Path("fle
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if changes are pending.")
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def plan_command(screen: Screen, /, file: Path, database: str | None, data: Path, detailed_exitcode: bool, **words: Any) -> int:
+def plan_command(screen: Screen, /, file: Path, database: str | None, data: Path, detailed_exitcode: bool, **parameters: Any) -> int:
     """Show which projects would appear, change and vanish if FILE became the fleet. Reads the repositories and organizations that its
     generators list, and the database if there is one; writes nothing there.
 
@@ -38,7 +38,7 @@ def plan_command(screen: Screen, /, file: Path, database: str | None, data: Path
     Example:
       reconciler fleet plan fleet.yaml
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     fleet_options.installed()
     declared, _, _ = declaration(file, data)
     changes = _compared(screen, declared, database, data)
@@ -55,7 +55,7 @@ def plan_command(screen: Screen, /, file: Path, database: str | None, data: Path
 @click.option("--allow-vanish", type=click.IntRange(0), metavar="N", help="Allow up to N projects to vanish.")
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def apply_command(screen: Screen, /, file: Path, database: str | None, data: Path, allow_vanish: int | None, **words: Any) -> int:
+def apply_command(screen: Screen, /, file: Path, database: str | None, data: Path, allow_vanish: int | None, **parameters: Any) -> int:
     """Make FILE the fleet: its projects appear in the schedule, and those that vanished become orphaned. An orphaned project is not run
     again, and nothing of it is deleted. Creates the tables of the fleet if there are none.
 
@@ -63,7 +63,7 @@ def apply_command(screen: Screen, /, file: Path, database: str | None, data: Pat
     Example:
       reconciler fleet apply fleet.yaml --database 'postgresql://fleet@db.example.com/fleet?sslmode=verify-full'
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     with fleet_options.opened(screen, database, prepare=True) as opened:
         changes = take_effect(opened, file, data, allow_vanish)
     show(screen, options, changes)
@@ -89,14 +89,14 @@ def take_effect(database: FleetDatabase, file: Path, data: Path, allow_vanish: i
     declared, text, fleet = declaration(file, data)
     with database.transaction() as connection:
         projects.lock(connection)
-        made = changes(declared, projects.stored(connection))
-        if made.shrinking and len(made.vanishing) > (allow_vanish or 0):
-            wrong = f"too many projects would vanish: {'; '.join(made.shrinking)}"
-            raise Refused(wrong, id="RC-fleet-vanishing", hint=f"If this is intended: --allow-vanish {len(made.vanishing)}")
-        projects.write(connection, declared, made)
+        pending = changes(declared, projects.stored(connection))
+        if pending.shrinking and len(pending.vanishing) > (allow_vanish or 0):
+            wrong = f"too many projects would vanish: {'; '.join(pending.shrinking)}"
+            raise Refused(wrong, id="RC-fleet-vanishing", hint=f"If this is intended: --allow-vanish {len(pending.vanishing)}")
+        projects.write(connection, declared, pending)
         projects.revise(connection, projects.Revision(str(file), text, fleet.soak, current_user(), fleet.settings))
         generation.begin(connection)
-    return made
+    return pending
 
 
 def _compared(screen: Screen, declared: dict[str, FleetProject], given: str | None, data: Path) -> Changes:
@@ -115,10 +115,10 @@ def _compared(screen: Screen, declared: dict[str, FleetProject], given: str | No
             return changes(declared, projects.stored(connection))
 
 
-def show(screen: Screen, options: Options, made: Changes) -> None:
+def show(screen: Screen, options: Options, pending: Changes) -> None:
     from reconciler.fleet.reports import plan_document, plan_text
 
     if options.format == "json":
-        screen.document(plan_document(made))
+        screen.document(plan_document(pending))
     else:
-        screen.out(plan_text(made))
+        screen.out(plan_text(pending))

@@ -117,18 +117,18 @@ def opened(screen: Screen, given: str | None, *, prepare: bool = False) -> Itera
             id="RC-no-fleet-database",
             hint="Pass --database postgresql://USER@HOST/NAME, set RECONCILER_DATABASE, or start one: reconciler fleet up.",
         )
-    with connected(url) as found:
+    with connected(url) as connected_database:
         if prepare:
             from reconciler.fleet.worker import ready
 
-            ready(found)
-        elif not found.is_prepared():
+            ready(connected_database)
+        elif not connected_database.is_prepared():
             raise StateError(
-                f"{found.where} contains no fleet",
+                f"{connected_database.where} contains no fleet",
                 id="RC-no-fleet",
                 hint="Create it: reconciler fleet apply FILE, or reconciler fleet up FILE.",
             )
-        yield found
+        yield connected_database
 
 
 def moment(value: str, ctx: click.Context, param: click.Parameter, *, ago: bool) -> datetime:

@@ -46,7 +46,7 @@ PAUSE_DEFAULT: Final = "1d"
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def approve_command(
-    screen: Screen, /, name: str, digest: str | None, classes: tuple[str, ...], database: str | None, **words: Any
+    screen: Screen, /, name: str, digest: str | None, classes: tuple[str, ...], database: str | None, **parameters: Any
 ) -> int:  # fmt: skip
     """Show the plan of a project and what it needs, and approve it. An approval covers exactly this plan: a
     changed plan needs a new one. The next run applies a plan that has all its approvals.
@@ -60,7 +60,7 @@ def approve_command(
     from reconciler.fleet.model import ChangeClass
     from reconciler.fleet.reports import needs_text
 
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     person = fleet_options.operator()
     with fleet_options.opened(screen, database) as opened:
         with opened.transaction() as connection:
@@ -91,7 +91,7 @@ def approve_command(
 @fleet_options.database()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def reject_command(screen: Screen, /, name: str, digest: str | None, reason: str, database: str | None, **words: Any) -> None:
+def reject_command(screen: Screen, /, name: str, digest: str | None, reason: str, database: str | None, **parameters: Any) -> None:
     """Reject the plan of a project: it is not applied, whoever approves it, until you approve it or a commit changes it.
 
     \b
@@ -100,7 +100,7 @@ def reject_command(screen: Screen, /, name: str, digest: str | None, reason: str
     """
     from reconciler.fleet import acts
 
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     person = fleet_options.operator()
     with fleet_options.opened(screen, database) as opened, opened.transaction() as connection:
         current = digest or acts.plan(connection, person, name).plan.digest or ""
@@ -142,7 +142,7 @@ def _until(ctx: click.Context, param: click.Parameter, value: str) -> datetime:
 @fleet_options.database()
 @shared.output()
 @click.pass_obj
-def pause_command(screen: Screen, /, names: tuple[str, ...], until: datetime, reason: str, database: str | None, **words: Any) -> None:
+def pause_command(screen: Screen, /, names: tuple[str, ...], until: datetime, reason: str, database: str | None, **parameters: Any) -> None:
     """Stop running projects until a time, or until `fleet resume`. A run that is under way stops before its next step that opens something
     or cannot be undone.
 
@@ -152,7 +152,7 @@ def pause_command(screen: Screen, /, names: tuple[str, ...], until: datetime, re
     """
     from reconciler.fleet import acts
 
-    Options.of(screen, words)
+    Options.of(screen, parameters)
     with fleet_options.opened(screen, database) as opened, opened.transaction() as connection:
         acts.pause(connection, fleet_options.operator(), names, until=until, reason=reason)
     screen.say(f"Paused {', '.join(names)} until {clock_time(until, HERE)}.")
@@ -163,7 +163,7 @@ def pause_command(screen: Screen, /, names: tuple[str, ...], until: datetime, re
 @fleet_options.database()
 @shared.output()
 @click.pass_obj
-def resume_command(screen: Screen, /, names: tuple[str, ...], database: str | None, **words: Any) -> None:
+def resume_command(screen: Screen, /, names: tuple[str, ...], database: str | None, **parameters: Any) -> None:
     """End the pauses of projects, and the quarantines of what was undone in them; they are due at once.
 
     \b
@@ -172,7 +172,7 @@ def resume_command(screen: Screen, /, names: tuple[str, ...], database: str | No
     """
     from reconciler.fleet import acts
 
-    Options.of(screen, words)
+    Options.of(screen, parameters)
     with fleet_options.opened(screen, database) as opened, opened.transaction() as connection:
         lifted = acts.resume(connection, fleet_options.operator(), names)
     for project in lifted:

@@ -32,7 +32,7 @@ START_SECONDS: Final = 25  # seconds in which a worker may still be starting
 @fleet_options.database()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def status_command(screen: Screen, /, names: tuple[str, ...], database: str | None, **words: Any) -> int:
+def status_command(screen: Screen, /, names: tuple[str, ...], database: str | None, **parameters: Any) -> int:
     """Show whether projects are Synced, OutOfSync or Unknown, why, how old the reading is, and how much of the organization is managed.
     What could not be read, or was read too long ago, is Unknown. Exits with 2 if a project is OutOfSync, and with 5 if one is Unknown.
 
@@ -41,7 +41,7 @@ def status_command(screen: Screen, /, names: tuple[str, ...], database: str | No
       reconciler fleet status
       reconciler fleet status acme --format json
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     from reconciler.fleet.refresh import generation
 
     with fleet_options.opened(screen, database) as opened:
@@ -83,7 +83,7 @@ def _show(screen: Screen, options: Options, rows: Sequence[ProjectRow], workers:
 @fleet_options.database()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def sync_command(screen: Screen, /, names: tuple[str, ...], wait: bool, database: str | None, **words: Any) -> int:
+def sync_command(screen: Screen, /, names: tuple[str, ...], wait: bool, database: str | None, **parameters: Any) -> int:
     """Run projects now, before others of the same tenant. A worker must be running. With --wait, exits as `fleet status` does, and with 1
     if a run failed.
 
@@ -95,7 +95,7 @@ def sync_command(screen: Screen, /, names: tuple[str, ...], wait: bool, database
     from reconciler.fleet.facts import is_unverified
     from reconciler.fleet.store import projects, runs
 
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     with fleet_options.opened(screen, database) as opened:
         with opened.transaction() as connection:
             acts.sync(connection, fleet_options.operator(), names)

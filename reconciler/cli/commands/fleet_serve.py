@@ -13,7 +13,7 @@ import click
 from reconciler.cli import options as shared
 from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
-from reconciler.cli.options.secret import secret, warn_if_visible
+from reconciler.cli.secret_option import secret, warn_if_visible
 from reconciler.cli.terminal.screen import Screen
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def port(*, default: int | None = 8400, help: str = "The port; 0 is any free one
 @secret("--api-token", metavar="TOKEN", help="The token that programs send as `Authorization: Bearer`. Only without dashboard.oidc.")
 @shared.output()
 @click.pass_obj
-def serve_command(screen: Screen, /, database: str | None, host: str, port: int, api_token: str | None, **words: Any) -> None:
+def serve_command(screen: Screen, /, database: str | None, host: str, port: int, api_token: str | None, **parameters: Any) -> None:
     """Serve the dashboard, its JSON API and webhooks until interrupted. Without dashboard.oidc in the fleet file, it listens on this
     machine only and prints a link that logs in once.
 
@@ -48,7 +48,7 @@ def serve_command(screen: Screen, /, database: str | None, host: str, port: int,
     Example:
       reconciler fleet serve --port 8400
     """
-    Options.of(screen, words)
+    Options.of(screen, parameters)
     warn_if_visible(screen, "api_token", "RECONCILER_API_TOKEN")
     fleet_options.installed(*NEEDED)
     with fleet_options.opened(screen, database, prepare=True) as opened:

@@ -28,7 +28,7 @@ SHOWN: Final = 12  # characters of the id of a session
 @shared.output()
 @click.pass_obj
 def sessions_command(
-    screen: Screen, /, ids: tuple[str, ...], end_all: bool, person: str | None, database: str | None, **words: Any
+    screen: Screen, /, ids: tuple[str, ...], end_all: bool, person: str | None, database: str | None, **parameters: Any
 ) -> None:  # fmt: skip
     """List who is logged in to the dashboard, and since when. With --end or --end-all, end sessions: their people must log in again.
 
@@ -40,7 +40,7 @@ def sessions_command(
     from reconciler.fleet.store import audit
     from reconciler.fleet.store.dashboard import sessions
 
-    Options.of(screen, words)
+    Options.of(screen, parameters)
     with fleet_options.opened(screen, database) as opened, opened.transaction() as connection:
         logins = [login for login in sessions.listed(connection) if person in (None, login.person["name"], login.person.get("subject"))]
         ending = logins if end_all else [_session(logins, id) for id in ids]

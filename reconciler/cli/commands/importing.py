@@ -51,13 +51,15 @@ FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
 @click.option(
     "--member", metavar="EMAIL", help="The owner of the token, written as service.member. Default: a member with access to everything."
 )
-@shared.project_words()
+@shared.reading()
 @shared.service()
 @shared.state()
 @shared.creating()
 @shared.output()
 @click.pass_obj
-def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run: bool, into: bool, member: str | None, **words: Any) -> int:
+def command(
+    screen: Screen, /, directory: Path | None, org: str | None, dry_run: bool, into: bool, member: str | None, **parameters: Any
+) -> int:
     """Import an existing organization: write it as a project, and track every object in it. Sends only GET requests.
 
     \b
@@ -65,7 +67,7 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
       reconciler import acme --org org_acme --sandbox .reconciler/acme.db
       reconciler import acme --into --env staging
     """
-    options = Options.of(screen, {**words, "project": directory or Path()})
+    options = Options.of(screen, {**parameters, "project": directory or Path()})
     kinds = load_kinds()
     narration = Narration(screen)
     if org is not None and directory is None:
@@ -99,22 +101,22 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
         before = {path: (directory / path).read_bytes() for path in imported.files if (directory / path).exists()}
         _write(directory, imported.files, kinds, project)
         try:
-            made = load(screen, options, kinds, phase=f"Checking {count(len(imported.files), 'written file')}")
+            written = load(screen, options, kinds, phase=f"Checking {count(len(imported.files), 'written file')}")
             if project is None:
-                _check_untracked(screen, options, made, service)
+                _check_untracked(screen, options, written, service)
         except (ConfigError, UsageError):
             _take_back(directory, imported.files, before)
             raise
-        return _adopt(narration, options, service, kinds, actual, made, imported)
+        return _adopt(narration, options, service, kinds, actual, written, imported)
 
 
 def _list(screen: Screen, narration: Narration, service: ConnectedService, kinds: Kinds) -> None:
     """The organizations within reach, one a line."""
     with narration.phase(f"Asking {service.where} for organizations"):
-        found = asyncio.run(_with_reader(narration, service, lambda reader: roots(reader, kinds)))
-    for one in found:
-        screen.out(f"{terminal(str(one.get('id', '')))}  {terminal(str(one.get('title', '')))}\n")
-    screen.say("Next: reconciler import DIR --org ID" if found else "This token has no access to any organization.")
+        candidates = asyncio.run(_with_reader(narration, service, lambda reader: roots(reader, kinds)))
+    for root in candidates:
+        screen.out(f"{terminal(str(root.get('id', '')))}  {terminal(str(root.get('title', '')))}\n")
+    screen.say("Next: reconciler import DIR --org ID" if candidates else "This token has no access to any organization.")
 
 
 def _read(narration: Narration, service: ConnectedService, kinds: Kinds, org: str) -> Actual:
@@ -180,17 +182,17 @@ def _objects(actual: Actual) -> str:
 def _service(service: ConnectedService, options: Options, directory: Path, owner: str | None) -> dict[str, object]:
     """The words by which the project finds this service again."""
     if options.sandbox is not None:
-        found: dict[str, object] = {SANDBOX: Path(os.path.relpath(options.sandbox, directory)).as_posix()}
+        settings: dict[str, object] = {SANDBOX: Path(os.path.relpath(options.sandbox, directory)).as_posix()}
     else:
-        found = {BASE_URL: service.settings.base_url}
-    return found if owner is None else {**found, MEMBER: owner}
+        settings = {BASE_URL: service.settings.base_url}
+    return settings if owner is None else {**settings, MEMBER: owner}
 
 
 def _owner(screen: Screen, kinds: Kinds, actual: Actual, named: str | None) -> str | None:
     """The key of the member who owns the token: the named one, else the first of those who reach most, which is said; None without any."""
 
-    def keys(found: Iterable[Observed]) -> list[str]:
-        return [str(observed.values[key_is]) for observed in found if (key_is := kinds[observed.kind].place.key_is)]
+    def keys(objects: Iterable[Observed]) -> list[str]:
+        return [str(observed.values[key_is]) for observed in objects if (key_is := kinds[observed.kind].place.key_is)]
 
     if named is not None:
         owner = next((key for key in keys(people(kinds, actual.objects)) if key.casefold() == named.casefold()), None)
@@ -235,7 +237,7 @@ def _adopt(
     kinds: Kinds,
     actual: Actual,
     project: Project,
-    found: ImportedProject,
+    imported: ImportedProject,
 ) -> int:
     """Bind what the planner finds in what was read; the project was loaded as any is."""
     screen = narration.screen
@@ -249,18 +251,18 @@ def _adopt(
             new_plan = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
             journal.remember(**journal_changes(new_plan.state_update))
             journal.remember(places=new_plan.places)
-        code = _tell(screen, options.project, new_plan, found, before=state)
+        code = _tell(screen, options.project, new_plan, imported, before=state)
         journal.finish(exit_code=code, summary={})
-    return exits.strongest([code, exits.PARTLY if actual.unknown or found.unwritable else exits.DONE])
+    return exits.strongest([code, exits.PARTLY if actual.unknown or imported.unwritable else exits.DONE])
 
 
 def _write(directory: Path, files: Mapping[str, str], kinds: Kinds, project: Project | None) -> None:
     """Write the files, and what editors need. Raises `UsageError`; of what exists only the files of the project are touched."""
     mine = [] if project is None else [path.resolve() for path in map(project.settings.root.joinpath, project.settings.files)]
-    there = [path for path in files if (directory / path).exists() and (directory / path).resolve() not in mine]
-    if there:
+    existing = [path for path in files if (directory / path).exists() and (directory / path).resolve() not in mine]
+    if existing:
         raise UsageError(
-            f"{path_from_here(directory / there[0])} already exists",
+            f"{path_from_here(directory / existing[0])} already exists",
             id="RC-project-exists",
             hint="Name another directory, or move it away.",
         )
@@ -288,20 +290,20 @@ def _take_back(directory: Path, files: Iterable[str], before: Mapping[str, bytes
             (directory / path).unlink(missing_ok=True)
 
 
-def _tell(screen: Screen, directory: Path, made: Plan, found: ImportedProject, *, before: State) -> int:
+def _tell(screen: Screen, directory: Path, plan: Plan, imported: ImportedProject, *, before: State) -> int:
     """Say what was done; the exit code. `before`: what the state tracked until then."""
-    files, objects = count(len(found.files), "file"), count(len(made.state_update.bind.keys() - before.bindings.keys()), "object")
+    files, objects = count(len(imported.files), "file"), count(len(plan.state_update.bind.keys() - before.bindings.keys()), "object")
     screen.out(f"Wrote {files} to {path_from_here(directory)} and tracked {objects}.\n")
-    _tell_missing(screen, found)
-    differing = [str(step.address) for step in made.steps] + [f"{blocked.address}: {blocked.reason}" for blocked in made.blocked]
+    _tell_missing(screen, imported)
+    differing = [str(step.address) for step in plan.steps] + [f"{blocked.address}: {blocked.reason}" for blocked in plan.blocked]
     if differing:
         screen.say("These differ from what was read: " + "; ".join(dict.fromkeys(differing)))
     screen.say(f"Next: reconciler plan {path_from_here(directory)}")
     return exits.PARTLY if differing else exits.DONE
 
 
-def _tell_missing(screen: Screen, found: ImportedProject) -> None:
-    for one in found.missing[:FOUND_MAX]:
-        screen.say(one)
-    if len(found.missing) > FOUND_MAX:
-        screen.say(f"… and {len(found.missing) - FOUND_MAX} more; the files list all of them.")
+def _tell_missing(screen: Screen, imported: ImportedProject) -> None:
+    for missing in imported.missing[:FOUND_MAX]:
+        screen.say(missing)
+    if len(imported.missing) > FOUND_MAX:
+        screen.say(f"… and {len(imported.missing) - FOUND_MAX} more; the files list all of them.")

@@ -65,14 +65,14 @@ IGNORED = "/.reconciler/\n"
 @click.option("--sandbox", is_flag=True, allow_from_autoenv=False, help="Create a project that is ready to run on the embedded sandbox.")
 @shared.output()
 @click.pass_obj
-def command(screen: Screen, /, directory: Path, sandbox: bool, **words: Any) -> None:
+def command(screen: Screen, /, directory: Path, sandbox: bool, **parameters: Any) -> None:
     """Create a small project in a directory, with a JSON Schema for editors. Existing files are not changed.
 
     \b
     Example:
       reconciler init mydocs --sandbox
     """
-    Options.of(screen, words)
+    Options.of(screen, parameters)
     if sandbox:
         require_extra()
     file = directory / "reconciler.yaml"

@@ -10,14 +10,13 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from reconciler.cli import exits, reports
+from reconciler.cli import codes, reports
 from reconciler.cli import options as shared
 from reconciler.cli.checks.rules_from import judged
+from reconciler.cli.declare import OutputFile
 from reconciler.cli.options import Options
-from reconciler.cli.options.declare import OutputFile
-from reconciler.cli.options.run import commit as commit_option
+from reconciler.cli.options import commit as commit_option
 from reconciler.cli.saved.origin import origin
-from reconciler.cli.saved.signature import signing_key
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import plan_file, run
@@ -48,7 +47,7 @@ from reconciler.text.times import HERE
 @click.pass_obj
 def command(
     screen: Screen, /, out: Path | None, commit: str | None, detailed_exitcode: bool, full: bool,
-    report: tuple[tuple[str, Path], ...], **words: Any,
+    report: tuple[tuple[str, Path], ...], **parameters: Any,
 ) -> int:  # fmt: skip
     """Show what would change, and why. Sends only GET requests, and does not write to the state.
 
@@ -57,12 +56,12 @@ def command(
       reconciler plan examples/acme --sandbox .reconciler/acme.db
       reconciler plan examples/acme --sandbox .reconciler/acme.db --out acme.plan.json
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     typed = click.get_current_context().get_parameter_source("commit") is ParameterSource.COMMANDLINE
     if typed and out is None:
         raise UsageError("--commit requires --out FILE", id="RC-options-conflict", hint="Only a saved plan records a commit.")
     if out is not None:
-        signing_key(screen)  # a key that cannot be used is reported before anything is read
+        plan_file.signing_key(screen)  # a key that cannot be used is reported before anything is read
     kinds = load_kinds()
     by = judged(screen, options, kinds, load(screen, options, kinds))
     project, narration = by.project, Narration(screen)
@@ -84,13 +83,13 @@ def command(
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
     if plan.steps:
         screen.say(forecast_text(planned.forecast))
-    guard(plan, project.desired, allow_delete=options.allow_delete)
+    guard(plan, project.desired, options)
     if options.format == "text" and plan.pending:
         screen.out(f"Apply it with: {options.saved_line(out) if out is not None else options.command_line('apply')}\n")
     if out is not None:
-        made = plan_file.plan_inputs(
+        inputs = plan_file.plan_inputs(
             options, project, known.state, service.identity, origin(project, current_user(), commit=commit), by.origin
         )
         digests = plan_file.digests_of(screen, known.state.lineage, known.key)
-        plan_file.write(screen, out, planned, kinds, made=made, digests=digests, created_at=made_at)
-    return exits.of_plan(plan, detailed=detailed_exitcode)
+        plan_file.write(screen, out, planned, kinds, made=inputs, digests=digests, created_at=made_at)
+    return codes.of_plan(plan, detailed=detailed_exitcode)

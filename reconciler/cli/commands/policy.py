@@ -52,7 +52,7 @@ command = LazyGroup(
 @shared.project()
 @shared.output()
 @click.pass_obj
-def list_command(screen: Screen, /, **words: Any) -> None:
+def list_command(screen: Screen, /, **parameters: Any) -> None:
     """List the policies of the project with their exceptions, and the ready policies that `use` can name, each with its reason. Without
     a project, list only the ready ones.
 
@@ -61,7 +61,7 @@ def list_command(screen: Screen, /, **words: Any) -> None:
       reconciler policy list
       reconciler policy list examples/environments --env staging
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds = load_kinds()
     if project_file(options.project).is_file() or options.project != Path():
         policies = load(screen, options, kinds).desired.policies
@@ -102,7 +102,7 @@ def _described(policy: Policy, width: int) -> str:
 @shared.project(nearest=False)
 @shared.output()
 @click.pass_obj
-def test_command(screen: Screen, /, file: Path, **words: Any) -> int:
+def test_command(screen: Screen, /, file: Path, **parameters: Any) -> int:
     """Run policies against the examples of FILE, and compare the violations with the expected ones. Sends no requests. Exits with 1 if an
     example gives something else.
 
@@ -112,7 +112,7 @@ def test_command(screen: Screen, /, file: Path, **words: Any) -> int:
     Example:
       reconciler policy test examples/environments/policies.test.yaml --env staging
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds, problems = load_kinds(), Problems([])
     top = _document(file, problems)
     policies = _inline(kinds, top, problems) if top is not None else None

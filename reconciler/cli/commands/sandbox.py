@@ -9,9 +9,9 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.options.secret import secret, warn_if_visible
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.sandboxes.embedded import checked, read_seed, sandbox_errors
+from reconciler.cli.secret_option import secret, warn_if_visible
 from reconciler.cli.terminal.screen import Screen
 from reconciler.report.words import count
 
@@ -20,11 +20,11 @@ command = LazyGroup(
     commands_by_name={
         "serve": Lazy(f"{__name__}:serve_command", "Serve a sandbox on this machine."),
         "seed": Lazy(f"{__name__}:seed_command", "Load initial data."),
-        "clock": Lazy("reconciler.cli.commands.sandbox_whole:clock_command", "Show, stop or move the clock."),
-        "faults": Lazy("reconciler.cli.commands.sandbox_faults", "Inject faults."),
-        "readers": Lazy("reconciler.cli.commands.sandbox_readers:readers_command", "Show who can read what."),
-        "export": Lazy("reconciler.cli.commands.sandbox_whole:export_command", "Export everything as JSON."),
-        "reset": Lazy("reconciler.cli.commands.sandbox_whole:reset_command", "Reset the sandbox."),
+        "clock": Lazy("reconciler.cli.commands.sandbox_control:clock_command", "Show, stop or move the clock."),
+        "faults": Lazy("reconciler.cli.commands.sandbox_control:faults_group", "Inject faults."),
+        "readers": Lazy("reconciler.cli.commands.sandbox_control:readers_command", "Show who can read what."),
+        "export": Lazy("reconciler.cli.commands.sandbox_control:export_command", "Export everything as JSON."),
+        "reset": Lazy("reconciler.cli.commands.sandbox_control:reset_command", "Reset the sandbox."),
     },
     short_help="Run and control the embedded sandbox.",
     help="""Run and control the embedded sandbox: the complete service in one file, on this machine.
@@ -50,14 +50,14 @@ DB = click.option("--db", type=click.Path(path_type=Path), required=True, metava
 )
 @shared.output()
 @click.pass_obj
-def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **words: Any) -> None:
+def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **parameters: Any) -> None:
     """Serve a sandbox on 127.0.0.1 until interrupted. Prints one line when it is ready.
 
     \b
     Example:
       reconciler sandbox serve --db sandbox.db --port 8080 --token-file token.txt
     """
-    Options.of(screen, words)
+    Options.of(screen, parameters)
     warn_if_visible(screen, "token")
     checked(db, said="--db")
     with sandbox_errors():
@@ -71,19 +71,19 @@ def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **w
 @click.argument("seed", type=click.Path(path_type=Path), metavar="SEED.yaml")
 @shared.output()
 @click.pass_obj
-def seed_command(screen: Screen, /, db: Path, seed: Path, **words: Any) -> None:
+def seed_command(screen: Screen, /, db: Path, seed: Path, **parameters: Any) -> None:
     """Load initial data: objects in the form of the service, with their ids, in the order of the lists.
 
     \b
     Example:
       reconciler sandbox seed --db sandbox.db seed.yaml
     """
-    Options.of(screen, words)
+    Options.of(screen, parameters)
     checked(db, said="--db")
     document = read_seed(seed)
     with sandbox_errors():
         from reconciler.sandbox.seed import seed as plant
 
         plant(db, document)
-    number = sum(len(found) for found in document.values() if isinstance(found, list))
+    number = sum(len(objects) for objects in document.values() if isinstance(objects, list))
     screen.say(f"Loaded {count(number, 'object')} into {db}.")

@@ -44,7 +44,7 @@ def candidates(_: click.Context, __: str) -> Iterator[tuple[str, str]]:
 @shared.project_path(nearest=False)
 @shared.output()
 @click.pass_obj
-def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
+def command(screen: Screen, /, name: str, write: bool, **parameters: Any) -> None:
     """Print the JSON Schema of project files (config), or of a document that --format json prints. Without an argument, list the schemas.
     `catalog` is the entry of the config schema in the catalog of SchemaStore.
 
@@ -58,7 +58,7 @@ def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
     """
     from reconciler.fleet.declared.schema import schema as fleet
 
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     known: dict[str, Callable[[], dict[str, Any]]] = {
         "config": lambda: schema(load_kinds()),
         "fleet": fleet,
@@ -70,7 +70,7 @@ def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
         )
     if write:
         project = options.project if options.project != Path() else shared.nearest_project(click.get_current_context())
-        _write(screen, project, {each: known[each]() for each in ([name] if name else known)})
+        _write(screen, project, {listed: known[listed]() for listed in ([name] if name else known)})
     elif not name:
         files = {file: str(known[file]()["title"]) for file in ("config", "fleet")}
         titles = {**files, **{document: title for document, (title, _) in DOCUMENTS.items()}}
@@ -86,8 +86,8 @@ def _write(screen: Screen, project: Path, known: Mapping[str, Any]) -> None:
     try:
         begin = file.read_text(encoding="utf-8", errors="replace")
         create_folder(folder, mode=0o700)
-        for name, made in known.items():
-            write_whole(folder / f"{name}{SUFFIX}", as_json(made) + "\n", mode=0o644)
+        for name, document in known.items():
+            write_whole(folder / f"{name}{SUFFIX}", as_json(document) + "\n", mode=0o644)
     except OSError as error:
         reason = os_reason(error)
         raise UsageError(

@@ -13,8 +13,7 @@ from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import known_service, load, load_settings, open_store
-from reconciler.cli.wiring.state_only import journal_for, not_tracked
-from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
+from reconciler.cli.wiring.unseen import NO_SANDBOX, journal_for, not_tracked, warn_unseen
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import State
@@ -59,14 +58,14 @@ command = LazyGroup(
 @shared.state()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def list_command(screen: Screen, /, **words: Any) -> None:
+def list_command(screen: Screen, /, **parameters: Any) -> None:
     """List tracked objects: address, kind, id.
 
     \b
     Example:
       reconciler state list examples/acme --sandbox .reconciler/acme.db
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     state = _tracked(screen, options)
     if options.format == "json":
         screen.document(bindings_document(state))
@@ -84,14 +83,14 @@ def list_command(screen: Screen, /, **words: Any) -> None:
 @shared.state()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def show_command(screen: Screen, /, address: Address, **words: Any) -> None:
+def show_command(screen: Screen, /, address: Address, **parameters: Any) -> None:
     """Show what the state records about an address: its object, and for each field what was sent and what was seen after it.
 
     \b
     Example:
       reconciler state show acme/site/docs examples/acme --sandbox .reconciler/acme.db
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     state, kinds = _read(screen, options)
     binding = state.bindings.get(address)
     if binding is None:
@@ -127,14 +126,14 @@ def show_command(screen: Screen, /, address: Address, **words: Any) -> None:
 @shared.service()
 @shared.state()
 @click.pass_obj
-def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words: Any) -> None:
+def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **parameters: Any) -> None:
     """Stop managing an address and every address below it. Sends no requests: the objects are not deleted, and become unmanaged.
 
     \b
     Example:
       reconciler state forget acme/team/writers examples/acme --sandbox .reconciler/acme.db
     """
-    with journal_for(screen, Options.of(screen, words), address, command="state forget") as journal:
+    with journal_for(screen, Options.of(screen, parameters), address, command="state forget") as journal:
         state = journal.state()
         if in_doubt:
             addresses = [intent.address for intent in state.intents if intent.address == address]

@@ -11,8 +11,8 @@ import click
 
 from reconciler.cli import exits
 from reconciler.cli import options as shared
+from reconciler.cli.declare import OutputFile
 from reconciler.cli.options import Options
-from reconciler.cli.options.declare import OutputFile
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end
 from reconciler.cli.wiring.trust import write_private
@@ -35,14 +35,14 @@ BYTES_MAX: Final = 1 << 30  # of a document, most of which is history
 @shared.service()
 @shared.state()
 @click.pass_obj
-def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
+def pull_command(screen: Screen, /, out: Path | None, **parameters: Any) -> None:
     """Export the state as one JSON document: tracked objects, rules, runs, journal. Values of sensitive fields are left out.
 
     \b
     Example:
       reconciler state pull examples/acme --sandbox .reconciler/acme.db --out acme-state.json
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds = load_kinds()
     project = load(screen, options, kinds)
     service = known_service(screen, options, project)
@@ -55,11 +55,11 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
                 screen.say("A run holds the state; what it does from now on is not exported.")
     if document is None:
         raise UsageError("there is no state yet", id="RC-no-state", hint="reconciler apply creates it.")
-    found = without_secrets(document, kinds)
-    if (place := hidden_in(found, screen.masked_data(found))) is not None:
+    carried = without_secrets(document, kinds)
+    if (place := hidden_in(carried, screen.masked_data(carried))) is not None:
         hint = "If the variable is not a secret, pass --public-var NAME; otherwise remove the value from the managed resources."
         raise Refused(f"the state contains a secret value, in {place}; it was not exported", id="RC-secret-in-state", hint=hint)
-    text = as_json(found, indent=1) + "\n"
+    text = as_json(carried, indent=1) + "\n"
     if out is None:
         screen.raw(text)
         return
@@ -67,7 +67,9 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
         write_private(out, text)
     except OSError as error:
         raise UsageError(f"the state cannot be written to {out}: {os_reason(error)}", id="RC-file-not-written") from error
-    screen.say(f"Wrote the state to {out}: {len(found['bindings'])} tracked, {count(len(found['runs']), 'run')}, serial {found['serial']}.")
+    screen.say(
+        f"Wrote the state to {out}: {len(carried['bindings'])} tracked, {count(len(carried['runs']), 'run')}, serial {carried['serial']}."
+    )
 
 
 @click.command("push", short_help="Import an exported state.")
@@ -82,22 +84,22 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
 @shared.service()
 @shared.state()
 @click.pass_obj
-def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> None:
+def push_command(screen: Screen, /, file: Path, force: bool, **parameters: Any) -> None:
     """Import a document of `state pull`. By default it must continue the existing state, or there must be none yet.
 
     \b
     Example:
       reconciler state push acme-state.json examples/acme --sandbox .reconciler/acme.db --state 'postgresql://ada@db.example/reconciler?sslmode=verify-full'
     """
-    options = Options.of(screen, words)
-    found = read(file)
+    options = Options.of(screen, parameters)
+    carried = read(file)
     project = load(screen, options, load_kinds())
     service = known_service(screen, options, project)
     if service is None:
         wrong = "the sandbox does not exist yet, so it contains no objects to track"
         raise UsageError(wrong, id="RC-no-sandbox", hint="Pass the sandbox that the state belongs to.")
     with open_store(screen, options, project, service, create=False) as reader:
-        document = reader.check(found)
+        document = reader.check(carried)
         new = unseen(options, project, service, reader)
     if new is not None:
         screen.say(f"Creating {new.where} for {new.project}.")
@@ -133,7 +135,7 @@ def hidden_in(document: Any, masked: Any, at: str = "") -> str | None:
         parts = ((f"{at}[{index}]", *pair) for index, pair in enumerate(zip(document, masked, strict=True)))
     elif isinstance(document, dict) and isinstance(masked, dict):  # a name that was masked is missing in the other
         parts = ((f"{at}.{name}" if at else name, part, masked.get(name)) for name, part in document.items())
-    return next((found for place, part, made in parts if (found := hidden_in(part, made, place)) is not None), at)
+    return next((inner for place, part, value in parts if (inner := hidden_in(part, value, place)) is not None), at)
 
 
 def read(file: Path) -> Any:

@@ -13,8 +13,7 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end, state_scope
-from reconciler.cli.wiring.state_only import journal_for, not_tracked
-from reconciler.cli.wiring.unseen import NO_SANDBOX, has_environment, named
+from reconciler.cli.wiring.unseen import NO_SANDBOX, has_environment, journal_for, named, not_tracked
 from reconciler.errors import Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import State
@@ -26,7 +25,7 @@ SHORT_HELP: Final = "Move what is tracked to another address, or from another pr
 
 
 @click.command("mv", short_help=SHORT_HELP)
-@click.argument("words", metavar="{FROM TO | --project OLD | --from-env OLD} [PROJECT]", nargs=-1, shell_complete=completion.addresses)
+@click.argument("arguments", metavar="{FROM TO | --project OLD | --from-env OLD} [PROJECT]", nargs=-1, shell_complete=completion.addresses)
 @click.option(
     "--project",
     "old",
@@ -41,11 +40,11 @@ SHORT_HELP: Final = "Move what is tracked to another address, or from another pr
     allow_from_autoenv=False,
     help="Move everything that the environment OLD tracked, with its history, to this environment. '' for the state without environments.",
 )
-@shared.project_words()
+@shared.reading()
 @shared.service()
 @shared.state()
 @click.pass_obj
-def command(screen: Screen, /, words: tuple[str, ...], old: str | None, former_env: str | None, **more: Any) -> None:
+def command(screen: Screen, /, arguments: tuple[str, ...], old: str | None, former_env: str | None, **parameters: Any) -> None:
     """Move what the state tracks at FROM, and at every address below it, to TO. Sends no requests; rename the key in the YAML too.
 
     With --project OLD, after `project:` was renamed in the YAML: move everything that the project called OLD tracked in this database, on
@@ -61,17 +60,17 @@ def command(screen: Screen, /, words: tuple[str, ...], old: str | None, former_e
     ctx = click.get_current_context()
     whole = old is not None or former_env is not None
     most = 1 if whole else 3
-    if not most - 1 <= len(words) <= most:
+    if not most - 1 <= len(arguments) <= most:
         option = "--project" if old is not None else "--from-env"
         given = f"{option} OLD [PROJECT]" if whole else "FROM TO [PROJECT]"
         raise click.UsageError(f"it takes {given}", ctx=ctx)
-    project = Path(words[-1]) if len(words) == most else shared.nearest_project(ctx)
-    options = Options.of(screen, {**more, "project": project})
+    project = Path(arguments[-1]) if len(arguments) == most else shared.nearest_project(ctx)
+    options = Options.of(screen, {**parameters, "project": project})
     if whole:
         rename_scope(screen, options, old, former_env)
         return
-    param = next(param for param in ctx.command.params if param.name == "words")
-    source, target = (shared.address(ctx, param, word) for word in words[:2])
+    param = next(param for param in ctx.command.params if param.name == "arguments")
+    source, target = (shared.address(ctx, param, word) for word in arguments[:2])
     with journal_for(screen, options, source, command="state mv") as journal:
         state = journal.state()
         rename = renamed(state, source, target)

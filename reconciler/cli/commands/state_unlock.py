@@ -28,7 +28,7 @@ ONLY_SHOWS: Final = "Nothing was unlocked: without --force this command only sho
 @shared.service()
 @shared.state()
 @click.pass_obj
-def command(screen: Screen, /, force: str | None, **words: Any) -> None:
+def command(screen: Screen, /, force: str | None, **parameters: Any) -> None:
     """Show who holds the state, since when and for how long. With --force RUN, take the lease from that run.
     This is only possible on PostgreSQL and in a bucket.
 
@@ -39,7 +39,7 @@ def command(screen: Screen, /, force: str | None, **words: Any) -> None:
     Example:
       reconciler state unlock examples/acme --sandbox .reconciler/acme.db --state 'postgresql://ada@db.example/reconciler?sslmode=verify-full'
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     project = load(screen, options, load_kinds())
     service = known_service(screen, options, project)
     if service is None:
@@ -70,12 +70,12 @@ def command(screen: Screen, /, force: str | None, **words: Any) -> None:
     screen.say("What that run sent last may still arrive; the next apply waits for it, and finds out what happened to it.")
 
 
-def _of_a_file(screen: Screen, found: Condition, force: str | None) -> None:
+def _of_a_file(screen: Screen, condition: Condition, force: str | None) -> None:
     """The state is a file, whose lock the kernel holds: it cannot be taken from its process."""
-    if not found.held:
+    if not condition.held:
         screen.out("Nobody holds the state. The lock of a file ends with its process, so there is nothing to unlock.\n")
         return
-    holder = found.holder
+    holder = condition.holder
     whose = f"process {holder.pid}" if holder is not None and holder.pid is not None else "the process that holds it"
     way = f"End {whose}: the lock of a file ends with its process."
     says = _held(holder) if holder is not None else "Another process holds the state"

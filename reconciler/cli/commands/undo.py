@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import click
 
-from reconciler.cli import exits
+from reconciler.cli import codes, exits
 from reconciler.cli import options as shared
 from reconciler.cli.commands.apply import confirmed_plan, no_terminal
 from reconciler.cli.options import Options
@@ -15,7 +15,8 @@ from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import connect, current_user, known_service, load, open_store, recording_end
 from reconciler.cli.wiring.find_run import find_run
-from reconciler.cli.wiring.run import ApplySession, Planned
+from reconciler.cli.wiring.run import Planned
+from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
 from reconciler.config import Project
 from reconciler.kinds import load as load_kinds
@@ -65,7 +66,7 @@ ONLY_RECORDED: Final = (
 @click.option("--full", is_flag=True, help="Show every change on lines of its own.")
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue", "stop"], full: bool, **words: Any) -> int:
+def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue", "stop"], full: bool, **parameters: Any) -> int:
     """Undo a run: restore its fields and locations, delete what it created, restore the spaces that it deleted.
 
     RUN is the id of the run, the beginning of an id, or `last`: the newest run that sent or recorded anything. What was changed since
@@ -75,7 +76,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     Example:
       reconciler undo last examples/acme --sandbox .reconciler/acme.db
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     kinds = load_kinds()
     project = load(screen, options, kinds)
     recorded_run = _recorded_run(screen, options, project, run)
@@ -90,11 +91,12 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     ):
         for note in session.recover():
             screen.say(note)
+        # An undo is no continuation of the run before it, whose consents would otherwise let it open things unasked.
         session.alone = True
         inverse = _inverse(session, store, recorded_run.id)
         _about(session, inverse)
-        _tell_what_stays(screen, inverse.cannot)
-        _tell_what_turns(screen, inverse.turns)
+        _note_irreversible(screen, inverse.cannot)
+        _note_state_changes(screen, inverse.turns)
         planned = confirmed_plan(screen, options, session, ask=not yes, full=full)
         if planned is not None and inverse.turns and not yes and not planned.plan.pending:
             if not screen.can_ask:
@@ -106,13 +108,13 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
             return exits.FAILED
         lines = _lines(session, planned, inverse.turns)
         outcome = session.apply(planned, on_error=on_error)
-        turned = _turned(screen, journal, outcome, inverse, recorded_run.id[:ID_SHOWN])
-        code = exits.of_outcome(outcome, signal=session.signal)
+        changed = _change_state(screen, journal, outcome, inverse, recorded_run.id[:ID_SHOWN])
+        code = codes.of_outcome(outcome, signal=session.signal)
         if inverse.cannot:
-            code = exits.strongest([code, exits.PARTLY if outcome.results or turned or outcome.plan.changes else exits.REFUSED])
+            code = exits.strongest([code, exits.PARTLY if outcome.results or changed or outcome.plan.changes else exits.REFUSED])
         journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in StepStatus})
     if options.format == "json":
-        screen.document(undo_document(recorded_run, outcome, turned, inverse.cannot, lines))
+        screen.document(undo_document(recorded_run, outcome, changed, inverse.cannot, lines))
     elif outcome.results or outcome.notes:
         done = f"Run {recorded_run.id[:ID_SHOWN]} is undone{', except for what is listed' if inverse.cannot else ''}."
         again = f"reconciler undo {recorded_run.id[:ID_SHOWN]} again"
@@ -120,7 +122,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         screen.spans(sheet_text(sheet, width=screen.width))
     elif set(recorded_run.turned) == {"record"}:
         screen.say(ONLY_RECORDED.format(recorded_run.id[:ID_SHOWN]))
-    _tell_what_wants_it_again(screen, lines)
+    _note_redeclaring_lines(screen, lines)
     return code
 
 
@@ -138,52 +140,53 @@ def _recorded_run(screen: Screen, options: Options, project: Project, run: str) 
 def _inverse(session: ApplySession, store: Store, run: str) -> Inverse:
     """Read the current objects, and find what takes the run back."""
     kinds, project, state = session.kinds, session.project.desired, session.journal.state()
-    later = store.later_turns(run)
-    done, turns = run_effects(kinds, entries_today(store.entries(run), later)), turns_today(store.turns(run), later)
-    actual = session.look(desired_for_reading(kinds, project, state, done, turns))
-    return inverse(kinds, project, state, actual, done, turns, ever=store.ids())
+    later = store.later_state_changes(run)
+    done, state_changes = run_effects(kinds, entries_today(store.entries(run), later)), turns_today(store.state_changes(run), later)
+    actual = session.look(desired_for_reading(kinds, project, state, done, state_changes))
+    return inverse(kinds, project, state, actual, done, state_changes, ever=store.ids())
 
 
-def _turned(screen: Screen, journal: Journal, outcome: Outcome, inverse: Inverse, run: str) -> tuple[StateChange, ...]:
+def _change_state(screen: Screen, journal: Journal, outcome: Outcome, inverse: Inverse, run: str) -> tuple[StateChange, ...]:
     """Change the bindings once everything else is done; answers what was changed. Fields that were not managed are unmanaged again."""
-    turns = inverse.turns
-    if not turns and not inverse.unmanaged:
+    state_changes = inverse.turns
+    if not state_changes and not inverse.unmanaged:
         return ()
     if outcome.plan.deferred or outcome.plan.blocked or any(result.status is not StepStatus.DONE for result in outcome.results):
         screen.note(f"The state was not changed, because not everything was done. To try again: reconciler undo {run}")
         return ()
     for address, unset in stop_managing_fields(inverse, journal.state()).items():
         journal.note(address, sent=unset, seen=unset)
-    forget, rename, protect = journal_arguments(turns)
+    forget, rename, protect = journal_arguments(state_changes)
     journal.remember(forget=forget, rename=rename, protect=protect)
-    return tuple(turns)
+    return tuple(state_changes)
 
 
-def _about(session: ApplySession, found: Inverse) -> None:
+def _about(session: ApplySession, inverse: Inverse) -> None:
 
-    session.desired, session.selection = found.desired, Selection(only=found.only)
+    session.desired, session.selection = inverse.desired, Selection(only=inverse.only)
 
 
-def _lines(session: ApplySession, planned: Planned, turns: Collection[StateChange]) -> tuple[YamlLine, ...]:
+def _lines(session: ApplySession, planned: Planned, state_changes: Collection[StateChange]) -> tuple[YamlLine, ...]:
     """Where the YAML still wants what is about to be taken back."""
     ids = identify(session.kinds, session.project.desired, planned.state, planned.actual).ids
-    return redeclaring_lines(session.kinds, session.project.desired, session.desired, planned.plan, turns, ids)
+    return redeclaring_lines(session.kinds, session.project.desired, session.desired, planned.plan, state_changes, ids)
 
 
-def _tell_what_stays(screen: Screen, cannot: Collection[Cannot]) -> None:
+def _note_irreversible(screen: Screen, cannot: Collection[Cannot]) -> None:
     if cannot:
         screen.note("Cannot be undone:\n" + "\n".join(f"  {blocked.address}: {blocked.reason}" for blocked in cannot))
 
 
-def _tell_what_turns(screen: Screen, turns: Collection[StateChange]) -> None:
+def _note_state_changes(screen: Screen, state_changes: Collection[StateChange]) -> None:
 
-    if turns:
-        screen.note("Changes of the state, without requests:\n" + "\n".join(f"  {turn_line(turn)}" for turn in turns))
+    if state_changes:
+        screen.note("Changes of the state, without requests:\n" + "\n".join(f"  {turn_line(change)}" for change in state_changes))
 
 
-def _tell_what_wants_it_again(screen: Screen, lines: Collection[YamlLine]) -> None:
+def _note_redeclaring_lines(screen: Screen, lines: Collection[YamlLine]) -> None:
     if lines:
-        said = (f"{f'{line.source.file_and_line}  ' if line.source else ''}{line.address}: {line.what}" for line in lines)
+        lines_text = (f"{f'{line.source.file_and_line}  ' if line.source else ''}{line.address}: {line.what}" for line in lines)
         screen.note(
-            "Change these lines before the next apply, which would otherwise repeat the run:\n" + "\n".join(f"  {one}" for one in said)
+            "Change these lines before the next apply, which would otherwise repeat the run:\n"
+            + "\n".join(f"  {text}" for text in lines_text)
         )

@@ -46,7 +46,7 @@ LISTED: Final = ("json", *reports.CHECKS)  # formats that hold everything in one
 @click.option("--decrypt", is_flag=True, help="Decrypt the secrets, and check their values too. Requires sops and the key.")
 @click.pass_obj
 def command(
-    screen: Screen, /, lint: bool, fix: bool, strict: bool, decrypt: bool, report: tuple[tuple[str, Path], ...], **words: Any
+    screen: Screen, /, lint: bool, fix: bool, strict: bool, decrypt: bool, report: tuple[tuple[str, Path], ...], **parameters: Any
 ) -> int:
     """Check a project and report every problem at once, with its location. Sends no requests.
 
@@ -60,7 +60,7 @@ def command(
       reconciler validate examples/acme
       reconciler validate --lint examples/acme
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     lint = lint or fix or strict
     kinds = load_kinds()
     project = _load(screen, options, kinds, report, decrypt=decrypt, warn=not lint)
@@ -139,47 +139,49 @@ def _valid(project: Project) -> str:
 
 def _linted(screen: Screen, options: Options, kinds: Kinds, project: Project, *, fix: bool, edits: bool) -> Sequence[Finding]:
     """What lint finds, without what it corrected. `edits`: with the changes of text that a correction consists of."""
-    found = linting.everywhere(project.settings.root, findings(linting.facts_of(screen, options, kinds, project)))
+    results = linting.everywhere(project.settings.root, findings(linting.facts_of(screen, options, kinds, project)))
     if not fix:
-        return linting.with_edits(options, kinds, found) if edits else found
-    done, left, files = linting.fix(options, kinds, found)
+        return linting.with_edits(options, kinds, results) if edits else results
+    done, left, files = linting.fix(options, kinds, results)
     for finding in done:
         assert finding.fix is not None
         screen.say(f"Fixed {finding.name}: {finding.fix.says}.")
     for finding, reason in left.items():
         screen.say(f"Not fixed {finding.name} at {finding.address}: {reason}.")
     screen.say(f"Changed {', '.join(files)}." if files else "There is nothing to fix.")
-    return [finding for finding in found if finding not in set(done)]
+    return [finding for finding in results if finding not in set(done)]
 
 
 def _report(
-    screen: Screen, options: Options, found: Sequence[Finding], violations: Sequence[Violation], project: Project, *, strict: bool
+    screen: Screen, options: Options, findings: Sequence[Finding], violations: Sequence[Violation], project: Project, *, strict: bool
 ) -> int:
     """Print what lint found; in JSON with the policies that are violated. The exit code as far as lint decides it."""
     if options.format in LISTED:
-        _print(screen, options, _listed(found, violations), project)
+        _print(screen, options, _listed(findings, violations), project)
     else:
-        _print(screen, options, found, project)
+        _print(screen, options, findings, project)
     if options.format not in LISTED:
-        screen.out(_valid(project) + summary(found) + "\n")
-    errors = any(finding.severity is Severity.ERROR for finding in found)
-    return exits.WRONG if errors or (strict and found) else exits.DONE
+        screen.out(_valid(project) + summary(findings) + "\n")
+    errors = any(finding.severity is Severity.ERROR for finding in findings)
+    return exits.WRONG if errors or (strict and findings) else exits.DONE
 
 
-def _listed(found: Sequence[Finding], violations: Sequence[Violation]) -> Sequence[Finding]:
+def _listed(findings: Sequence[Finding], violations: Sequence[Violation]) -> Sequence[Finding]:
     """What lint found and the policies that are violated, by place."""
-    return in_order([*map(of_violation, violations), *found])
+    return in_order([*map(of_violation, violations), *findings])
 
 
-def _write(screen: Screen, options: Options, report: Sequence[tuple[str, Path]], found: Sequence[Finding], project: Project | None) -> None:
+def _write(
+    screen: Screen, options: Options, report: Sequence[tuple[str, Path]], findings: Sequence[Finding], project: Project | None
+) -> None:
     """Write the files that were asked for."""
     for name, file in report:
-        reports.write_report(file, _rendered(screen, options, name, found, project))
+        reports.write_report(file, _rendered(screen, options, name, findings, project))
 
 
-def _rendered(screen: Screen, options: Options, name: str, found: Sequence[Finding], project: Project | None) -> str:
+def _rendered(screen: Screen, options: Options, name: str, findings: Sequence[Finding], project: Project | None) -> str:
     """Findings in one of `FORMATS`."""
-    shown = screen.masked_data(list(found))
+    shown = screen.masked_data(list(findings))
     called = project.settings.project if project is not None else None
     if name == "json":
         return as_json(findings_document(shown, project=called, environment=options.env)) + "\n"
@@ -189,12 +191,12 @@ def _rendered(screen: Screen, options: Options, name: str, found: Sequence[Findi
     return reports.checked(name, shown, title=title, summary=summary(shown), folder=_folder(options))
 
 
-def _print(screen: Screen, options: Options, found: Sequence[Finding], project: Project | None) -> None:
+def _print(screen: Screen, options: Options, findings: Sequence[Finding], project: Project | None) -> None:
     """Findings in the format that was asked for."""
     if options.format == "text":
-        screen.out(findings_text(screen.masked_data(list(found))))
+        screen.out(findings_text(screen.masked_data(list(findings))))
     elif options.format == "json":
         called = project.settings.project if project is not None else None
-        screen.document(findings_document(screen.masked_data(list(found)), project=called, environment=options.env))
+        screen.document(findings_document(screen.masked_data(list(findings)), project=called, environment=options.env))
     else:
-        screen.raw(_rendered(screen, options, options.format, found, project))
+        screen.raw(_rendered(screen, options, options.format, findings, project))

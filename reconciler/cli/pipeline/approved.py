@@ -110,6 +110,7 @@ class ApprovalsApi:
 
     def _downloaded(self, url: str) -> bytes | None:
         for _ in range(HOPS):
+            # Artifacts are in the storage of another company, with a signed URL. It needs no token and must not get this one.
             own = urlsplit(url)[:2] == urlsplit(self.base)[:2]
             with httpx2.stream("GET", url, headers=self.headers if own else None, timeout=SECONDS, verify=tls_context()) as response:
                 if response.is_redirect:
@@ -175,6 +176,7 @@ class OnGitHub:
 
 def _own(artifact: Mapping[str, Any]) -> bool:
     """Whether a run of the repository itself created an artifact, and not one for a fork's pull request."""
+    # Everybody can open a pull request from a fork, and its job can store an artifact of any name.
     run = artifact.get("workflow_run") or {}
     return run.get("repository_id") is not None and run.get("repository_id") == run.get("head_repository_id")
 

@@ -56,11 +56,11 @@ class Works:
         }
         return flows[command]()
 
-    def _call(self, command: str, *words: str, prefix: str = "") -> int:
+    def _call(self, command: str, *arguments: str, prefix: str = "") -> int:
         line = [command, str(self.project)]
         line += ["--env", self.environment] if self.environment else []
         line += ["--rules-from", self.judging] if self.judging and command in JUDGED else []
-        line += [*self.results.options(command, prefix), *words]
+        line += [*self.results.options(command, prefix), *arguments]
         try:
             code = self.program.main(line, prog_name="reconciler", standalone_mode=False, obj=self.screen)
         finally:
@@ -128,6 +128,6 @@ class Works:
 def artifact(project: Path, environment: str) -> str:
     """The name of the plan's artifact, without the commit: different for each project and environment."""
     path = project.as_posix()
-    words = "-".join(sub(r"[^A-Za-z0-9_]+", "-", text).strip("-") for text in (path, environment) if text.strip("."))
+    slug = "-".join(sub(r"[^A-Za-z0-9_]+", "-", text).strip("-") for text in (path, environment) if text.strip("."))
     digest = sha256(f"{path}\n{environment}".encode()).hexdigest()[:8]
-    return "-".join(filter(None, ("reconciler-plan", words[:80], digest)))
+    return "-".join(filter(None, ("reconciler-plan", slug[:80], digest)))

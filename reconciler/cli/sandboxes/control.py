@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import click
 import httpx2
 
-from reconciler.cli.options.secret import secret, warn_if_visible
 from reconciler.cli.sandboxes.embedded import checked, sandbox_errors
+from reconciler.cli.secret_option import secret, warn_if_visible
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ReconcilerError, UsageError
 

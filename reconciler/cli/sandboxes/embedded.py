@@ -60,6 +60,7 @@ def embedded(path: Path, project: Project | None, kinds: Kinds | None) -> Iterat
     with sandbox_errors():
         from reconciler.sandbox.server import embedded as start
 
+    # Only a new file is seeded. Seeding an existing one would undo what somebody tried in it.
     fresh = _is_new(path)
     if fresh and (project is None or kinds is None):
         raise UsageError(
@@ -216,11 +217,11 @@ class _Names:
     def id(self, email: str, given: str | None) -> str:
         if email not in self._ids:
             word = re.sub(r"[^a-z0-9]+", "_", email.partition("@")[0]).strip("_") or "user"
-            number, found = 1, given or f"usr_{word}"
-            while found in self._ids.values():
+            number, candidate = 1, given or f"usr_{word}"
+            while candidate in self._ids.values():
                 number += 1
-                found = f"usr_{word}_{number}"
-            self._ids[email] = found
+                candidate = f"usr_{word}_{number}"
+            self._ids[email] = candidate
         return self._ids[email]
 
     @staticmethod
@@ -272,16 +273,16 @@ def _merged(mine: dict[str, list[dict[str, Any]]], own: Mapping[str, Any], kinds
     """The project's own seed wins if it describes the same object; its order comes first."""
     merged: dict[str, Any] = dict(own)
     keys = {kind.seeds: kind.place.key_is for kind in kinds.values() if kind.undeclared}
-    for name, found in mine.items():
+    for name, entries in mine.items():
         given = own.get(name) or []
         if not isinstance(given, list):
             continue  # the sandbox reports the errors in it
 
-        def identity(one: Any, key: str = keys.get(name) or "id") -> tuple[Any, ...]:
-            if not isinstance(one, Mapping):
-                return (repr(one),)
-            return (*(str(one.get(root.name)) for root in kinds.roots), str(one.get(key) or one.get("id")))
+        def identity(entry: Any, key: str = keys.get(name) or "id") -> tuple[Any, ...]:
+            if not isinstance(entry, Mapping):
+                return (repr(entry),)
+            return (*(str(entry.get(root.name)) for root in kinds.roots), str(entry.get(key) or entry.get("id")))
 
-        known = {identity(one) for one in given}
-        merged[name] = [*given, *(one for one in found if identity(one) not in known)]
+        known = {identity(entry) for entry in given}
+        merged[name] = [*given, *(entry for entry in entries if identity(entry) not in known)]
     return merged

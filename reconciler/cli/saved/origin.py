@@ -49,21 +49,21 @@ def ci_job(environ: Mapping[str, str]) -> CiJob | None:
 
 def origin(project: Project, who: str, *, commit: str | None = None, environ: Mapping[str, str] = os.environ) -> OriginData:
     """The origin of a plan that is created now. `who`: the user outside a pipeline; `commit`: as given on the command line."""
-    there, (checked_out, modified) = ci_job(environ), _checked_out(project)
-    actor, run = (there.actor, there.run) if there is not None else (who, "")
+    job, (checked_out, modified) = ci_job(environ), _checked_out(project)
+    actor, run = (job.actor, job.run) if job is not None else (who, "")
     return {
-        "commit": commit or _commit(there, checked_out),
+        "commit": commit or _commit(job, checked_out),
         "modified": modified if checked_out is not None else None,
         "actor": actor[:TEXT_MAX] or None,
         "run": run if len(run) <= TEXT_MAX and _URL.fullmatch(run) else None,
     }
 
 
-def _commit(there: CiJob | None, checked_out: str | None) -> str | None:
+def _commit(job: CiJob | None, checked_out: str | None) -> str | None:
     """The commit of the files: the pull request's if git has checked out a merge of it, which nobody else ever sees."""
-    if there is None or checked_out not in (None, there.commit):
+    if job is None or checked_out not in (None, job.commit):
         return checked_out
-    return next((id for id in (there.head, there.commit) if WHOLE.fullmatch(id)), checked_out)
+    return next((id for id in (job.head, job.commit) if WHOLE.fullmatch(id)), checked_out)
 
 
 def _checked_out(project: Project) -> tuple[str | None, bool]:
@@ -77,11 +77,11 @@ def _checked_out(project: Project) -> tuple[str | None, bool]:
         return None, False
 
 
-def sentence(found: OriginData) -> str:
+def sentence(origin: OriginData) -> str:
     """`The plan was created by ada from commit 1f0c5d2ab (with uncommitted changes): https://…`."""
-    words = ["The plan was created"]
-    words += [f"by {found['actor'][:TEXT_MAX]}"] if found["actor"] else []
-    words += [f"from commit {found['commit'][:SHORT]}"] if found["commit"] else ["from an unknown commit"]
-    words += ["with uncommitted changes"] if found["modified"] else []
-    run = found["run"] or ""
-    return " ".join(words) + (f": {run}" if len(run) <= TEXT_MAX and _URL.fullmatch(run) else ".")
+    phrases = ["The plan was created"]
+    phrases += [f"by {origin['actor'][:TEXT_MAX]}"] if origin["actor"] else []
+    phrases += [f"from commit {origin['commit'][:SHORT]}"] if origin["commit"] else ["from an unknown commit"]
+    phrases += ["with uncommitted changes"] if origin["modified"] else []
+    run = origin["run"] or ""
+    return " ".join(phrases) + (f": {run}" if len(run) <= TEXT_MAX and _URL.fullmatch(run) else ".")

@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
@@ -17,8 +18,8 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.cli.terminal.bar import Bar
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.terminal.tally import Tally
 from reconciler.model import Step, StepResult
+from reconciler.text.times import duration
 
 HEARTBEAT: Final = 10.0  # seconds between lines where there is no terminal
 TOLD: Final = 2.0  # seconds of waiting that are worth a word
@@ -67,6 +68,7 @@ class Narration:
     def phase(self, what: str, steps: Sequence[Step] = (), *, where: str = "") -> Iterator[None]:
         """A part of the run, named in the present: `Reading acme-docs`. `steps`: those it applies. `where`: what it reads from."""
         self._begin(what, steps, where=where)
+        # The span of the run has to exist before a request can be inside it.
         _ = self.screen.traces  # begin before the first request
         self._name()
         with self._narrated():
@@ -104,6 +106,7 @@ class Narration:
 
     def _narrate(self, over: threading.Event) -> None:
         """Name a phase that takes long, once; then report its progress: at every change of the live line, or at every heartbeat."""
+        # A thread, because the event loop may be busy for seconds with one large answer, and that is when somebody looks.
         pause = DRAWN if self.screen.bar is not None else min(LOOKED, self._every)
         while True:
             now = time.monotonic()
@@ -113,8 +116,8 @@ class Narration:
                 self._name()
             elif due:
                 self._said = now
-                said = f"{self._what}{self._where}: {self._so_far()}"
-                self._tell("info", "progress", said, shown=not self._live, **self._tally.counts())
+                text = f"{self._what}{self._where}: {self._so_far()}"
+                self._tell("info", "progress", text, shown=not self._live, **self._tally.counts())
             if self._visible and self.screen.bar is not None:
                 self.screen.bar.draw()
             if over.wait(pause):
@@ -155,7 +158,7 @@ class Narration:
         self._path = f"{method} {path}"
         self._sent += 1
         _REQUEST.set(self._sent)
-        if self.screen.logs:
+        if self.screen.log.active:
             self.screen.event("debug", "sending", f"{method} /v1{path}", **self._facts(method, path), attempt=attempt)
         if self.screen.traces is not None:
             step = _STEP.get()
@@ -165,7 +168,7 @@ class Narration:
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
         self._tally.answered += 1
         self._tally.sample(time.monotonic())
-        if self.screen.logs or self.screen.verbose:
+        if self.screen.log.active or self.screen.verbose:
             text = f"{method} /v1{path} {status or 'no answer'} {seconds * 1000:.0f} ms"
             facts = {**self._facts(method, path), "status": status, "milliseconds": round(seconds * 1000)}
             self._tell("debug", "request", text, shown=self.screen.verbose, **facts)
@@ -193,13 +196,14 @@ class Narration:
     def began(self, step: Step) -> None:
         with self._lock:
             self._running[step.id] = step.address
+        # A context variable is inherited by the tasks that this one starts, so each request knows its step without being told.
         _STEP.set(step)  # in the task of this step
         if self.screen.traces is not None:
             self.screen.traces.step_began(step)
 
     def ended(self, result: StepResult) -> None:
         self.screen.acted = self.screen.acted or result.status == "done"
-        if self.screen.logs:
+        if self.screen.log.active:
             step, why = result.step, f": {result.error}" if result.error else ""
             facts = {"address": str(step.address), "verb": step.verb, "step": step.id, "status": str(result.status.value)}
             self.screen.event("debug", "step", f"{step.verb} {step.address} {result.status.value}{why}", **facts)
@@ -222,3 +226,96 @@ class Narration:
 def _first(running: Sequence[Address]) -> str:
     """`acme/space/guides and 3 more`."""
     return f"{running[0]}{f' and {len(running) - 1:,} more' if len(running) > 1 else ''}"
+
+
+STEADY: Final = 2.0  # seconds after which a rate means something
+WINDOW: Final = 10.0  # seconds that a rate looks back: what the service allows can change
+SAMPLE: Final = 0.5  # seconds between two samples
+
+
+class Tally:
+    """Counts one phase. `began`: when it began. `targets`: the objects that each step of the phase changes.
+
+    `queued`: the known requests, retries included; `answered`: those of them that have ended. `objects`: the objects that were read.
+    """
+
+    def __init__(self, began: float, targets: Iterable[Hashable] = ()) -> None:
+        self.began = began
+        self.queued = self.answered = self.objects = self.steps = self.done = self.failed = self.ready = 0
+        self._open = Counter(targets)
+        self._targets = len(self._open)
+        self._samples: deque[tuple[float, int, int]] = deque([(began, 0, 0)])
+
+    def ended(self, target: Hashable, *, failed: bool) -> None:
+        """A step has ended; its object is ready when all steps of it have."""
+        self.done += 1
+        self.failed += failed
+        self._open[target] -= 1
+        self.ready += self._open[target] == 0
+
+    def sample(self, now: float) -> None:
+        """Record the progress; called at every event."""
+        if now - self._samples[-1][0] >= SAMPLE:
+            self._samples.append((now, self.answered, self.done))
+            while len(self._samples) > 2 and now - self._samples[1][0] >= WINDOW:
+                self._samples.popleft()
+
+    def _rates(self, now: float) -> tuple[float, float]:
+        """The recent rates of requests and steps a second."""
+        since, answered, done = self._samples[0]
+        seconds = max(now - since, 0.001)
+        return (self.answered - answered) / seconds, (self.done - done) / seconds
+
+    def counts(self) -> dict[str, int]:
+        """The progress, for a log."""
+        counts = {"answered": self.answered, "requests": self.queued, "objects": self.objects}
+        return {**counts, "done": self.done, "failed": self.failed, "steps": self.steps} if self.steps else counts
+
+    def facts(self, now: float, *, between: str = "") -> str:
+        """`412 of 1,206 requests, 105 a second; 4,310 objects; about 8 s left`. `between`: a text before the time."""
+        rate = self._rate(now)
+        speed = f", {_number(rate)}{' requests' if self.steps else ''} a second" if rate else ""
+        return "; ".join(part for part in (self._count() + speed, self._objects(), between, self._time(now)) if part)
+
+    def short(self, now: float, *, last: str = "") -> str:
+        """The same in fewer characters, what matters most first: the line of a terminal may end in the middle."""
+        rate = self._rate(now)
+        speed = f"{_number(rate)}/s" if rate else ""
+        return "; ".join(part for part in (self._count(), self._time(now), speed, self._objects(), last) if part)
+
+    def _rate(self, now: float) -> float:
+        """Requests a second; 0 while there are too few to count."""
+        return self._rates(now)[0] if self.queued and now - self.began >= STEADY else 0.0
+
+    def _time(self, now: float) -> str:
+
+        requests, steps = self._rates(now)
+        left = _left(self.steps - self.done, steps) if self.steps else _left(self.queued - self.answered, requests)
+        if left is None or now - self.began < STEADY:
+            return f"{duration(now - self.began)} so far"
+        return f"about {duration(left)} left"
+
+    def _objects(self) -> str:
+        if self.steps and self._targets:
+            return f"{self.ready:,} of {self._targets:,} {_plural(self._targets, 'object')}"
+        return f"{self.objects:,} {_plural(self.objects, 'object')}" if self.objects else ""
+
+    def _count(self) -> str:
+        if self.steps:
+            return f"{self.done:,} of {self.steps:,} done" + (f", {self.failed:,} failed" if self.failed else "")
+        if self.queued > self.answered:
+            return f"{self.answered:,} of {self.queued:,} {_plural(self.queued, 'request')}"
+        return f"{self.answered:,} {_plural(self.answered, 'request')}" if self.queued else ""
+
+
+def _left(rest: int, rate: float) -> float | None:
+    """The seconds left at a rate; None if nothing is left that is known, or the rate is 0."""
+    return rest / rate if rest > 0 and rate > 0 else None
+
+
+def _number(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
+
+
+def _plural(number: int, word: str) -> str:
+    return word if number == 1 else f"{word}s"

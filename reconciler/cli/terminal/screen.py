@@ -18,12 +18,13 @@ import click
 from reconciler import __version__
 from reconciler.cli.terminal import tracing
 from reconciler.cli.terminal.bar import Bar
-from reconciler.cli.terminal.log import LogFile
+from reconciler.cli.terminal.log import EventLog
+from reconciler.cli.terminal.masks import Masks
 from reconciler.cli.terminal.signals import StopSignals
-from reconciler.cli.terminal.traces import Traces
+from reconciler.cli.terminal.tracing import Recorder
 from reconciler.errors import ConfigError, UsageError, os_reason
-from reconciler.text.escape import UNLIMITED, as_json, log, terminal
-from reconciler.text.redact import Mask
+from reconciler.text.escape import UNLIMITED, as_json, terminal
+from reconciler.text.escape import log as escaped
 
 # At run time this would import the client and the apply, which `--help` does not need.
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ COLOURS: Final[Mapping[str, Mapping[str, Any]]] = {
 class Screen:
     """The two streams of one run. `lost`: why results could not be written; `acted`: something was applied.
 
-    `log_format`: the format of narration and of the log file. `command`: the command without its options.
+    `command`: the command without its options.
     `directories`: those of `-C`. `began`: the time of the start, in nanoseconds since 1970.
     `about` and `service`: the attributes of the run and of requests in traces. `signals`: who handles the signals of this run.
     `supervision`: what the program that embeds this one supplies.
@@ -62,19 +63,19 @@ class Screen:
 
     def __init__(self, supervision: Supervision | None = None) -> None:
         self.supervision, self.signals = supervision, StopSignals()
-        self.color, self.quiet, self.verbose, self.log_format = "auto", False, False, "text"
+        self.color, self.quiet, self.verbose = "auto", False, False
+        self.masks = Masks()
+        self.log = EventLog(self.masks)
         self.command, self.began = "", time.time_ns()
         self.directories: tuple[str, ...] = ()
         self.about: dict[str, str | int] = {}
         self.service: dict[str, str | int] = {}
         self.bar: Bar | None = None  # while a terminal shows how far something is
-        self._traces: Traces | None = None
+        self._traces: Recorder | None = None
         self._traced = False
-        self._log: LogFile | None = None
         self.lost: str | None = None
         self.acted = False
-        self._hidden: set[str] = set()
-        self._mask: Mask | None = None
+        # Titles come from the service, in any script. The encoding of a terminal must not decide whether an apply ends well.
         for stream in (sys.stdout, sys.stderr):
             reconfigure = getattr(stream, "reconfigure", None)
             if reconfigure is not None:
@@ -85,11 +86,12 @@ class Screen:
     @property
     def live(self) -> bool:
         """Whether stderr is a terminal that can show a live line."""
-        return sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and self.log_format == "text"
+        return sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and self.log.form == "text"
 
     @property
     def can_ask(self) -> bool:
         """Whether the user can be asked: stdin and stderr are terminals."""
+        # Not stdout: results may go to a file while questions are asked.
         return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
     @property
@@ -103,6 +105,7 @@ class Screen:
         return _columns(sys.stderr)
 
     def colored(self, stream: IO[str]) -> bool:
+        # The order of https://no-color.org and https://force-color.org: the option, then NO_COLOR, then FORCE_COLOR, then the stream.
         if self.color != "auto":
             return self.color == "always"
         if os.environ.get("NO_COLOR"):
@@ -115,35 +118,26 @@ class Screen:
 
     def hide(self, values: Iterable[str]) -> None:
         """Mask these values from now on, in any form in which they are written."""
-        new = {value for value in values if value} - self._hidden
-        if new:
-            self._hidden |= new
-            self._mask = None
+        self.masks.hide(values)
 
     @property
     def hidden(self) -> frozenset[str]:
         """The masked values."""
-        return frozenset(self._hidden)
-
-    def _masking(self) -> Mask:
-
-        self._mask = self._mask or Mask(self._hidden)
-        return self._mask
+        return self.masks.values
 
     def masked(self, text: str) -> str:
         """The text with secrets masked."""
-        return self._masking().text(text)
+        return self.masks.text(text)
 
     def masked_data(self, value: T) -> T:
-        """The same data with its texts masked; done before layout, because a line break inside a secret would prevent the masking."""
-        made: T = self._masking().data(value)
-        return made
+        """The same data with its texts masked; see `Masks.data`."""
+        return self.masks.data(value)
 
     # -- writing -----------------------------------------------------------------------------------------------------------------------
 
     def out(self, text: str) -> None:
         """Print a result, as text for people."""
-        self._write(log(self.masked(text)))
+        self._write(escaped(self.masked(text)))
 
     def raw(self, text: str) -> None:
         """Print a result in a format of its own, without escaping it: UTF-8, whatever the encoding of the stream."""
@@ -155,6 +149,7 @@ class Screen:
 
     def narrate_spans(self, spans: Iterable[tuple[str, str]]) -> None:
         """Print a report that is not the result, on stderr."""
+        # Read twice below: once as an event, once in colours.
         spans = tuple(spans)
         if self.event("info", "report", "".join(text for _, text in spans)):
             self._tell(self._painted(spans, sys.stderr))
@@ -197,7 +192,7 @@ class Screen:
     def usage(self, error: click.ClickException) -> None:
         """Print an error of click about the command line."""
         context = getattr(error, "ctx", None)
-        if context is not None and self.log_format == "text":
+        if context is not None and self.log.form == "text":
             self._tell(context.get_usage() + "\n")
         self.error(
             error.format_message(), id=_usage_id(error), hint=f"{context.command_path} --help explains it." if context is not None else None
@@ -215,6 +210,7 @@ class Screen:
 
     def defect(self, error: Exception) -> None:
         """Print an unexpected exception; its traceback only with `-v`, with all variables from the environment masked."""
+        # Which variables are secrets may be exactly what could not be found out, and a traceback shows values.
         self.hide(value for name, value in os.environ.items() if name.startswith(VARIABLES))
         hint = None if self.verbose else "-v shows where."
         self.error(f"this is a defect of Reconciler: {type(error).__name__}: {error}", id="RC-defect", hint=hint)
@@ -228,20 +224,18 @@ class Screen:
 
     def log_to(self, path: str) -> None:
         """Write every event to this file from now on. Raises `UsageError`."""
+        # In many programs this is standard output; a file called `-` is hard to delete.
         if path == "-":  # which would become a file of that name
             hint = "Pass -v to show every request there, --log-format json for JSON lines, or --log-file FILE to keep them in a file."
             wrong = "--log-file: '-' is not the name of a file, and messages are on stderr already"
             raise UsageError(wrong, id="RC-option-value", hint=hint)
         try:
-            opened = LogFile(path)
+            self.log.open(path)
         except OSError as error:
             reason = os_reason(error)
             raise UsageError(
                 f"the log file {path} cannot be written: {reason}", id="RC-file-not-written", hint="Pass --log-file FILE with another file."
             ) from None
-        if self._log is not None:
-            self._log.close()
-        self._log = opened
         self.event("debug", "start", f"{self.command}, version {__version__}", command=self.command, version=__version__)
 
     def ended(self, code: int) -> None:
@@ -251,32 +245,24 @@ class Screen:
         self.event("debug", "end", f"{self.command} ends with exit code {code}", command=self.command, exitCode=code)
 
     @property
-    def traces(self) -> Traces | None:
+    def traces(self) -> Recorder | None:
         """The traces of this program, begun at the first use; None if no collector is configured."""
         if not self._traced:
             self._traced = True
-            if any(os.environ.get(name) for name in tracing.ENDPOINTS):
-                self._traces = tracing.begin(self) if tracing.is_wanted() else None
+            if tracing.is_wanted():
+                self._traces = tracing.begin(self.command, self.began, self.masks, self.warn)
         return self._traces
-
-    @property
-    def logs(self) -> bool:
-        """Whether events are written to a file, or to stderr as JSON."""
-        return self._log is not None or self.log_format == "json"
 
     def event(self, level: str, name: str, message: str, **facts: Any) -> bool:
         """Log an event: to the log file, and to stderr if that is JSON. Returns whether it must still be printed on stderr."""
-        if not self.logs:
+        if not self.log.active:
             return True
-        from reconciler.cli.terminal import log
-
-        as_json = self.log_format == "json"
-        line = log.line(self.masked_data(log.event(level, name, message, facts)), self.log_format)
-        if self._log is not None:
-            self._log.write(line)
-        if as_json and (self.verbose or level != "debug") and not (self.quiet and level == "info"):
+        line = self.log.add(level, name, message, facts)
+        if self.log.form == "text":
+            return True
+        if (self.verbose or level != "debug") and not (self.quiet and level == "info"):
             self._put(line, utf8=True)
-        return not as_json
+        return False
 
     def _lines(self, text: str) -> list[str]:
 
@@ -288,7 +274,7 @@ class Screen:
 
     def _tell(self, text: str) -> None:
 
-        self._put(log(self.masked(text)))
+        self._put(escaped(self.masked(text)))
 
     def _put(self, text: str, *, utf8: bool = False) -> None:
         if self.bar is not None:
@@ -316,6 +302,7 @@ class Screen:
     def broken(self) -> None:
         """Redirect stdout to the null device, because its reader has gone; so the interpreter ends without an error."""
         try:
+            # `reconciler plan | head` closes the pipe. Python would print an error at exit, when it flushes what nobody reads.
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, sys.stdout.fileno())
             os.close(nowhere)
@@ -328,11 +315,9 @@ class Screen:
             sys.stdout.flush()
         except OSError:
             self.broken()
-        if self._log is not None:
-            opened, self._log = self._log, None
-            opened.close()
-            if opened.lost:
-                self.warn(f"the log file {opened.path} is not complete: {opened.lost}", id="RC-log-incomplete")
+        closed = self.log.close()
+        if closed is not None and closed.lost:
+            self.warn(f"the log file {closed.path} is not complete: {closed.lost}", id="RC-log-incomplete")
 
 
 def _send(stream: IO[str], text: str, *, utf8: bool) -> None:

@@ -6,7 +6,6 @@ awaited; so the first signal raises. Python loses exceptions in destructors and 
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import sys
@@ -14,7 +13,6 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from types import CodeType, FrameType
 from typing import Any, Final
 
@@ -92,9 +90,9 @@ class StopSignals:
                 self._leave()
 
     @contextmanager
-    def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
-        """In this block of an event loop the first signal calls `stop` instead of raising."""
-        self.stop = partial(asyncio.get_running_loop().call_soon_threadsafe, stop)
+    def stopping(self, stop: Callable[[], object]) -> Iterator[None]:
+        """In this block the first signal calls `stop`, which must be safe to call between any two instructions, instead of raising."""
+        self.stop = stop
         try:
             yield
         finally:

@@ -44,6 +44,7 @@ class Traces:
     def __init__(self, command: str, began: int, hide: Callable[[Any], Any]) -> None:
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL + 1)  # what it has to say is said once, at the end
         self._hide = hide
+        # The exporter retries in silence for a minute. Only its session tells whether the collector answers at all.
         session = requests.Session()
         session.request = self._noted(session.request)  # type: ignore[method-assign]
         self._failed = False
@@ -61,9 +62,9 @@ class Traces:
     def _noted(self, send: Callable[..., Any]) -> Callable[..., Any]:
         """Sends to the collector, and records whether that failed, so that the end of the program does not wait."""
 
-        def noted(*words: Any, **more: Any) -> Any:
+        def noted(*args: Any, **more: Any) -> Any:
             try:
-                answer = send(*words, **more)
+                answer = send(*args, **more)
             except Exception:
                 self._failed = True
                 raise
@@ -122,6 +123,7 @@ class Traces:
         if code not in WELL:
             self._run.set_status(Status(StatusCode.ERROR))
         self._run.end()
+        # The provider has no timeout that includes its retries, so it ends in a thread that nobody has to wait for.
         ending = threading.Thread(target=self._provider.shutdown, daemon=True, name="traces")
         ending.start()
         until = time.monotonic() + FLUSH

@@ -1,18 +1,18 @@
-"""The configuration of traces, from the variables of OpenTelemetry. Imported if one of `ENDPOINTS` is set."""
+"""The configuration of traces, from the variables of OpenTelemetry, and what a run tells them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import unquote
 
+from reconciler.cli.terminal.masks import Masks
 from reconciler.text.install import installing_extra
 from reconciler.text.redact import of_urls
 
-if TYPE_CHECKING:
-    from reconciler.cli.terminal.screen import Screen
-    from reconciler.cli.terminal.traces import Traces
+if TYPE_CHECKING:  # every command imports this module, and `--help` needs neither the model nor its 60 modules
+    from reconciler.model import Step, StepResult
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")  # of a collector of traces
 HEADERS: Final = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
@@ -20,34 +20,54 @@ PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PR
 PROTOCOL: Final = "http/protobuf"
 
 
+class Warn(Protocol):
+    """Prints a warning with the id of its cause."""
+
+    def __call__(self, text: str, *, id: str) -> None: ...
+
+
+class Recorder(Protocol):
+    """What records the spans of a run: `traces.Traces`, whose libraries are imported only if an endpoint is set."""
+
+    def step_began(self, step: Step) -> None: ...
+
+    def step_ended(self, result: StepResult) -> None: ...
+
+    def request_began(self, number: int, method: str, path: str, attempt: int, about: Mapping[str, Any]) -> None: ...
+
+    def request_ended(self, number: int, status: int | None) -> None: ...
+
+    def end(self, code: int, about: Mapping[str, Any]) -> str | None: ...
+
+
 def is_wanted() -> bool:
-    """Whether no variable switches traces off."""
+    """Whether a collector is configured, and no variable switches traces off."""
+    if not any(os.environ.get(name) for name in ENDPOINTS):
+        return False
     return os.environ.get("OTEL_SDK_DISABLED", "").lower() != "true" and os.environ.get("OTEL_TRACES_EXPORTER") != "none"
 
 
-def begin(screen: Screen) -> Traces | None:
-    """The traces of this program; None, with a warning, if they cannot be sent."""
-    screen.hide([*_header_values(), *of_urls([os.environ[name] for name in ENDPOINTS if os.environ.get(name)])])
+def begin(command: str, began: int, masks: Masks, warn: Warn) -> Recorder | None:
+    """The traces of this program; None, with a warning, if they cannot be sent. `began`: the start, in nanoseconds since 1970."""
+    masks.hide([*_header_values(), *of_urls([os.environ[name] for name in ENDPOINTS if os.environ.get(name)])])
     endpoint = next(name for name in ENDPOINTS if os.environ.get(name))
     protocol = next((os.environ[name] for name in PROTOCOLS if os.environ.get(name)), PROTOCOL)
     if protocol != PROTOCOL:
-        screen.warn(
+        warn(
             f"{endpoint} is set, but traces are sent as {PROTOCOL} only, and the protocol is {protocol}. No traces are sent.",
             id="RC-traces-not-sent",
         )
         return None
     try:
-        from reconciler.cli.terminal.traces import Traces
+        from reconciler.cli.terminal.traces import Traces  # needs the extra otel, whose libraries take longer to import than a small plan
     except ImportError:
         way = installing_extra("otel")
-        screen.warn(
-            f"{endpoint} is set, but the extra otel is not installed. No traces are sent. To install it: {way}", id="RC-package-missing"
-        )
+        warn(f"{endpoint} is set, but the extra otel is not installed. No traces are sent. To install it: {way}", id="RC-package-missing")
         return None
     try:
-        return Traces(screen.command, screen.began, screen.masked_data)
+        return Traces(command, began, masks.data)
     except Exception as error:  # whatever a library makes of these variables, the run goes on
-        screen.warn(f"{endpoint} is set, but no traces are sent: {type(error).__name__}: {error}", id="RC-traces-not-sent")
+        warn(f"{endpoint} is set, but no traces are sent: {type(error).__name__}: {error}", id="RC-traces-not-sent")
         return None
 
 

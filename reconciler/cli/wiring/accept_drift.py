@@ -25,17 +25,17 @@ from reconciler.resource import Kinds
 from reconciler.yamltext import line_ends
 
 
-def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, words: Sequence[str]) -> None:
+def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, names: Sequence[str]) -> None:
     """Write the named values. Raises `Refused` or `UsageError` before anything is written; if it fails, the files are as before."""
     root, before = read(options.project, kinds)
     plain = {file: line_ends.plain(text) for file, text in before.items()}
-    picked = chosen(drift, words, project.desired.generated)
+    picked = chosen(drift, names, project.desired.generated)
     matches = identify(kinds, project.desired, planned.state, planned.actual)
     excluded = excluded_objects(kinds, project.desired, planned.state, planned.actual, matches)
     acceptance = Acceptance(MatchedProject(kinds, project.desired, matches.former.state, planned.actual, matches.ids, excluded), plain)
     texts = acceptance.edited(picked, planned.plan.moved_outside)
     try:
-        rewrite(root, {file: line_ends.as_before(made, before[file]) for file, made in texts.items()})
+        rewrite(root, {file: line_ends.as_before(text, before[file]) for file, text in texts.items()})
         _prove(screen, options, kinds, project, planned, picked)
     except ReconcilerError:
         rewrite(root, {file: before[file] for file in texts})
@@ -56,9 +56,9 @@ def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
         raise ReconcilerError(f"the files would become invalid and were not changed: {error.message}", id="RC-accepted-invalid") from None
     again = plan(kinds, desired, planned.state, planned.actual)
 
-    def pending(made: Plan) -> set[str]:
-        fields = {f"{address}.{delta.name}" for address, deltas in made.differing.items() for delta in deltas}
-        return fields | {f"{change.address}" for change in made.changes if Action.MOVE in change.actions}
+    def pending(plan: Plan) -> set[str]:
+        fields = {f"{address}.{delta.name}" for address, deltas in plan.differing.items() for delta in deltas}
+        return fields | {f"{change.address}" for change in plan.changes if Action.MOVE in change.actions}
 
     former = plan(kinds, project.desired, planned.state, planned.actual)
     every, before = pending(again), pending(former)

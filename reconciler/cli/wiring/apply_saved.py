@@ -11,14 +11,15 @@ import click
 
 from reconciler.address import Glob
 from reconciler.cli import exits
+from reconciler.cli.option_table import ROWS, SavedAs
 from reconciler.cli.options import Options
-from reconciler.cli.saved import signature
 from reconciler.cli.saved.origin import sentence
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.approval import ApprovedPlan, approve
 from reconciler.cli.wiring.connect import ConnectedService, now
-from reconciler.cli.wiring.plan_file import Saved, digests_of, plan_inputs, read
-from reconciler.cli.wiring.run import ApplySession, Planned, selected
+from reconciler.cli.wiring.plan_file import Saved, check, digests_of, plan_inputs, read
+from reconciler.cli.wiring.run import Planned, selected
+from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import Unseen
 from reconciler.config import Project
 from reconciler.errors import StalePlan, UsageError
@@ -28,6 +29,7 @@ from reconciler.report.plan import plan_sheet
 from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import OriginData
 from reconciler.report.text import sheet_text
+from reconciler.report.words import listed
 from reconciler.state import Store
 from reconciler.text.times import HERE
 
@@ -87,11 +89,12 @@ class Use:
             assert self.approval is not None
             self._tell()
             self._show(planned, full=full)
-            guard(planned.plan, session.desired, allow_delete=self.options.allow_delete)
+            guard(planned.plan, session.desired, self.options)
             if not self.approval.refused:
                 break
             if not self._rest_will_do(planned):
                 return None
+            # Somebody may think about the question for an hour. What they agreed to must still be true when it is sent.
             if planned.age <= FRESH:
                 break
             shown, again = self.approval, self._approved(session, store)
@@ -142,6 +145,7 @@ class Use:
             raise StalePlan(
                 f"{self.saved.path} was created from a different state", id="RC-saved-plan-other-state", hint=f"Is --state right? {AGAIN}"
             )
+        # A file is one permission. Used twice, it would repeat deletions that somebody undid in between.
         for run in store.users(self.saved.digest):
             if run.did or "in-doubt" in run.undone:
                 raise StalePlan(
@@ -168,8 +172,8 @@ class Use:
         digests = digests_of(self.screen, self.saved.document["digests"]["lineage"], store.digest_key())
 
         def describe(planned: Planned) -> Mapping[str, Any]:
-            made = plan_inputs(self.options, session.project, planned.state, self.saved.document["service"])
-            return saved_plan(planned.plan, session.kinds, planned.actual, created_at=now(), inputs=made, digests=digests)
+            inputs = plan_inputs(self.options, session.project, planned.state, self.saved.document["service"])
+            return saved_plan(planned.plan, session.kinds, planned.actual, created_at=now(), inputs=inputs, digests=digests)
 
         session.selection = selected(self.options)
         try:
@@ -230,12 +234,12 @@ def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: 
 
     Raises `UsageError`, `Refused` where it is not signed as it should be, `StalePlan` where it is of another commit.
     """
-    if options.target or options.exclude or options.allow_replace:
-        raise UsageError(
-            "--plan FILE already selects the addresses", id="RC-options-conflict", hint="Remove --target, --exclude and --allow-replace."
-        )
+    if any(options.saved(SavedAs.SCOPE).values()):
+        scope = [f"--{row.name}" for row in ROWS if row.saved is SavedAs.SCOPE]
+        hint = f"Remove {listed(scope, len(scope))}."
+        raise UsageError("--plan FILE already selects the addresses", id="RC-options-conflict", hint=hint)
     saved = read(path)
-    signature.check(screen, path, saved.document)
+    check(screen, path, saved.document)
     origin = saved.document.get("origin")
     if commit is not None:
         _check_commit(path, origin, commit)
@@ -243,14 +247,7 @@ def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: 
         screen.say(sentence(origin))
     if (rules := saved.document.get("rulesFrom")) is not None:
         screen.say(f"It was judged by the rules of {rules['ref'][:100]} ({rules['commit'][:9]}).")
-    said = saved.document["options"]
-    about = replace(
-        options,
-        target=_globs(path, said["target"]),
-        exclude=_globs(path, said["exclude"]),
-        allow_replace=_globs(path, said["allowReplace"]),
-    )
-    return Use(screen, about, saved, partial, ask)
+    return Use(screen, options.with_scope(saved.document["options"], lambda texts: _globs(path, texts)), saved, partial, ask)
 
 
 def _check_commit(path: Path, origin: OriginData | None, commit: str) -> None:
@@ -271,6 +268,7 @@ def _check_commit(path: Path, origin: OriginData | None, commit: str) -> None:
 
 def _globs(path: Path, texts: Sequence[str]) -> tuple[Glob, ...]:
 
+    # The file may come from anybody. Each pattern is compared with each address.
     if len(texts) > GLOBS_MAX:
         wrong = f"{path} is not a saved plan: it names {len(texts):,} patterns, and at most {GLOBS_MAX:,} are allowed"
         raise UsageError(wrong, id="RC-not-a-saved-plan", hint=AGAIN)

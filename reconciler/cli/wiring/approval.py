@@ -59,19 +59,19 @@ def grants(document: Mapping[str, Any]) -> dict[str, ApprovedChange]:
     approved_changes: dict[str, ApprovedChange] = defaultdict(ApprovedChange)
     for change in document["changes"]:
         approved_changes[change["address"]].change = _text(change, without=("source", "reason"))
-    for one in document["preconditions"]:
-        approved_changes[one["address"]].seen = _text(one)
-    digests = {one["step"]: one["digest"] for one in document["requests"]}
+    for entry in document["preconditions"]:
+        approved_changes[entry["address"]].seen = _text(entry)
+    digests = {entry["step"]: entry["digest"] for entry in document["requests"]}
     for step in document["steps"]:
         what = (step["verb"], step["method"], step["path"], _text(step["fields"]), digests.get(step["id"], ""))
         approved_changes[step["address"]].requests.add(what)
-    for one in document["exposures"]:
-        approved_changes[one["address"]].exposures.add(_text(one, without=("source", "asked")))
-    for one in document["consents"]:
+    for entry in document["exposures"]:
+        approved_changes[entry["address"]].exposures.add(_text(entry, without=("source", "asked")))
+    for entry in document["consents"]:
         if (
-            one["address"] in approved_changes
+            entry["address"] in approved_changes
         ):  # else it is about what can be read by a change of something else, which has a line of its own
-            approved_changes[one["address"]].consents.add(_text(one))
+            approved_changes[entry["address"]].consents.add(_text(entry))
     return dict(approved_changes)
 
 
@@ -96,18 +96,21 @@ def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, 
     refused |= _waiting(whole, {*refused, *new}, asked)
     if not refused and not new:
         return ApprovedPlan(fresh, None, {}, ())
+    # The fresh plan decides, and the file only limits it: nothing that is read from the file is ever sent.
     planned, only = fresh, frozenset[Address]()
+    # What is left out can make more impossible: a child of a container that is not created. Each round narrows the plan by at
+    # least one address, so this ends.
     while True:
         only = frozenset(address for address in _addresses(planned.plan) if str(address) in asked and str(address) not in refused)
         planned = narrow(fresh, only)
-        there = grants(describe(planned))
-        wrong = {at for at, grant in there.items() if at in refused or asked.get(at) != grant}
+        narrowed = grants(describe(planned))
+        wrong = {at for at, grant in narrowed.items() if at in refused or asked.get(at) != grant}
         if not wrong:
             break
         more = {at: _left_alone(at, planned.plan) for at in wrong if at in asked} | _waiting(planned.plan, wrong, asked)
         more = {at: why for at, why in more.items() if at not in refused}
         refused |= more or dict.fromkeys(map(str, only), ALONE)
-    refused |= {at: _left_alone(at, planned.plan) for at in asked if at not in there and at not in refused}
+    refused |= {at: _left_alone(at, planned.plan) for at in asked if at not in narrowed and at not in refused}
     return ApprovedPlan(planned, only, refused, new)
 
 
@@ -138,19 +141,20 @@ def _left_alone(at: str, plan: Plan) -> str:
 def _waiting(plan: Plan, bad: Collection[str], asked: Mapping[str, ApprovedChange]) -> dict[str, str]:
     """What the file asks for and cannot have because something else is not done: it requires it, or is deleted with it."""
     left: dict[int, str] = {}
-    found: dict[str, str] = {}
+    waiting: dict[str, str] = {}
     for step in plan.steps:  # what is needed stands before what needs it
         at = str(step.address)
         cause = next((left[id] for id in sorted(step.needs) if id in left), None)
         cause = cause or next((str(address) for address in step.takes if str(address) in bad), None)
-        if at not in bad and at not in found and cause is None:
+        # Steps are in the order of their requests, so one pass is enough: whatever is waited for was seen before.
+        if at not in bad and at not in waiting and cause is None:
             continue
         left[step.id] = at
-        found |= {str(child): f"it waits for {at}" for _, _, child in step.brings}
+        waiting |= {str(child): f"it waits for {at}" for _, _, child in step.brings}
         if cause is not None:
-            found.setdefault(at, f"it waits for {cause}")
-    found = {at: why for at, why in found.items() if at in asked}
-    return {at: why for at, why in found.items() if at not in bad}
+            waiting.setdefault(at, f"it waits for {cause}")
+    waiting = {at: why for at, why in waiting.items() if at in asked}
+    return {at: why for at, why in waiting.items() if at not in bad}
 
 
 def _addresses(plan: Plan) -> set[Address]:

@@ -30,18 +30,18 @@ def read(file: Path) -> tuple[KnownDrift, ...]:
     except OSError as error:
         raise UsageError(f"the baseline {file} cannot be read: {os_reason(error)}", id="RC-file-not-read") from None
     document = parse(text, str(file))
-    problems, found = list(document.problems), []
+    problems, entries = list(document.problems), []
     top = document.data
     listed = top.entries["known"].node if isinstance(top, Map) and set(top.entries) == {"known"} else None
     if isinstance(listed, List):
         for item in listed.items:
             known = _entry(item, problems)
-            found += [known] if known is not None else []
+            entries += [known] if known is not None else []
     elif top is not None:
         problems.append(_problem(top, SHAPE))
     if problems:
         raise ConfigError(problems)
-    return tuple(found)
+    return tuple(entries)
 
 
 def _entry(item: Node, problems: list[Problem]) -> KnownDrift | None:

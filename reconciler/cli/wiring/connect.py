@@ -15,6 +15,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from reconciler.cli import exits
+from reconciler.cli.declare import STDIN
 from reconciler.cli.files import path_from_here
 from reconciler.cli.options import Options
 from reconciler.cli.sandboxes import embedded
@@ -27,7 +28,7 @@ from reconciler.client.settings import PORTS
 from reconciler.config import Project
 from reconciler.config import load as read
 from reconciler.config import load_settings as read_settings
-from reconciler.config.language.variables import texts
+from reconciler.config.language.variables import STANDARD_INPUT, VariableFile, texts
 from reconciler.config.project import FileAccess, LoadOptions
 from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageError
 from reconciler.kinds import load as load_kinds
@@ -75,6 +76,8 @@ def load(
     given = load_options(options, decrypt=decrypt, stand_ins=stand_ins)
     project = _read(screen, options, partial(read, options.project, kinds, **given), phase)
     secrets = list(_secrets(project, kinds))
+    # A secret can be composed: `https://${{ vars.user }}:${{ vars.password }}@host`. Its parts are secrets as well, if they are long
+    # enough not to be ordinary words.
     parts = [value for value in (*options.var.values(), *project.supplied) if len(value) >= PART_MIN]
     screen.hide([*secrets, *(value for value in parts if any(value in secret for secret in secrets))])
     for warning in project.warnings if warn else ():
@@ -89,10 +92,21 @@ def load_settings(screen: Screen, options: Options) -> Project:
 
 def load_options(options: Options, *, decrypt: bool = True, stand_ins: bool = False) -> LoadOptions:
     """What the command line and the environment say about how a project is read."""
-    access = FileAccess(options.var_files, tuple(options.allow_file), decrypt, stand_ins)
+    access = FileAccess(variable_files(options), tuple(options.allow_file), decrypt, stand_ins)
     return {
         "environment": options.env, "variables": options.var, "public": options.public_var, "environ": dict(os.environ), "access": access,
     }  # fmt: skip
+
+
+def variable_files(options: Options) -> tuple[VariableFile, ...]:
+    """The files of variables with their names in messages: relative to the project if they are in it."""
+    folder = Path(os.path.normpath((options.project if options.project.is_dir() else options.project.parent).absolute()))
+    named = []
+    for name, text in options.var_file:
+        path = Path(os.path.normpath(Path(name).absolute()))
+        inside = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else name
+        named.append(VariableFile(STANDARD_INPUT if name == STDIN else inside, text))
+    return tuple(named)
 
 
 def _read(screen: Screen, options: Options, read: Callable[[], Project], phase: str = LOADING) -> Project:
@@ -101,6 +115,7 @@ def _read(screen: Screen, options: Options, read: Callable[[], Project], phase: 
         with Narration(screen).lasting(phase):
             project = read()
     except ConfigError as error:
+        # The project declares which variables are secret, and it could not be read: so all of them are.
         screen.hide([*variables_not_public(options.public_var), *error.sensitive])  # which variables are secrets was not found out
         raise
     note_project(screen, options, project)
@@ -141,6 +156,7 @@ def connect(
             raise UsageError(
                 f"there is no sandbox {path_from_here(file)}", id="RC-no-sandbox", hint="Correct --sandbox, or what the project says."
             )
+        # Whoever proposes a change of the YAML could otherwise create files anywhere on the machine of whoever plans it.
         if options.sandbox is None and project is not None and not file.exists() and is_outside(project, file):
             raise UsageError(
                 f"service.sandbox: {path_from_here(file)} does not exist, and is outside the project",
@@ -211,6 +227,7 @@ def _settings(screen: Screen, options: Options, project: Project | None, url: st
 def open_store(screen: Screen, options: Options, project: Project, service: ConnectedService, *, create: bool) -> Store:
     """The state of this project on that service; without `create` nothing is written."""
     url = state_url(screen, options, project)
+    # The lease could expire while a request is under way, and a second run would begin beside it.
     if create and not _is_file(url) and project.settings.timeout > SEND_SECONDS_MAX:
         raise UsageError(
             f"service.timeout is {project.settings.timeout:g} s, and a state on a server or in a bucket allows {SEND_SECONDS_MAX:g}",
@@ -232,6 +249,7 @@ def state_url(screen: Screen, options: Options, project: Project) -> str:
     given = options.state or os.environ.get(STATE)
     url = given or project.settings.state
     screen.hide(of_urls([url]))
+    # A password of the environment is sent to this server. Whoever edits the YAML must not choose where that is.
     if not given and project.settings.state_in_yaml and not _is_file(url):
         instead = f"--state {url}, or set {STATE}"
         trust.require(screen, project.settings.root, url, what="the state's server or bucket", instead=instead, whole=True)

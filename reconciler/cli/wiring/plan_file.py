@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import hmac
 import json
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from reconciler import __version__
 from reconciler.cli.json_file import NotJson, Unreadable, read_json
 from reconciler.cli.options import Options
-from reconciler.cli.saved import signature
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.trust import write_private
 from reconciler.config import Project
-from reconciler.errors import UsageError, os_reason
+from reconciler.errors import Refused, UsageError, os_reason
 from reconciler.model import State
 from reconciler.report.documents import PLAN_FORMAT
-from reconciler.report.saved import Digests, PlanInputs, digest_of, saved_plan
+from reconciler.report.saved import Digests, PlanInputs, canonical, digest_of, saved_plan
 from reconciler.report.schemas.check import problem
 from reconciler.report.schemas.plan import OptionsData, OriginData, RulesFromData, SavedPlanDocument
 from reconciler.resource import Kinds
@@ -41,11 +43,12 @@ class Saved:
 
 def write(screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, made: PlanInputs, digests: Digests, created_at: datetime) -> None:
     """Save a plan in a file that only its owner can read; signed if the environment has a key."""
-    key = signature.signing_key(screen)
+    key = signing_key(screen)
     document = saved_plan(planned.plan, kinds, planned.actual, created_at=created_at, inputs=made, digests=digests)
     text = as_json(document, indent=1) + "\n"
     if key is not None:
-        document["signature"] = signature.sign(json.loads(text), key)  # of what a reader of the file gets
+        # Not of `document` itself: numbers and texts can change on their way through JSON, and whoever checks has only the file.
+        document["signature"] = sign(json.loads(text), key)  # of what a reader of the file gets
         text = as_json(document, indent=1) + "\n"
     if _too_large(text.encode("utf-8", "replace")):
         raise UsageError("the plan is too large to be saved", id="RC-plan-too-large", hint="Save it in parts: --target GLOB.")
@@ -64,14 +67,8 @@ def plan_inputs(
 
     `rules`: the commit whose rules judged it, None for those of its own files.
     """
-    said: OptionsData = {
-        "target": [str(glob) for glob in options.target],
-        "exclude": [str(glob) for glob in options.exclude],
-        "allowReplace": [str(glob) for glob in options.allow_replace],
-        "allowDelete": options.allow_delete,
-        "allowExposure": [str(glob) for glob in options.allow_exposure],
-    }
-    return PlanInputs(__version__, service, project.digest, state.lineage, state.serial, said, origin, rules)
+    recorded = cast("OptionsData", options.saved())
+    return PlanInputs(__version__, service, project.digest, state.lineage, state.serial, recorded, origin, rules)
 
 
 def digests_of(screen: Screen, lineage: str, key: bytes) -> Digests:
@@ -87,12 +84,13 @@ def read(path: Path) -> Saved:
         raise UsageError(f"the plan {path} cannot be read: {error}", id="RC-file-not-read") from error
     except NotJson as error:
         raise _no_plan(path, str(error)) from None
-    found = document.get("format") if isinstance(document, dict) else None
-    if not isinstance(document, dict) or not isinstance(found, str):
+    format = document.get("format") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(format, str):
         raise _no_plan(path, "it has no format")
-    if found != PLAN_FORMAT:
+    # Before anything else is checked: of a newer format, everything else would be reported as wrong.
+    if format != PLAN_FORMAT:
         raise UsageError(
-            f"{path} has the format {found[:60]!r}, and this reconciler reads {PLAN_FORMAT}", id="RC-saved-plan-version", hint=HINT
+            f"{path} has the format {format[:60]!r}, and this reconciler reads {PLAN_FORMAT}", id="RC-saved-plan-version", hint=HINT
         )
     if "requests" not in document and "preconditions" not in document:
         says = f"{path} is a printed plan, not a saved one"
@@ -109,3 +107,64 @@ def _no_plan(path: Path, why: str) -> UsageError:
 
 def _too_large(text: bytes) -> bool:
     return len(text) > SIZE_MAX or sum(map(text.count, (b",", b":", b"[", b"{"))) > PARTS_MAX
+
+
+KEY: Final = "RECONCILER_PLAN_KEY"
+OLD: Final = "RECONCILER_PLAN_KEY_OLD"
+BYTES_MIN: Final = 32
+NAME: Final = "signature"
+ALGORITHM: Final = "hmac-sha256"
+PURPOSE: Final = b"reconciler: saved plan\n"  # the same key may sign other data elsewhere
+HOW: Final = "Create one with `openssl rand -hex 32`, and store it as a secret of the pipeline."
+
+
+def sign(document: Mapping[str, Any], key: bytes) -> str:
+    """The signature of a document, independent of its present signature, its layout and the order of its keys."""
+    text = canonical({name: value for name, value in document.items() if name != NAME})
+    return f"{ALGORITHM}:{hmac.digest(key, PURPOSE + text.encode(), 'sha256').hex()}"
+
+
+def signing_key(screen: Screen, environ: Mapping[str, str] = os.environ) -> bytes | None:
+    """The key for the signatures of new plans; None if none is set. Raises `UsageError` for one that is too short."""
+    return _key(screen, KEY, environ)
+
+
+def check(screen: Screen, path: Path, document: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> None:
+    """Raise `Refused` if a key is set and the file was not signed with it, or with the old one. Without a key nothing is checked."""
+    key, old = _key(screen, KEY, environ), _key(screen, OLD, environ)
+    signature = document.get(NAME)
+    if key is None:
+        if old is not None:
+            raise UsageError(f"{OLD} is set without {KEY}", id="RC-plan-key", hint=f"Set {KEY} to the new key, or to this one.")
+        if signature is not None:
+            screen.say(f"The signature of {path} was not checked, because {KEY} is not set.")
+        return
+    if signature is None:
+        raise Refused(
+            f"{path} is not signed, and {KEY} is set",
+            id="RC-plan-not-signed",
+            hint=f"Create it in a job that has {KEY}: reconciler plan --out FILE.",
+        )
+    # Both are tried while a key is replaced: plans that were signed before wait for their approval.
+    keys = [key, *([old] if old is not None else [])]
+    given = str(signature).encode("utf-8", "surrogatepass")
+    if not any(hmac.compare_digest(sign(document, candidate).encode(), given) for candidate in keys):
+        raise Refused(
+            f"the signature of {path} is wrong: it was signed with another key, or changed afterwards",
+            id="RC-plan-signature",
+            hint=f"If the key was replaced, set {OLD} to the one before. Otherwise create a new plan: reconciler plan --out FILE.",
+        )
+
+
+def _key(screen: Screen, name: str, environ: Mapping[str, str]) -> bytes | None:
+    """The key in a variable. Raises `UsageError`; a variable that is set and empty is a secret that the pipeline does not have."""
+    text = environ.get(name)
+    if text is None or (text == "" and name == OLD):
+        return None
+    key = text.strip().encode("utf-8", "surrogateescape")
+    if not key:
+        raise UsageError(f"{name} is set and empty", id="RC-plan-key", hint=f"Is the secret missing? Set it, or remove the variable. {HOW}")
+    screen.hide([text, text.strip()])
+    if len(key) < BYTES_MIN:
+        raise UsageError(f"{name} has {len(key)} bytes, and at least {BYTES_MIN} are required", id="RC-plan-key", hint=HOW)
+    return key

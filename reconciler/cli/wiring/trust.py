@@ -26,6 +26,7 @@ def require(screen: Screen, root: Path, url: str, *, what: str, instead: str, wh
     host = url if whole else _host(url)
     if confirmed(root, url, whole=whole):
         return
+    # In a pipeline nobody can be asked, and the YAML of a pull request must not decide where its token is sent.
     if not screen.can_ask:
         raise UsageError(
             f"{what} {host} is only named in the YAML, and you have not confirmed it", id="RC-host-not-confirmed", hint=f"Pass {instead}."
@@ -57,10 +58,10 @@ def _known(root: Path) -> list[str]:
 def _read() -> dict[str, list[Any]]:
     """The confirmations by project; none if the file cannot be read."""
     try:
-        found = json.loads(path().read_text(encoding="utf-8"))
+        document = json.loads(path().read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    projects = found.get("projects") if isinstance(found, dict) else None
+    projects = document.get("projects") if isinstance(document, dict) else None
     return {name: hosts for name, hosts in projects.items() if isinstance(hosts, list)} if isinstance(projects, dict) else {}
 
 

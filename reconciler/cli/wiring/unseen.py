@@ -8,7 +8,8 @@ named, or that is on a server, is created only with consent.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -16,17 +17,30 @@ from typing import Final
 
 import click
 
+from reconciler.address import Address
+from reconciler.cli import exits
 from reconciler.cli.files import path_from_here
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import STATE, ConnectedService, is_outside, open_store, state_scope
+from reconciler.cli.wiring.connect import (
+    STATE,
+    ConnectedService,
+    current_user,
+    is_outside,
+    known_service,
+    load,
+    open_store,
+    recording_end,
+    state_scope,
+)
 from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS
-from reconciler.errors import Refused
+from reconciler.errors import Refused, UsageError
+from reconciler.kinds import load as load_kinds
 from reconciler.model import State
 from reconciler.model.state import StateScope
 from reconciler.report.words import count, listed
-from reconciler.state import Store
+from reconciler.state import Journal, Store
 from reconciler.text.state_urls import file_of
 
 NO_SANDBOX: Final = "The sandbox does not exist yet, so no state has seen this project. The first plan or apply creates it."
@@ -80,6 +94,7 @@ def origin(options: Options, project: Project) -> str | None:
     """
     if options.state:
         return "--state"
+    # A pipeline passes secrets that do not exist as empty texts. The state in the YAML would then be created in its place.
     if STATE in os.environ:  # also where it is set and empty, as a secret is that a pipeline does not have
         return STATE if os.environ[STATE] else f"{STATE}, which is set and empty,"
     file = file_of(project.settings.state)
@@ -113,6 +128,7 @@ def _former(tracking: Sequence[StateScope], own: StateScope, root: Path) -> str:
     if len(projects) == 1:
         return f"--project {quote(projects[0])}"
     environments = [scope.environment or "" for scope in near if scope.project == own.project]
+    # A renamed environment has no file under its old name; one that exists beside this one was not renamed.
     environments = [name for name in environments if not name or not has_environment(root, name)]
     return f"{FROM_ENV} {quote(environments[0])}{f' --env {own.environment}' if own.environment else ''}" if len(environments) == 1 else ""
 
@@ -132,14 +148,14 @@ def read_state(screen: Screen, options: Options, project: Project, service: Conn
         return KnownState(store.read(), store.digest_key(), unseen(options, project, service, store))
 
 
-def named(found: Sequence[tuple[StateScope, int]], service: ConnectedService) -> str:
+def named(tracking: Sequence[tuple[StateScope, int]], service: ConnectedService) -> str:
     """`12 resources of other on the same service`."""
 
     def one(scope: StateScope, number: int) -> str:
         place = "the same service" if scope.service == service.identity else scope.service
         return f"{count(number, 'resource')} of {scope.project}{f' in {scope.environment}' if scope.environment else ''} on {place}"
 
-    return listed([one(scope, number) for scope, number in found], NAMED)
+    return listed([one(scope, number) for scope, number in tracking], NAMED)
 
 
 def to_create(screen: Screen, options: Options, project: Project, service: ConnectedService) -> Unseen | None:
@@ -181,7 +197,32 @@ def open_to_write(screen: Screen, options: Options, project: Project, service: C
 
 def warn_unseen(screen: Screen, options: Options, project: Project, service: ConnectedService, store: Store) -> Unseen | None:
     """Warn if the state of an open store has never seen the project."""
-    found = unseen(options, project, service, store)
-    if found is not None:
-        screen.warn(str(found), id="RC-unseen-state")
-    return found
+    message = unseen(options, project, service, store)
+    if message is not None:
+        screen.warn(str(message), id="RC-unseen-state")
+    return message
+
+
+@contextmanager
+def journal_for(screen: Screen, options: Options, address: Address, *, command: str) -> Iterator[Journal]:
+    """The journal of `command`, which changes an address. Raises `UsageError` if nothing can be tracked yet."""
+    project = load(screen, options, load_kinds(), warn=False)  # about what the project declares, which is not asked for
+    service = known_service(screen, options, project)
+    if service is None:
+        screen.warn(NO_SANDBOX, id="RC-no-sandbox")
+        raise not_tracked(address)
+    with open_store(screen, options, project, service, create=False) as reader:
+        if warn_unseen(screen, options, project, service, reader) is not None:
+            raise not_tracked(address)
+    with (
+        open_store(screen, options, project, service, create=True) as store,
+        store.lease(who=current_user(), command=command) as journal,
+        recording_end(journal),
+    ):
+        yield journal
+        journal.finish(exit_code=exits.DONE, summary={})
+
+
+def not_tracked(address: Address) -> UsageError:
+    """The message about an address that is not tracked."""
+    return UsageError(f"{address} is not tracked", id="RC-not-tracked", hint="reconciler state list shows the tracked addresses.")

@@ -22,6 +22,7 @@ SCOPES: Final = ("none", "owned", "all")  # of prune, from the one that deletes 
 MORE: Final = "one run may delete more managed objects"
 PRUNED: Final = {"owned": "objects without a line are deleted", "all": "unmanaged objects are deleted too"}
 UNPROTECTED: Final = "one is deleted without further consent when its line is removed"
+MORE_EXPOSED: Final = "one run may expose more objects"
 FEWER: Final = "fewer may remain"
 UNTESTED: Final = {"mustNotSee": "a later run may let them read it", "sees": "a later run may take it from them"}
 REMOVED: Final = "removed"
@@ -60,6 +61,9 @@ def _loosened(desired: Desired, was: Rules) -> Iterator[Exposure]:
             yield _exposure(desired, "guards", name, _number(least), _number(most), MORE)
     if new.min_admins < old.min_admins:
         yield _exposure(desired, "guards", "minAdmins", old.min_admins, new.min_admins, FEWER)
+    if old.max_exposed is not None and (new.max_exposed is None or new.max_exposed > old.max_exposed):
+        limit = UNSET if new.max_exposed is None else new.max_exposed
+        yield _exposure(desired, "guards", "maxExposed", old.max_exposed, limit, MORE_EXPOSED)
     for kind, scope in sorted(desired.prune.items()):
         before = was.prune.get(kind, scope)
         if SCOPES.index(scope) > SCOPES.index(before):

@@ -160,6 +160,7 @@ class OptionsData(t.Record):
     allowReplace: t.Items[t.Text]
     allowDelete: t.Count | None
     allowExposure: t.Items[t.Text]
+    maxExposed: NotRequired[Annotated[t.Count | None, t.doc("Absent in files of older versions.")]]
 
 
 class DigestsData(t.Record):

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli.saved.signature import KEY, OLD, check, sign
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.plan_file import KEY, OLD, check, sign
 from reconciler.errors import Refused
 from tests.cli.conftest import Cli, applied_project, prepared
 

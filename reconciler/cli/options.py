@@ -1,23 +1,144 @@
-"""Options that choose the project, the environment and the variables."""
+"""The options of the table, declared to click by their groups; the project, environment or run of a command; the output."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 import click
 from click.core import ParameterSource
 
-from reconciler.cli import completion, env_file
-from reconciler.cli.options.declare import STDIN, Decorator, files, pairs, together
+from reconciler.cli import completion
+from reconciler.cli.declare import Decorator as Decorator
+from reconciler.cli.declare import address as address
+from reconciler.cli.declare import together
+from reconciler.cli.option_table import ROWS, Row
+from reconciler.cli.option_table import Options as Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.keys import PROJECT_FILE
-from reconciler.errors import ConfigError, UsageError
+from reconciler.errors import UsageError
+
+PREFIX_MIN: Final = 7  # digits of a commit's id
+HEXADECIMAL: Final = frozenset("0123456789abcdef")
+
+
+COMPLETERS: Final = {"addresses": completion.addresses, "environments": completion.environments}
+
+
+def _option(row: Row, *, help: str | None = None) -> Decorator:
+    """The declaration of a row of the table. `help`: another sentence than the row's."""
+    settings = {**row.settings, **({"help": help} if help is not None else {}), "shell_complete": COMPLETERS.get(row.complete)}
+    return click.option(f"--{row.name}", allow_from_autoenv=not row.typed, **settings)
+
+
+def declared(group: str, *, besides: Collection[str] = ()) -> Decorator:
+    """The options of a group, in the order of the table. `besides`: names of those that are left out."""
+    return together(*(_option(row) for row in ROWS if row.group == group and row.name not in besides))
+
+
+def of_child() -> Decorator:
+    """The options of the process of a fleet's run."""
+    return together(*(_option(row) for row in ROWS if row.child))
+
+
+service = partial(declared, "service")
+"""The service, and the limits of requests to it."""
+
+state = partial(declared, "state")
+"""The location of the state."""
+
+creating = partial(declared, "creating")
+"""Whether a shared state, or one named on the command line, may be created."""
+
+targets = partial(declared, "targets")
+"""The addresses that the run includes."""
+
+absences = partial(declared, "absences")
+"""How many objects may be missing without being taken for an outage."""
+
+guards = partial(declared, "guards")
+"""Changes that this run may make although a guard would refuse them."""
+
+rules = partial(declared, "rules")
+"""Whose rules judge the project."""
+
+reading = partial(declared, "reading")
+"""The environment, and the variables."""
+
+
+def selection() -> Decorator:
+    """The addresses that the run includes, and those that it may recreate."""
+    return together(targets(), declared("replacement"))
+
+
+def exposures(help: str) -> Decorator:
+    """The addresses that this run may expose."""
+    return next(_option(row, help=help) for row in ROWS if row.field == "allow_exposure")
+
+
+def yes() -> Decorator:
+    """Confirm the plan."""
+    return click.option("-y", "--yes", is_flag=True, allow_from_autoenv=False, help="Do not ask for confirmation. Guards still apply.")
+
+
+def output(*, formats: tuple[str, ...] = ()) -> Decorator:
+    """The format of results."""
+    chosen: tuple[Decorator, ...] = ()
+    if formats:
+        chosen = (
+            click.option("--format", type=click.Choice(formats), default=formats[0], show_default=True, help="The format of the result."),
+        )
+    return together(
+        *chosen,
+        click.option(
+            "--color",
+            type=click.Choice(["auto", "always", "never"]),
+            default="auto",
+            help="Color the output; also NO_COLOR and FORCE_COLOR.",
+        ),
+    )
+
+
+def _commit(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    text = value.lower() if value is not None else None
+    if text is None or (len(text) in (40, 64) and set(text) <= HEXADECIMAL):
+        return text
+    raise click.BadParameter(f"{value!r} is not a whole commit id: 40 or 64 hexadecimal digits", ctx=ctx, param=param)
+
+
+def _commit_prefix(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    text = value.lower() if value is not None else None
+    if text is None or (PREFIX_MIN <= len(text) <= 64 and set(text) <= HEXADECIMAL):
+        return text
+    raise click.BadParameter(f"{value!r} is not a commit id: at least {PREFIX_MIN} hexadecimal digits", ctx=ctx, param=param)
+
+
+def commit() -> Decorator:
+    """The commit that a saved plan records."""
+    return click.option(
+        "--commit",
+        metavar="SHA",
+        callback=_commit,
+        help="With --out: the commit to record, where neither the CI system nor git knows it.",
+    )
+
+
+def require_commit() -> Decorator:
+    """The commit that a saved plan must have been created from."""
+    return click.option(
+        "--require-commit",
+        metavar="SHA",
+        callback=_commit_prefix,
+        help=f"With --plan: refuse a plan of another commit. The first {PREFIX_MIN} digits of the id, or more.",
+    )
 
 
 def project(*, nearest: bool = True) -> Decorator:
     """The project, its environment and its variables. `nearest`: without a project, use the nearest one above the current folder."""
-    return together(project_argument(nearest=nearest), *reading())
+    return together(project_argument(nearest=nearest), declared("reading"))
 
 
 def project_argument(*, nearest: bool = True) -> Decorator:
@@ -36,14 +157,9 @@ def project_path(*, nearest: bool = True) -> Decorator:
     )
 
 
-def project_words() -> Decorator:
-    """The same without the project, which the command takes from its arguments."""
-    return together(*reading())
-
-
 def project_option() -> Decorator:
     """The same as an option, for commands with other arguments."""
-    return together(project_path(), *reading())
+    return together(project_path(), declared("reading"))
 
 
 def compared() -> Decorator:
@@ -53,60 +169,12 @@ def compared() -> Decorator:
     )
     last = click.argument("project", type=click.Path(path_type=Path), required=False, callback=_last)
     option = click.option("--project", "named", type=click.Path(path_type=Path), metavar="PATH", is_eager=True, help="The same as PROJECT.")
-    return together(first, second, last, option, *reading()[1:])  # without --env
+    return together(first, second, last, option, declared("reading", besides=("env",)))
 
 
 def run_argument() -> Decorator:
     """The id of a run, before the project."""
     return click.argument("run", required=False, metavar="RUN", shell_complete=completion.runs, callback=_run)
-
-
-def reading() -> tuple[Decorator, ...]:
-    return (
-        click.option(
-            "--env",
-            metavar="NAME",
-            shell_complete=completion.environments,
-            help="The environment: environments/NAME.yaml. Each has a state of its own.",
-        ),
-        click.option(
-            "--var",
-            metavar="NAME=VALUE",
-            multiple=True,
-            callback=pairs,
-            allow_from_autoenv=False,  # each variable has its own: RECONCILER_VAR_NAME
-            help="Set a variable.",
-        ),
-        click.option(
-            "--var-file",
-            metavar="FILE",
-            multiple=True,
-            callback=files,
-            help="Read variables from a YAML or JSON file, or with - from standard input. Repeatable; --var wins.",
-        ),
-        click.option(
-            "--env-file",
-            metavar="FILE",
-            multiple=True,
-            callback=_env_files,
-            help="Read RECONCILER_VAR_NAME=VALUE lines, as if the environment had them. Repeatable; the environment wins.",
-        ),
-        click.option(
-            "--public-var",
-            metavar="NAME",
-            multiple=True,
-            allow_from_autoenv=False,
-            help="Declare that a variable from the environment is not a secret.",
-        ),
-        click.option(
-            "--allow-file",
-            metavar="PATH",
-            multiple=True,
-            type=click.Path(path_type=Path),
-            allow_from_autoenv=False,
-            help="Allow expressions to read this file, or the files in this folder, outside the project. Repeatable.",
-        ),
-    )
 
 
 def nearest_project(ctx: click.Context) -> Path:
@@ -132,6 +200,7 @@ def _nearest_folder(here: Path) -> Path:
         home = _home()
         for folder in (here, *here.parents):
             if (folder / PROJECT_FILE).is_file():
+                # /tmp and the like: anybody can put a project above the folder of somebody else.
                 owned = (folder / PROJECT_FILE).stat().st_uid in (status.st_uid, os.getuid())
                 return Path(os.path.relpath(folder, here)) if owned or folder == here else Path()
             if (folder / ".git").exists() or folder == home or folder.parent.stat().st_dev != status.st_dev:
@@ -189,21 +258,3 @@ def _is_project(text: str) -> bool:
     """Whether a text is a path of a project, and no id."""
     path = Path(text)
     return "/" in text or text in (".", "..") or path.suffix in (".yaml", ".yml") or (path / PROJECT_FILE).is_file()
-
-
-def _env_files(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Set the variables in the files, as if the environment contained them; existing variables are kept. Raises `ConfigError`."""
-    if ctx.resilient_parsing or not names:
-        return names
-
-    values: dict[str, str] = {}
-    problems = []
-    for name, text in files(ctx, param, names):
-        given, wrong = env_file.read("standard input" if name == STDIN else name, text)
-        values |= given
-        problems += wrong
-    if problems:
-        raise ConfigError(problems, sensitive=frozenset(values.values()))
-    for name, value in values.items():
-        os.environ.setdefault(name, value)
-    return names

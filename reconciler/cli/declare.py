@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any, Final
 import click
 
 from reconciler.address import Address, Glob
-from reconciler.errors import os_reason
+from reconciler.cli import env_file
+from reconciler.errors import ConfigError, os_reason
 from reconciler.links import check_read
 
 STDIN: Final = "-"
@@ -73,6 +75,7 @@ def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
 def files(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, bytes], ...]:
     """The name and the bytes of each file of variables. Standard input can be read once."""
     given: list[tuple[str, bytes]] = []
+    # A second read of standard input would wait, or give nothing, and the variables would silently be missing.
     for value in values:
         if value == STDIN and any(name == STDIN for name, _ in given):
             raise click.BadParameter("standard input can be read only once: pass - once", ctx=ctx, param=param)
@@ -89,3 +92,21 @@ def files(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
             raise click.BadParameter(f"{value!r} is larger than {VARIABLES_MAX // 2**20} MiB", ctx=ctx, param=param)
         given.append((value, text))
     return tuple(given)
+
+
+def env_files(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Set the variables in the files, as if the environment contained them; existing variables are kept. Raises `ConfigError`."""
+    if ctx.resilient_parsing or not names:
+        return names
+
+    values: dict[str, str] = {}
+    problems = []
+    for name, text in files(ctx, param, names):
+        given, wrong = env_file.read("standard input" if name == STDIN else name, text)
+        values |= given
+        problems += wrong
+    if problems:
+        raise ConfigError(problems, sensitive=frozenset(values.values()))
+    for name, value in values.items():
+        os.environ.setdefault(name, value)
+    return names

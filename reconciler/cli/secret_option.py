@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
-from reconciler.cli.options.declare import Decorator, together
+from reconciler.cli.declare import Decorator, together
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import os_reason
 from reconciler.regular_file import open_regular
@@ -45,8 +45,8 @@ def warn_if_visible(screen: Screen, name: str, instead: str = "") -> None:
 
 def _file(context: click.Context, name: str) -> str | None:
     """The secret that was read from a file."""
-    found: str | None = context.meta.get(f"{__name__}.{name}")
-    return found
+    content: str | None = context.meta.get(f"{__name__}.{name}")
+    return content
 
 
 def _given(context: click.Context, param: click.Parameter, value: str | None) -> str | None:

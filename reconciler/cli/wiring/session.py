@@ -1,0 +1,155 @@
+"""One apply: recover, plan, apply, with one client that can write, under the lease on the state."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+from reconciler.address import Address
+from reconciler.apply import FRESH, ApplyOptions, apply
+from reconciler.apply.recover import recover
+from reconciler.cli.options import Options
+from reconciler.cli.terminal.progress import Narration
+from reconciler.cli.wiring.connect import ConnectedService
+from reconciler.cli.wiring.run import EarlierReading, Planned, PlanScope, make_plan, replaceable, selected, with_policies
+from reconciler.client import Writer
+from reconciler.config import Project
+from reconciler.model import Actual, Desired, Outcome, State
+from reconciler.observe import observe
+from reconciler.plan import plan
+from reconciler.plan.matching.absence import believable
+from reconciler.plan.prove import prove
+from reconciler.resource import Kinds
+from reconciler.state import Journal
+
+
+class ApplySession:
+    """One apply: a writer for several phases in one event loop, under the lease.
+
+    `desired` and `selection`: what is planned and applied; the project as it is, unless somebody sets something else. `alone`: it neither
+    continues the last run nor is continued by the next, so that each asks what it opens.
+    """
+
+    def __init__(
+        self, narration: Narration, service: ConnectedService, kinds: Kinds, project: Project, journal: Journal, options: Options
+    ) -> None:
+        self.narration, self.service, self.kinds, self.project = narration, service, kinds, project
+        self.journal, self.options = journal, options
+        self.desired, self.selection = project.desired, selected(options)
+        self.alone = False
+        self.signal: int | None = None
+        # One loop for all phases: the connections of the client belong to it and are kept between recovery, plan and apply.
+        self._runner = asyncio.Runner()
+        self._writer: Writer | None = None
+        self._earlier: EarlierReading | None = None
+
+    def __enter__(self) -> ApplySession:
+        self._writer = self._runner.run(self._open())
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        try:
+            if self._writer is not None:
+                self._runner.run(self._writer.__aexit__(None, None, None))
+        finally:
+            self._runner.close()
+
+    async def _open(self) -> Writer:
+
+        return await Writer(self.service.settings, listener=self.narration).__aenter__()
+
+    @property
+    def writer(self) -> Writer:
+        assert self._writer is not None
+        return self._writer
+
+    def recover(self) -> tuple[str, ...]:
+        """Resolve what earlier runs left in doubt; returns a sentence for each."""
+        if not self.journal.open_intents() and not self.journal.unsaved_endings():
+            return ()
+        lasting = self.service.effect_seconds(self.project)
+        with self.narration.phase("Resolving requests in doubt"):
+            return self._runner.run(
+                recover(self.writer, self.kinds, self.project.desired, self.journal, settle=lasting, wait=self._wait)
+            )  # fmt: skip
+
+    async def _wait(self, seconds: float, why: str) -> None:
+        self.narration.waiting(seconds, why)
+        await asyncio.sleep(seconds)
+
+    def look(self, desired: Desired) -> Actual:
+        """What there is of a Desired and the state; the next `plan` asks only for what was not answered here, unless it comes late."""
+        began = time.monotonic()
+        with self.narration.phase(f"Reading {desired.project}", where=self.service.where), self.writer.keeping() as answers:
+            actual = self._runner.run(observe(self.writer, self.kinds, desired, self.journal.state()))
+        self._earlier = EarlierReading(answers, began)
+        return actual
+
+    def _fresh_reading(self) -> EarlierReading | None:
+        """What `look` was answered, once, and only while nothing of it would have to be read again before it is written."""
+        earlier, self._earlier = self._earlier, None
+        return earlier if earlier is not None and time.monotonic() - earlier.began <= FRESH else None
+
+    def _state(self) -> State:
+        state = self.journal.state()
+        return replace(state, consents=frozenset()) if self.alone else state
+
+    def plan(self) -> Planned:
+        """A plan of the present state of the service."""
+        earlier, extent, stage = self._fresh_reading(), PlanScope(self.selection, replaceable(self.options)), self.narration.stage
+        reading = self.narration.phase(f"Reading {self.desired.project}", where=self.service.where)
+        with reading if earlier is None else self.narration.lasting("Reading what the plan needs"):
+            planned = self._runner.run(
+                make_plan(self.writer, self.kinds, self.desired, self._state(), extent, stage=stage, earlier=earlier)
+            )  # fmt: skip
+        believable(planned.matches, self.desired, accept=self.options.accept_gone)
+        return planned
+
+    def narrowed(self, planned: Planned, only: frozenset[Address]) -> Planned:
+        """The same reading, planned for these addresses only."""
+        selection = replace(self.selection, only=only)
+        state, actual = planned.state, planned.actual
+        new_plan = plan(self.kinds, self.desired, state, actual, selection=selection, allow_replace=replaceable(self.options))
+        proved = prove(self.kinds, self.desired, state, actual, new_plan, selection=selection)
+        return replace(planned, plan=with_policies(self.kinds, self.desired, actual, proved))
+
+    def apply(
+        self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written"
+    ) -> Outcome:  # fmt: skip
+        """Apply a plan. The first signal stops it after the requests under way, and `signal` is its number."""
+        steps = planned.plan.steps
+        with self.narration.phase(f"Applying {len(steps):,} request{'s' if len(steps) != 1 else ''}", steps) if steps else nullcontext():
+            return self._runner.run(self._apply(planned, on_error, verify))
+
+    async def _apply(self, planned: Planned, on_error: Literal["continue", "stop"], verify: Literal["written", "full"]) -> Outcome:
+
+        # What an undo opens was asked for this once. The next apply must not find it in the state as something agreed to.
+        plan = replace(planned.plan, consents=()) if self.alone else planned.plan
+        stop, signals, supervision = asyncio.Event(), self.narration.screen.signals, self.narration.screen.supervision
+
+        def stop_after_these() -> None:
+            stop.set()
+            self.narration.screen.say(
+                "Stopping: no new requests are sent; requests under way get 5 seconds. Press Ctrl-C again to exit immediately."
+            )
+
+        with signals.stopping(partial(asyncio.get_running_loop().call_soon_threadsafe, stop_after_these)):
+            outcome = await apply(
+                self.writer, self.kinds, self.desired, plan, planned.actual, self.journal,
+                ApplyOptions(
+                    deadline=self.project.settings.timeout, selection=self.selection, listener=self.narration, on_error=on_error,
+                    stop=stop, verify=verify, nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
+                    settle=self.service.effect_seconds(self.project) or 0.0,
+                    clearance=supervision.clearance if supervision is not None else None,
+                ),
+            )  # fmt: skip
+        self.signal = signals.number if stop.is_set() else None
+        # After a run that stopped, the old rules are still those that everything was applied under.
+        if outcome.went_through and planned.plan.state_update.rules is not None:
+            self.journal.remember_rules(planned.plan.state_update.rules)
+        return outcome
