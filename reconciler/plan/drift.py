@@ -202,9 +202,9 @@ def drift(
         if address in doubtful:
             reason = "a request of an earlier run is in doubt; reconciler apply finds out what happened to it"
             unread.append(Unread(address, declared.kind, reason))
-        elif address in matches.unknown:
-            unread.append(Unread(address, declared.kind, matches.unknown[address]))
-        elif address in matches.gone:
+        elif (reason_unread := matches[address].unknown) is not None:
+            unread.append(Unread(address, declared.kind, reason_unread))
+        elif matches[address].gone:
             resources.append(drifted)
         elif now is not None and now.deleted_at is not None:
             resources.append(_deleted(kinds, drifted, now, now.deleted_at, actual))

@@ -101,7 +101,10 @@ def _fulfilled(
     done = {address_after_moves(old, rename): address_after_moves(new, rename) for old, new in former.before.fulfilled.items()}
     if is_complete:
         pending = {former.followed[old] for old in waiting if old in former.followed}
-        blocked = {*matches.blocked, *(address for address, draft in drafts.items() if draft.blocked is not None)}
+        blocked = {
+            *matches.where(lambda match: match.blocked is not None),
+            *(address for address, draft in drafts.items() if draft.blocked is not None),
+        }
         tracked = former.before.bindings.keys() | former.state.bindings.keys() if blocked and done else ()
         kept = {old: new for old, new in done.items() if not blocked.isdisjoint((old, new)) and new in tracked}
         return {**kept, **{line: new for line, new in former.renames.items() if line not in pending}}

@@ -14,6 +14,7 @@ from reconciler.model import Actual, Binding, Declared, Desired, Moved, Observed
 from reconciler.plan.matching.absence import believable, missing
 from reconciler.plan.matching.identity import identify
 from reconciler.plan.matching.match import match
+from reconciler.plan.matching.matches import Match
 
 ACME = Address.parse("acme")
 LINE = Source("reconciler.yaml", 1, 1)
@@ -88,5 +89,5 @@ def test_a_missing_object_is_reported_with_its_binding_and_without_what_was_dele
     desired, state, actual = world(2, 1, renamed=True)
     matches = match(kinds(), desired, state, actual)
     assert missing(matches) == {team(0, "new"): replace(state.bindings[team(2)], address=team(0, "new"))}
-    assert list(missing(replace(matches, gone=matches.gone | {ACME}))) == [ACME]
-    assert missing(replace(matches, gone={ACME.child("team", "never")})) == {}
+    assert list(missing(matches.with_({ACME: Match(gone=True)}))) == [ACME]
+    assert missing(matches.with_({ACME.child("team", "never"): Match(gone=True)})) == {}

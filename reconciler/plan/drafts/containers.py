@@ -29,7 +29,7 @@ class UndeclaredContainers:
     def __init__(self, world: World, matches: Matches) -> None:
         self.world, self.claimed = world, claimed(world, matches)
         self.bindings = {address: binding for address, binding in world.state.bindings.items() if address not in world.desired.resources}
-        self._addresses = {(binding.kind, binding.id): address for address, binding in self.bindings.items() if address not in matches.gone}
+        self._addresses = {(binding.kind, binding.id): address for address, binding in self.bindings.items() if not matches[address].gone}
         self._delete_all: dict[Address, Removed | None] = {}
 
     def around(self, kind: Kind, address: Address, observed: Observed | None, binding: Binding | None) -> Address | None:

@@ -41,7 +41,11 @@ class DraftFacts:
 
     @classmethod
     def of(cls, world: World, matches: Matches, choices: Choices, settled: Mapping[Address, str]) -> DraftFacts:
-        tracked = {address: binding.id for address in matches.unknown if (binding := matches.binding(address)) is not None}
+        tracked = {
+            address: binding.id
+            for address, match in matches.items()
+            if match.unknown is not None and (binding := matches.binding(address)) is not None
+        }
         return cls(
             world,
             matches,
@@ -97,7 +101,7 @@ def _without_ignored(draft: Draft) -> Draft:
 def _with_intent(facts: DraftFacts, draft: Draft) -> Draft:
     """The draft with its intent, and the reason for it where that is not obvious."""
     matches, address = facts.matches, draft.address
-    if address in matches.adopted and not draft.is_restored:
+    if matches[address].adopted and not draft.is_restored:
         came_late = (draft.kind.name, draft.id) in matches.late
         usual = "created by a late request of an earlier run" if came_late else "exists and is unmanaged"
         return _recreated(facts, replace(draft, purpose=Adopt(), reason=usual))
@@ -117,13 +121,13 @@ def _transfer(facts: DraftFacts, draft: Draft) -> Transfer:
     origin, inside = facts.matches.former.origin(draft.address), draft.kind.inside
     assert origin is not None
     assert draft.observed is not None
-    held = draft.kind.fields[inside.name].value_in(draft.observed.raw) if inside is not None else None
-    return Transfer(origin, facts.matches.transfers[draft.address], held if isinstance(held, str) else None)
+    node = draft.kind.fields[inside.name].value_in(draft.observed.raw) if inside is not None else None
+    return Transfer(origin, str(facts.matches[draft.address].transfers), node if isinstance(node, str) else None)
 
 
 def _recreated(facts: DraftFacts, draft: Draft) -> Draft:
     """The draft with a note that people created the object in place of the tracked one, and until when that one can be restored."""
-    former, actual = facts.matches.recreated.get(draft.address), facts.world.actual
+    former, actual = facts.matches[draft.address].recreated, facts.world.actual
     if former is None:
         return draft
     reason, old = "was deleted and created again outside Reconciler", actual.find(draft.kind.name, former)
@@ -184,10 +188,10 @@ def _without_field(draft: Draft, difference: FieldDifference, reason: str, remed
 
 def _unread(facts: DraftFacts, draft: Draft, difference: FieldDifference) -> str | None:
     """What could not be read of the objects that a field refers to; None where all was read."""
-    unknown, field = facts.matches.unknown, difference.field
-    referred = next((address for address in unresolved_addresses(draft.declared.values.get(field.name)) if address in unknown), None)
-    if referred is not None:
-        return f"{referred} could not be read: {unknown[referred]}"
+    field = difference.field
+    for referred in unresolved_addresses(draft.declared.values.get(field.name)):
+        if facts.matches[referred].unknown is not None:
+            return f"{referred} could not be read: {facts.matches[referred].unknown}"
     to, within = field.to or "", draft.observed.within.values() if draft.observed is not None else ()
     if field.container and isinstance(difference.before, str) and facts.world.actual.find(to, difference.before) is None:
         reason = next((facts.unread[to, scope] for scope in (None, *within) if (to, scope) in facts.unread), None)

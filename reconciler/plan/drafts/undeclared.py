@@ -104,7 +104,7 @@ def _removal(
         return forget(f"no longer managed, like {container}, which contains it")
     if observed is not None and observed.deleted_at is not None:
         return forget("already deleted")
-    if observed is None and address in matches.gone:
+    if observed is None and matches[address].gone:
         return forget("already deleted")
     if observed is None:
         return forget("").block("is no longer declared, but it could not be read", "run again when the service answers", id="RC-unread")

@@ -17,7 +17,7 @@ from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Observ
 from reconciler.model.codec import comparable, holder, request, title, why_unreadable
 from reconciler.plan.matching.altered_names import AlteredNames
 from reconciler.plan.matching.claims import Projects
-from reconciler.plan.matching.matches import NOTHING, Match, MatchedSoFar
+from reconciler.plan.matching.matches import NOTHING, Match, Matches
 from reconciler.plan.matching.sequence import key_references
 from reconciler.resource import UNSET, Kind, Kinds
 from reconciler.text.suggest import a
@@ -33,12 +33,12 @@ def scope_id(kinds: Kinds, address: Address, ids: Mapping[Address, str]) -> str 
     return "" if address.container is None else ids.get(address.container)
 
 
-def waits(address: Address, container: Address, known: MatchedSoFar) -> Match | None:
+def waits(address: Address, container: Address, known: Matches) -> Match | None:
     """The match of an address whose container is unknown; None where the container is known."""
-    if container in known.blocked:
-        outer = known.blocked[container]
+    outer = known[container].blocked
+    if outer is not None:
         return Match(blocked=waiting(address, outer, outer.source))
-    return Match(unknown=f"{container} could not be read") if container in known.unknown else None
+    return Match(unknown=f"{container} could not be read") if known[container].unknown is not None else None
 
 
 class Index:
@@ -86,10 +86,12 @@ class Index:
 
 
 class Natural:
-    """The search by natural key of one matching. `known`: what is matched already."""
+    """The search by natural key of one matching. `known`: what is matched already; `taken`: (kind, id) of what has an address."""
 
-    def __init__(self, kinds: Kinds, state: State, actual: Actual, known: MatchedSoFar, projects: Projects) -> None:
-        self.kinds, self.state, self.actual, self.known, self.projects = kinds, state, actual, known, projects
+    def __init__(
+        self, kinds: Kinds, state: State, actual: Actual, known: Matches, taken: Collection[tuple[str, str]], projects: Projects
+    ) -> None:
+        self.kinds, self.state, self.actual, self.known, self.taken, self.projects = kinds, state, actual, known, taken, projects
         self.index = Index(kinds, projects.desired, state, actual)
         self._altered_names: dict[str, AlteredNames] = {}
 
@@ -170,7 +172,7 @@ class Natural:
         scope = scope_id(self.kinds, declared.address, self.known.ids) or ""
         candidates = self.index.candidates(kind, scope, names, values)
         return sorted(
-            (candidate for candidate in candidates if (kind.name, candidate.id) not in self.known.taken), key=lambda candidate: candidate.id
+            (candidate for candidate in candidates if (kind.name, candidate.id) not in self.taken), key=lambda candidate: candidate.id
         )
 
     # -- what follows --------------------------------------------------------------------------------------------------------------
@@ -219,7 +221,7 @@ class Natural:
         address = declared.address
         scope = scope_id(self.kinds, address, self.known.ids) or ""
         for observed in self._altered_names[kind.name].of(scope, declared) if declared.adopt else ():
-            if (kind.name, observed.id) in self.known.taken or (kind.name, observed.id) in self.state.foreign:
+            if (kind.name, observed.id) in self.taken or (kind.name, observed.id) in self.state.foreign:
                 continue
             blocked = Blocked(
                 address,

@@ -22,7 +22,7 @@ from reconciler.model import Blocked, Observed, waiting
 from reconciler.model.codec import unresolved_addresses
 from reconciler.plan.containment import Key, parent
 from reconciler.plan.decisions import Draft, Keep, Removal, Transfer
-from reconciler.plan.derived import Level, level, pending_sources
+from reconciler.plan.derived import Namespace, namespace, pending_sources
 from reconciler.plan.drafts.declared import needed
 from reconciler.plan.passes.worklist import Worklist
 from reconciler.plan.selection import Selection
@@ -139,7 +139,7 @@ class _Run:
         """What gives up a value that must be unique and that this one gets."""
         for difference in draft.sendable:
             if difference.field.unique:
-                holder = self._holders.get((level(draft, now=False), difference.field.name, repr(difference.after)))
+                holder = self._holders.get((namespace(draft, now=False), difference.field.name, repr(difference.after)))
                 if holder is not None and holder != draft.address:
                     yield Requirement(holder)
 
@@ -171,7 +171,7 @@ class _Run:
 
     def _by_successors(self, removal: Removal) -> Iterator[Requirement]:
         """What is created beside a deleted object, where without it the service would rearrange or empty what contains both."""
-        where = level(removal, now=True)
+        where = namespace(removal, now=True)
         if not _shapes(removal.kind) or any(other.id != removal.id and self._stays(other) for other in self._siblings.get(where, ())):
             return
         for draft in self._newcomers.get(where, ()):
@@ -228,34 +228,34 @@ class _Run:
         return mentions
 
     @cached_property
-    def _holders(self) -> Mapping[tuple[Level, str, str], Address]:
+    def _holders(self) -> Mapping[tuple[Namespace, str, str], Address]:
         """By a unique value, where it is in use now: what has it and is about to give it up."""
-        holders: dict[tuple[Level, str, str], Address] = {}
+        holders: dict[tuple[Namespace, str, str], Address] = {}
         for entry in self.entries.values():
             observed = entry.old if isinstance(entry, Draft) and entry.old is not None else entry.observed
             if observed is None:
                 continue
             for field in entry.kind.fields.values():
                 if field.unique and (isinstance(entry, Removal) or _gives_up(entry, field.name)):
-                    holders[level(entry, now=True), field.name, repr(observed.values.get(field.name))] = entry.address
+                    holders[namespace(entry, now=True), field.name, repr(observed.values.get(field.name))] = entry.address
         return holders
 
     @cached_property
-    def _siblings(self) -> Mapping[Level, list[Observed]]:
+    def _siblings(self) -> Mapping[Namespace, list[Observed]]:
         """By level: the objects on it."""
-        siblings: dict[Level, list[Observed]] = defaultdict(list)
+        siblings: dict[Namespace, list[Observed]] = defaultdict(list)
         for entry in self.entries.values():
             if entry.observed is not None and _shapes(entry.kind) and not (isinstance(entry, Draft) and self._moves(entry)):
-                siblings[level(entry, now=True)].append(entry.observed)
+                siblings[namespace(entry, now=True)].append(entry.observed)
         return siblings
 
     @cached_property
-    def _newcomers(self) -> Mapping[Level, list[Draft]]:
+    def _newcomers(self) -> Mapping[Namespace, list[Draft]]:
         """By level: what is created or moved there."""
-        newcomers: dict[Level, list[Draft]] = defaultdict(list)
+        newcomers: dict[Namespace, list[Draft]] = defaultdict(list)
         for draft in self.drafts.values():
             if _shapes(draft.kind) and (draft.is_new or self._moves(draft)):
-                newcomers[level(draft, now=False)].append(draft)
+                newcomers[namespace(draft, now=False)].append(draft)
         return newcomers
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The edges of the graph of steps: what a rule yields, and what it may read. Pure.
+"""The edges of the graph of steps, which the rules yield. Pure.
 
 An edge belongs to the step that carries a reference, which breaks the cycles of the service: a create comes first, the field that refers
 back is a later step.
@@ -7,15 +7,11 @@ back is a later step.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from enum import Enum, auto
 from typing import NamedTuple
 
-from reconciler.address import Address
-from reconciler.plan.derived import Derivation
 from reconciler.plan.steps.graph import Edges
-from reconciler.plan.steps.requests import Sketches
 
 
 class Wait(Enum):
@@ -28,7 +24,7 @@ class Wait(Enum):
 
 
 class Edge(NamedTuple):
-    """One step waits for another. Numbers are places in `Sketches.all`; an edge from a step to itself means nothing.
+    """One step waits for another. Numbers are the ids of steps; an edge from a step to itself means nothing.
 
     `otherwise`: what the step waits for instead where a preferred edge would make a circle. A tuple, because a large plan has a hundred
     thousand of them.
@@ -68,15 +64,3 @@ class Waits:
         """Everything that it waits for."""
         required = self.needed(step)
         return Edges(required, frozenset(self._of[Wait.AFTER].get(step, ())) - required)
-
-
-@dataclass(frozen=True)
-class StepFacts:
-    """What a rule may read. `derived`: what created objects get by themselves. `waits`: the edges of the rules before it."""
-
-    sketches: Sketches
-    derived: Mapping[Address, Derivation]
-    waits: Waits
-
-
-Rule = Callable[[StepFacts], Iterator[Edge]]

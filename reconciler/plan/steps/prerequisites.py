@@ -6,25 +6,24 @@ from collections.abc import Iterator
 
 from reconciler.address import Address
 from reconciler.plan.decisions import Draft, Removal
-from reconciler.plan.steps.edges import Edge, StepFacts, needs
-from reconciler.plan.steps.requests import Sketches
+from reconciler.plan.steps.edges import Edge, needs
+from reconciler.plan.steps.requests import Requests
 
 
-def prerequisites_first(facts: StepFacts) -> Iterator[Edge]:
+def prerequisites_first(requests: Requests) -> Iterator[Edge]:
     """The request that takes away the last admin, or that requires a provider, needs the requests that give the new one."""
-    sketches = facts.sketches
-    entries: list[Draft | Removal] = [*sketches.drafts.values(), *sketches.removals.values()]
+    entries: list[Draft | Removal] = [*requests.drafts.values(), *requests.removals.values()]
     for entry in entries:
         for prerequisite in entry.prerequisites:
             if prerequisite.address is None:
                 continue
-            giving = _writing(sketches, prerequisite.address, prerequisite.writes)
+            giving = _writing(requests, prerequisite.address, prerequisite.writes)
             deletes = isinstance(entry, Removal)
-            taking = [sketches.deletes[entry.address]] if deletes else _writing(sketches, entry.address, prerequisite.field)
+            taking = [requests.deletes[entry.address]] if deletes else _writing(requests, entry.address, prerequisite.field)
             for step in taking:
                 yield from needs(step, giving)
 
 
-def _writing(sketches: Sketches, address: Address, field: str) -> list[int]:
+def _writing(requests: Requests, address: Address, field: str) -> list[int]:
     """The requests of an address that write a field, or all of them."""
-    return sketches.writers(address, field) if field else list(sketches.of.get(address, ()))
+    return requests.writers(address, field) if field else list(requests.of.get(address, ()))

@@ -28,7 +28,7 @@ Decide = Callable[[World, Matches], Decisions]
 def decide_with_transfers(world: World, matches: Matches, decide: Decide) -> tuple[World, Decisions]:
     """The world after the possible transfers, and the decisions in it."""
     unsettled = _unsettled(world, matches)
-    if not matches.transfers:
+    if all(match.transfers is None for match in matches.values()):
         return world, replace(decide(world, matches), unsettled=unsettled)
     world, decisions, obstacles = _possible_transfers(world, matches, decide)
     ordered = [_ready(decisions.drafts[root], required) for root, required in obstacles.required.items()]
@@ -68,16 +68,18 @@ def _without(matches: Matches, prevented: Mapping[Address, Blocked]) -> Matches:
     """The matches without what is not transferred now, as if its object were unknown."""
     if not prevented:
         return matches
-    ids = {address: id for address, id in matches.ids.items() if address not in prevented}
-    transfers = {address: at for address, at in matches.transfers.items() if address not in prevented}
-    blocked = {address: replace(reason, address=address) for address, reason in prevented.items()}
-    return replace(matches, ids=ids, transfers=transfers, blocked={**matches.blocked, **blocked})
+    unknown = {
+        address: matches[address]._replace(id=None, transfers=None, blocked=replace(reason, address=address))
+        for address, reason in prevented.items()
+    }
+    return matches.with_(unknown)
 
 
 def _unsettled(world: World, matches: Matches) -> frozenset[Address]:
     """The tracked addresses that do not change before a transfer has succeeded: also where it is not known yet whether one is needed."""
     former = matches.former
-    stuck = [new for new in former.today.values() if (new in matches.blocked or new in matches.unknown) and former.origin(new) is not None]
+    undecided = {*matches.where(lambda match: match.blocked is not None or match.unknown is not None)}
+    stuck = [new for new in former.today.values() if new in undecided and former.origin(new) is not None]
     stuck_batches = [*each_once(_after_transfers(world, matches).batches), *batches(former.today, stuck, {}, {})]
     return frozenset(old for batch in stuck_batches for old in batch.moves)
 

@@ -130,7 +130,7 @@ class _Obstacles:
 
     def _unread(self, root: Address, key: Key) -> Iterator[Blocked]:
         """Why it is not known what an object contains."""
-        container = self.matches.transfers[root]
+        container = str(self.matches[root].transfers)
         for kind in self.kinds.values():
             listings = [listing for listing in kind.listings if not listing.lister]
             scope = key[1] if any(listing.each == key[0] for listing in listings) else container

@@ -19,9 +19,8 @@ from reconciler.resource import Kinds
 
 def transferred_together(actual: Actual, contents: Contents, matches: Matches) -> TransferredTogether:
     """What is transferred by what. `contents`: of `actual`."""
-    if not matches.transfers:
-        return TransferredTogether(actual)
-    return _Transfers(actual, contents, matches).together()
+    is_any = any(match.transfers is not None for match in matches.values())
+    return _Transfers(actual, contents, matches).together() if is_any else TransferredTogether(actual)
 
 
 def in_container(kinds: Kinds, observed: Observed, container: str, *, top: bool) -> Observed:
@@ -41,11 +40,11 @@ class _Transfers:
         self.transferable = [kind.name for kind in kinds.values() if kind.transferable is not None]
         self.target: dict[Key, str] = {}
         self.address: dict[Key, Address] = {}
-        for address in matches.transfers:
+        for address in matches.where(lambda match: match.transfers is not None):
             key = (kinds.of(address).name, matches.ids[address])
             self.address[key] = address
             self.target[key] = matches.ids[address.root]
-        self.remaining = {(kinds.of(address).name, id) for address, id in (*matches.ids.items(), *matches.leaving.items())} - {*self.target}
+        self.remaining = {(kinds.of(address).name, match.id) for address, match in matches.items() if match.id is not None} - {*self.target}
         self._destinations: dict[Key, str | None] = {}
 
     def together(self) -> TransferredTogether:
