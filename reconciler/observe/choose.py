@@ -25,7 +25,7 @@ from reconciler.plan.matching.matches import Match, Matches
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.matching.outsiders import pending, scope_of
 from reconciler.plan.matching.renames import current_addresses, follow
-from reconciler.plan.matching.sequence import by_reference
+from reconciler.plan.matching.natural_keys import by_reference
 from reconciler.plan.matching.service_copies import makers
 from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders
 

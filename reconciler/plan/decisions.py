@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, Final, assert_never
 
 from reconciler.address import Address
-from reconciler.model import Action, Binding, Blocked, Declared, Observed
+from reconciler.model import Action, Actual, Binding, Blocked, Declared, Observed
 from reconciler.model.codec import ids_in
+from reconciler.plan.containment import Key
 from reconciler.plan.matching.differences import FieldDifference
-from reconciler.plan.transferred import Batch
 from reconciler.resource import UNSET, Kind
 
 # -- what happens to an address -----------------------------------------------------------------------------------------------------
@@ -317,3 +319,31 @@ def actions(entry: Draft | Removal) -> frozenset[Action]:
             return frozenset({Action.FORGET})
         case unreachable:
             assert_never(unreachable)
+
+
+# -- what is transferred together --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TransferredTogether:
+    """`roots`: the addresses that need a request of their own, with the keys of everything in them, at any depth.
+
+    `root_of`: the addresses that such a request includes, each with its root. `actual`: the reading as if all were transferred.
+    """
+
+    actual: Actual
+    roots: Mapping[Address, tuple[Key, ...]] = field(default_factory=dict)
+    root_of: Mapping[Address, Address] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """`roots`: today's addresses of what is transferred, in the order of the requests. `moves`: all addresses, former one to today's."""
+
+    roots: tuple[Address, ...]
+    moves: Mapping[Address, Address]
+
+    @cached_property
+    def before(self) -> Mapping[Address, Address]:
+        """The root that is transferred before each; the first has none."""
+        return {second: first for first, second in pairwise(self.roots)}

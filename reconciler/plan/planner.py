@@ -35,12 +35,10 @@ from reconciler.plan.matching.renames import current_addresses
 from reconciler.plan.names import Names
 from reconciler.plan.passes.contents import contents
 from reconciler.plan.passes.expectations import expectations
-from reconciler.plan.passes.last_admin import last_admin
+from reconciler.plan.passes.prerequisites import last_admin, required_kinds
 from reconciler.plan.passes.renames import probable_renames, repeated_renames
-from reconciler.plan.passes.required_kinds import required_kinds
 from reconciler.plan.passes.second_run import beside_others, rearrangements, second_run
 from reconciler.plan.passes.targets import targets, waits
-from reconciler.plan.selection import Selection
 from reconciler.plan.siblings.positions import current_positions, unmanaged_siblings
 from reconciler.plan.siblings.rows import SiblingRow, arrange, ignored_positions
 from reconciler.plan.state_updates import state_update
@@ -48,16 +46,13 @@ from reconciler.plan.steps.schedule import scheduled
 from reconciler.plan.transfers.drafts import decide_with_transfers, positions_before_transfer, shown_where
 from reconciler.plan.transfers.obstacles import unmanaged_in_transfers
 from reconciler.plan.warnings.broken_urls import broken_urls
-from reconciler.plan.warnings.conditions import condition_notes, schemas_to_read
 from reconciler.plan.warnings.consents import consents, with_consent_needed
 from reconciler.plan.warnings.exposure import audience_lines, exposures, who_reads, windows
 from reconciler.plan.warnings.loosened_rules import changed_rules, loosened_rules, unprotected_kinds
+from reconciler.plan.warnings.notes import condition_notes, forbidden_requests, schemas_to_read, similar_names, twins, unshown
 from reconciler.plan.warnings.outside import accepted_exposures
-from reconciler.plan.warnings.permissions import forbidden_requests
 from reconciler.plan.warnings.transfers import by_transfers, transfer_exposures
-from reconciler.plan.warnings.twins import similar_names, twins
-from reconciler.plan.warnings.unshown import unshown
-from reconciler.plan.world import Decisions, Pass, World
+from reconciler.plan.world import Decisions, Pass, Selection, World
 from reconciler.resource import Kinds
 
 PASSES: Final[tuple[Pass, ...]] = (

@@ -9,9 +9,8 @@ import pytest
 from reconciler.plan import PASSES, planner
 from reconciler.plan.drafts.undeclared import undeclared
 from reconciler.plan.passes.contents import contents
-from reconciler.plan.passes.last_admin import last_admin
+from reconciler.plan.passes.prerequisites import last_admin, required_kinds
 from reconciler.plan.passes.renames import probable_renames, repeated_renames
-from reconciler.plan.passes.required_kinds import required_kinds
 from reconciler.plan.world import Decisions, Pass, World
 from tests.plan.book import BOOK, page_text, pages_of
 from tests.plan.edits import Page

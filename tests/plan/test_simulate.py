@@ -11,7 +11,7 @@ from reconciler.address import Address
 from reconciler.errors import DeclarationError
 from reconciler.kinds import load
 from reconciler.model import Actual, Observed, Step
-from reconciler.plan.siblings.sequence import Siblings
+from reconciler.plan.siblings.positions import Siblings
 from reconciler.plan.simulation.simulate import Simulation, simulate
 from reconciler.resource import PATCH, POST, UNSET, Keyed, Listing, Resource, Verbs, field
 from tests.effort import timed

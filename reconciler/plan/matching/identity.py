@@ -12,8 +12,8 @@ from reconciler.model.codec import wanted
 from reconciler.plan.matching.differences import Correction, FieldDifference, correction_of, differences
 from reconciler.plan.matching.match import match
 from reconciler.plan.matching.matches import Matches
+from reconciler.plan.matching.natural_keys import by_reference
 from reconciler.plan.matching.renames import Stuck, follow
-from reconciler.plan.matching.sequence import by_reference
 from reconciler.resource import Kind, Kinds
 from reconciler.text.suggest import a
 

@@ -8,18 +8,18 @@ Names are compared in the form that services keep (`text.names.canonical`): a se
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Observed, State, waiting
-from reconciler.model.codec import comparable, holder, request, title, why_unreadable
-from reconciler.plan.matching.altered_names import AlteredNames
+from reconciler.model.codec import comparable, holder, is_chosen_name, request, title, unresolved_addresses, why_unreadable
 from reconciler.plan.matching.claims import Projects
 from reconciler.plan.matching.matches import NOTHING, Match, Matches
-from reconciler.plan.matching.sequence import key_references
 from reconciler.resource import UNSET, Kind, Kinds
+from reconciler.text.names import canonical
 from reconciler.text.suggest import a
 
 
@@ -300,3 +300,92 @@ def unread(kind: Kind, scopes: Collection[str | None], id: str | None, actual: A
         if unknown.kind == kind.name and (unknown.scope in scopes if unknown.id is None else unknown.id == id)
     )
     return next((unknown.reason for unknown in failed), None)
+
+
+# -- the order in which resources are matched --------------------------------------------------------------------------------------
+
+
+def by_reference(kinds: Kinds, desired: Desired) -> Iterable[Declared]:
+    """Every declared resource once, the roots first: an object may be in another one than its address says. The order of Desired is kept
+    where references allow it; a cycle of references is broken."""
+    keys = {name: tuple(field.name for field in kind.keys) for name, kind in kinds.items()}
+    resources = desired.resources
+    opened: set[Address] = set()
+    done = {address for address in resources if address.container is None}
+    yield from [declared for address, declared in resources.items() if address in done]
+    for start in resources.values():
+        container, names = start.address.container, keys[start.kind]
+        if start.address in done:
+            continue
+        if (container is None or container in done) and not any(
+            True for name in names for _ in unresolved_addresses(start.values.get(name))
+        ):
+            done.add(start.address)  # as for nearly all: it waits for nothing
+            yield start
+            continue
+        waiting = [start]
+        while waiting:
+            declared = waiting[-1]
+            again = declared.address in opened
+            ahead = [] if again else [at for at in key_references(declared, keys[declared.kind]) if at in resources and at not in done]
+            opened.add(declared.address)
+            if ahead:
+                waiting += [resources[at] for at in reversed(ahead)]
+                continue
+            waiting.pop()
+            if declared.address not in done:
+                done.add(declared.address)
+                yield declared
+
+
+def key_references(declared: Declared, names: Iterable[str]) -> list[Address]:
+    """The addresses that must be known before the natural key of a resource is: its container and what the key fields refer to."""
+    references = [address for name in names for address in unresolved_addresses(declared.values.get(name))]
+    return references if declared.address.container is None else [declared.address.container, *references]
+
+
+# -- names that the service altered ------------------------------------------------------------------------------------------------
+
+
+CUT_MIN: Final = 20  # characters: shorter names that begin alike are usually two names
+_NUMBERED: Final = re.compile(r"(.*\S) \(\d+\)")
+
+
+class AlteredNames:
+    """The names of a kind that services may have made of others, by fixed container."""
+
+    def __init__(self, kind: Kind, desired: Desired, actual: Actual) -> None:
+        self.field = next(filter(is_chosen_name, kind.keys), None)
+        self._declared: set[tuple[Address | None, str]] = set()
+        for resource in desired.resources.values() if self.field is not None else ():
+            name = resource.values.get(self.field.name) if resource.kind == kind.name and self.field is not None else None
+            if isinstance(name, str):
+                self._declared.add((resource.address.container, canonical(name)))
+        self._numbered: dict[tuple[str, str], list[Observed]] = defaultdict(list)
+        self._longest: dict[str, list[tuple[str, Observed]]] = defaultdict(list)
+        for observed in actual.objects.get(kind.name, {}).values() if self.field is not None else ():
+            name = observed.values.get(self.field.name) if self.field is not None and observed.deleted_at is None else None
+            if isinstance(name, str):
+                self._add(observed.within.get(kind.within or "", ""), canonical(name), observed)
+
+    def _add(self, scope: str, name: str, observed: Observed) -> None:
+        numbered = _NUMBERED.fullmatch(name)
+        if numbered is not None:
+            self._numbered[scope, numbered[1]].append(observed)
+        longest = self._longest[scope]
+        if longest and len(name) > len(longest[0][0]):
+            longest.clear()
+        if len(name) >= CUT_MIN and (not longest or len(name) == len(longest[0][0])):
+            longest.append((name, observed))
+
+    def of(self, scope: str, declared: Declared) -> Iterator[Observed]:
+        """The objects whose name may have been made of that of a resource, and is not the name of another one. A service that cuts names
+        leaves none that is longer."""
+        name = declared.values.get(self.field.name) if self.field is not None else None
+        if self.field is None or not isinstance(name, str):
+            return
+        sent = canonical(name)
+        cut = [observed for shown, observed in self._longest.get(scope, ()) if sent != shown and sent.startswith(shown)]
+        for observed in (*self._numbered.get((scope, sent), ()), *cut):
+            if (declared.address.container, canonical(str(observed.values[self.field.name]))) not in self._declared:
+                yield observed

@@ -25,8 +25,7 @@ from reconciler.plan.decisions import Draft, Keep, Removal, Transfer
 from reconciler.plan.derived import Namespace, namespace, pending_sources
 from reconciler.plan.drafts.declared import needed
 from reconciler.plan.passes.worklist import Worklist
-from reconciler.plan.selection import Selection
-from reconciler.plan.world import Decisions, Rearrangement, World
+from reconciler.plan.world import Decisions, Rearrangement, Selection, World
 from reconciler.resource import Kind
 
 

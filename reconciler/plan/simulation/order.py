@@ -10,7 +10,7 @@ from reconciler.address import Address
 from reconciler.model import Observed, SiblingPlace
 from reconciler.model.choices import Objects
 from reconciler.plan.containment import Key
-from reconciler.plan.siblings.sequence import Siblings
+from reconciler.plan.siblings.positions import Siblings
 from reconciler.resource import Kind, Kinds
 
 Row = tuple[str, str, Any]

@@ -9,7 +9,7 @@ from itertools import pairwise
 from reconciler.address import Address
 from reconciler.plan.decisions import Draft
 from reconciler.plan.siblings.moves import SiblingMove
-from reconciler.plan.steps.edges import Edge, after, needs
+from reconciler.plan.steps.graph import Edge, after, needs
 from reconciler.plan.steps.requests import Requests
 from reconciler.resource import UNSET, Field, FieldRole, Kind
 

@@ -10,7 +10,7 @@ from reconciler.address import Address
 from reconciler.model.codec import ids_in
 from reconciler.plan.containment import Key, containers
 from reconciler.plan.decisions import Draft, Transfer
-from reconciler.plan.steps.edges import Edge, Wait, needs
+from reconciler.plan.steps.graph import Edge, Wait, needs
 from reconciler.plan.steps.requests import Requests
 from reconciler.resource import UNSET
 

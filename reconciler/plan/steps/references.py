@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from reconciler.address import Address
 from reconciler.model import Step
 from reconciler.model.codec import unresolved_addresses
-from reconciler.plan.decisions import Draft
-from reconciler.plan.steps.edges import Edge, after, needs
+from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.steps.graph import Edge, after, needs
 from reconciler.plan.steps.requests import Requests
 
 
@@ -93,3 +93,25 @@ def named_first(requests: Requests) -> Iterator[Edge]:
         for create in sorted(requests.waits.needed(step.id) & naming.keys()):
             if step.address != requests.steps[create].address:
                 yield from after(step.id, naming[create])
+
+
+# -- prerequisites -----------------------------------------------------------------------------------------------------------------
+
+
+def prerequisites_first(requests: Requests) -> Iterator[Edge]:
+    """The request that takes away the last admin, or that requires a provider, needs the requests that give the new one."""
+    entries: list[Draft | Removal] = [*requests.drafts.values(), *requests.removals.values()]
+    for entry in entries:
+        for prerequisite in entry.prerequisites:
+            if prerequisite.address is None:
+                continue
+            giving = _writing(requests, prerequisite.address, prerequisite.writes)
+            deletes = isinstance(entry, Removal)
+            taking = [requests.deletes[entry.address]] if deletes else _writing(requests, entry.address, prerequisite.field)
+            for step in taking:
+                yield from needs(step, giving)
+
+
+def _writing(requests: Requests, address: Address, field: str) -> list[int]:
+    """The requests of an address that write a field, or all of them."""
+    return requests.writers(address, field) if field else list(requests.of.get(address, ()))

@@ -18,7 +18,7 @@ from reconciler.plan.derived import Derivation
 from reconciler.plan.matching.differences import FieldDifference
 from reconciler.plan.siblings.moves import SiblingMove
 from reconciler.plan.siblings.rows import SiblingRow
-from reconciler.plan.steps.edges import Waits
+from reconciler.plan.steps.graph import Waits
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds, Verb, placeholders
 
 

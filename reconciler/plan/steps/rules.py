@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from reconciler.plan.steps import containers, deletes, prerequisites, references, transfers, unique_values
-from reconciler.plan.steps.edges import Edge
-from reconciler.plan.steps.graph import Acyclic, Edges
+from reconciler.plan.steps import containers, deletes, references, transfers, unique_values
+from reconciler.plan.steps.graph import Acyclic, Edge, Edges
 from reconciler.plan.steps.requests import Requests
 
 Rule = Callable[[Requests], Iterator[Edge]]
@@ -29,7 +28,7 @@ REQUIRED: Final[tuple[Rule, ...]] = (
     deletes.deletes_last,  # nothing refers to what is deleted, and nothing is left in it
     deletes.creates_before_one_delete,  # the last sibling is not deleted before new ones exist
     references.derived_after_sources,  # the source of a derived value is set first
-    prerequisites.prerequisites_first,  # what takes away the last way in needs what gives the new one
+    references.prerequisites_first,  # what takes away the last way in needs what gives the new one
     transfers.ready_to_transfer,  # nothing shows what is transferred, and the address is free
     transfers.leave_first,  # what stays leaves what is transferred
 )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from reconciler.address import Address
 from reconciler.plan.decisions import Draft, Transfer
-from reconciler.plan.steps.edges import Edge, Waits, needs
+from reconciler.plan.steps.graph import Edge, Waits, needs
 from reconciler.plan.steps.requests import Requests
 
 

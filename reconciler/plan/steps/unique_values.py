@@ -13,7 +13,7 @@ from reconciler.address import Address
 from reconciler.model.codec import is_chosen_name
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Namespace, namespace
-from reconciler.plan.steps.edges import Edge, after, needs
+from reconciler.plan.steps.graph import Edge, after, needs
 from reconciler.plan.steps.requests import Requests
 from reconciler.text.names import canonical
 

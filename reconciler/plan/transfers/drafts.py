@@ -11,14 +11,12 @@ from dataclasses import dataclass, replace
 
 from reconciler.address import Address
 from reconciler.model import Actual, Binding, Blocked, Observed, SiblingPosition
-from reconciler.plan.decisions import Draft, Transfer
+from reconciler.plan.decisions import Batch, Draft, Transfer, TransferredTogether
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
 from reconciler.plan.siblings.positions import Sibling, current_positions, unmanaged_siblings
-from reconciler.plan.transferred import Batch, TransferredTogether
-from reconciler.plan.transfers.batches import batches, each_once
 from reconciler.plan.transfers.obstacles import TransferObstacles, transfer_obstacles
-from reconciler.plan.transfers.together import transferred_together
+from reconciler.plan.transfers.together import batches, each_once, transferred_together
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import Kind, Kinds
 

@@ -18,7 +18,7 @@ from reconciler.model.codec import ids_in, title
 from reconciler.plan.containment import Key, parent
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.match import moved_line
-from reconciler.plan.transfers.batches import each_once
+from reconciler.plan.transfers.together import each_once
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET, Kind
 

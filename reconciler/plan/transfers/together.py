@@ -1,19 +1,25 @@
-"""What is transferred together, and what the service shows once everything is transferred. Pure.
+"""What is transferred together, what the service shows afterwards, and whose addresses the state changes together. Pure.
 
 In: the objects that were read, and which of them are in a container that the YAML has them leave. Out: those that need a request of their
 own, those that such a request includes, and the same reading as if all that had been done: the rest of a plan is based on it.
+
+The state changes all addresses of one *batch* with the outcome of its last transfer. A batch is mostly what one request brings. Where one
+address is freed by a transfer and taken by another, both belong to it, so that at no moment two objects have one address:
+
+    moved: acme/space/guide -> beta/space/guide      one batch: each address is free only once the other
+           beta/space/guide -> acme/space/guide      object has left it, and the state changes both at the end
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.address import Address
 from reconciler.model import Actual, Observed
 from reconciler.plan.containment import Contents, Key, parent
+from reconciler.plan.decisions import Batch, TransferredTogether
 from reconciler.plan.matching.matches import Matches
-from reconciler.plan.transferred import TransferredTogether
 from reconciler.resource import Kinds
 
 
@@ -92,3 +98,70 @@ class _Transfers:
             outer = parent(self.kinds[key[0]], observed) if observed is not None and key not in self.remaining else None
             self._destinations[key] = self.target.get(key) or (self._destination(outer) if outer is not None else None)
         return self._destinations[key]
+
+
+# -- which addresses the state changes together ------------------------------------------------------------------------------------
+
+
+def batches(
+    moves: Mapping[Address, Address],
+    roots: Collection[Address],
+    root_of: Mapping[Address, Address],
+    inner: Mapping[Address, Collection[Address]],
+) -> tuple[Batch, ...]:
+    """One for each group of transfers whose addresses depend on each other.
+
+    `moves`: tracked address to today's. `roots`: in the order of the YAML. `root_of`: see `TransferredTogether`. `inner`:
+    roots by a root that they must leave before it is transferred itself.
+    """
+    if not roots:
+        return ()
+    group = {old: old for old in moves}
+
+    def leader(old: Address) -> Address:
+        while group[old] != old:
+            group[old] = group[group[old]]
+            old = group[old]
+        return old
+
+    def join(old: Address, other: Address | None) -> None:
+        if other is not None and other in group:
+            group[leader(old)] = leader(other)
+
+    former = {new: old for old, new in moves.items()}
+    for old, new in moves.items():
+        join(old, new)
+        if old.container is not None and moves.get(old.container) == new.container:
+            join(old, old.container)
+        root = root_of.get(new)
+        join(old, former.get(root) if root is not None else None)
+    result: dict[Address, list[Address]] = {}
+    for root in roots:
+        if root in former:
+            result.setdefault(leader(former[root]), []).append(root)
+    members: dict[Address, dict[Address, Address]] = {at: {} for at in result}
+    for old, new in moves.items():
+        if (at := leader(old)) in members:
+            members[at][old] = new
+    return tuple(Batch(tuple(_inner_first(some, inner)), members[at]) for at, some in result.items())
+
+
+def each_once(by_address: Mapping[Address, Batch]) -> Iterable[Batch]:
+    """The batches of a table that has each of them at all its addresses."""
+    return {id(batch): batch for batch in by_address.values()}.values()
+
+
+def _inner_first(roots: Sequence[Address], inner: Mapping[Address, Collection[Address]]) -> list[Address]:
+    """The roots, each after those that must leave it."""
+    place = {root: index for index, root in enumerate(roots)}
+    ordered: dict[Address, None] = {}
+
+    def add(root: Address) -> None:
+        if root not in ordered:
+            for other in sorted((other for other in inner.get(root, ()) if other in place and other != root), key=place.__getitem__):
+                add(other)
+            ordered[root] = None
+
+    for root in roots:
+        add(root)
+    return list(ordered)

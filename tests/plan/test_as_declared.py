@@ -14,7 +14,7 @@ import pytest
 from reconciler.kinds import load as kinds
 from reconciler.model import Desired, Plan
 from reconciler.plan import plan
-from reconciler.plan.offline.as_declared import as_declared
+from reconciler.plan.offline import as_declared
 from tests.harness import ORGANIZATION
 from tests.plan.book import declared
 from tests.plan.edits import Page, Tree
