@@ -2,7 +2,7 @@
 
 - `planner`: the passes in their order, and the plan
 - `matching/`: which object on the service is which declared resource, and what differs between the two
-- `decisions`: what happens to an address, one of a closed set; `world`: what a pass is given and returns, and which addresses the run is about
+- `decisions`: what happens to an address, one of a closed set; `world`: what a pass is given and returns, and the selection of a run
 - `containment`: what contains what, and what is deleted with what
 - `drafts/`: what happens to each declared resource, and to what is no longer declared
 - `passes/`: rules on the whole plan: what must not be deleted, what waits for a second run, what was renamed, what this run is limited to

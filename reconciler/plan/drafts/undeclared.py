@@ -17,7 +17,7 @@ from reconciler.plan.decisions import Delete, Forget, Removal
 from reconciler.plan.drafts.containers import UndeclaredContainers, deleted_along, kept_with_containers
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.natural_keys import listed
-from reconciler.plan.matching.renames import stands_in
+from reconciler.plan.matching.renames import containing
 from reconciler.plan.matching.service_copies import makers, service_copies
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import Kind
@@ -70,7 +70,7 @@ def _tracked(world: World, matches: Matches, containers: UndeclaredContainers) -
         removal = _removal(world, matches, containers, kind, address, binding, declared_root=address.root in roots)
         if removal.deletes and address in matches.renamed:
             removal = replace(removal, reason=f"{removal.reason} (was {matches.renamed[address]})")
-        blocker = matches.former.rename_blocker(address, stands_in(state.bindings, address))
+        blocker = matches.former.rename_blocker(address, containing(state.bindings, address))
         if blocker is not None:
             removal = replace(removal, blocked=replace(blocker, address=address))
         if address in doubtful:
