@@ -18,7 +18,7 @@ from reconciler.address import Address
 from reconciler.model import Actual, Concern, Delta, Desired, Observed, Plan, Sort, State
 from reconciler.plan import Matches
 from reconciler.plan.audience.agreed import agreed_value
-from reconciler.plan.audience.disclosure import caller, said_of, with_said
+from reconciler.plan.audience.disclosure import caller, local_values, with_local
 from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Audiences
 from reconciler.plan.containment import Key
@@ -265,10 +265,13 @@ def exposure_concerns(inputs: HealthInputs) -> Iterator[Concern]:
         return
     for resource in drifted:
         yield from _settings(inputs, resource, consented)
-    said, actual = said_of(inputs.kinds, inputs.desired), inputs.actual
+    local, actual = local_values(inputs.kinds, inputs.desired), inputs.actual
     before, after = (
         Audiences(
-            inputs.kinds, with_said(said, inputs.found.ids, objects), complete=actual.complete, copies=copied(inputs.kinds, actual.objects)
+            inputs.kinds,
+            with_local(local, inputs.found.ids, objects),
+            complete=actual.complete,
+            copies=copied(inputs.kinds, actual.objects),
         )
         for objects in (consented, actual.objects)
     )

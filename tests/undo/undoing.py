@@ -11,7 +11,7 @@ from reconciler.apply import ApplyOptions, apply
 from reconciler.apply.recover import recover
 from reconciler.model import JournalEntry, Outcome, RecordedRun
 from reconciler.observe import observe
-from reconciler.plan import Selection, plan
+from reconciler.plan import Selection, match, plan
 from reconciler.plan.guard import guard
 from reconciler.plan.prove import prove
 from reconciler.undo import (
