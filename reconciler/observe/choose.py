@@ -18,15 +18,14 @@ from reconciler.model.codec import holder as shown_by
 from reconciler.model.codec import ids_in, outside, path_ids
 from reconciler.observe.privileged import reaching
 from reconciler.observe.readings import Readings
+from reconciler.plan.containment import makers
 from reconciler.plan.matching.absence import missing
 from reconciler.plan.matching.earlier_runs import deleted_before
 from reconciler.plan.matching.match import match
 from reconciler.plan.matching.matches import Match, Matches
-from reconciler.plan.matching.natural_keys import listed
+from reconciler.plan.matching.natural_keys import by_reference, listed
 from reconciler.plan.matching.outsiders import pending, scope_of
 from reconciler.plan.matching.renames import current_addresses, follow
-from reconciler.plan.matching.natural_keys import by_reference
-from reconciler.plan.matching.service_copies import makers
 from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders
 
 ADMINS_ASKED: Final = 3  # members whose lists are read one after the other, until one can be read

@@ -8,12 +8,11 @@ from typing import Any
 from reconciler.address import Address, bare
 from reconciler.model import ORDER, Action, Actual, Blocked, Cause, Change, Delta, Desired, SiblingSpot, State, Unmanaged
 from reconciler.model.codec import title
-from reconciler.plan.containment import Key
+from reconciler.plan.containment import Key, service_copies
 from reconciler.plan.decisions import Draft, Removal, actions
 from reconciler.plan.derived import Derivation
 from reconciler.plan.matching.differences import FieldDifference
 from reconciler.plan.matching.matches import Matches
-from reconciler.plan.matching.service_copies import service_copies
 from reconciler.plan.names import Names, named
 from reconciler.plan.siblings.rows import SiblingRow
 from reconciler.plan.state_updates import is_protected

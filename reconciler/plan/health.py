@@ -21,10 +21,9 @@ from reconciler.plan.audience.agreed import agreed_value
 from reconciler.plan.audience.disclosure import caller, local_values, with_local
 from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Audiences
-from reconciler.plan.containment import Key
+from reconciler.plan.containment import Key, copied, service_copies
 from reconciler.plan.drift import Drift, Drifted, DriftWord
 from reconciler.plan.matching.identity import identify
-from reconciler.plan.matching.service_copies import copied, service_copies
 from reconciler.plan.warnings.broken_urls import is_read
 from reconciler.plan.warnings.exposure import path_text, reader_text
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds, ProcessingField

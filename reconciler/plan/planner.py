@@ -46,12 +46,10 @@ from reconciler.plan.steps.schedule import scheduled
 from reconciler.plan.transfers.drafts import decide_with_transfers, positions_before_transfer, shown_where
 from reconciler.plan.transfers.obstacles import unmanaged_in_transfers
 from reconciler.plan.warnings.broken_urls import broken_urls
-from reconciler.plan.warnings.consents import consents, with_consent_needed
-from reconciler.plan.warnings.exposure import audience_lines, exposures, who_reads, windows
+from reconciler.plan.warnings.exposure import audience_lines, consents, exposures, who_reads, windows, with_consent_needed
 from reconciler.plan.warnings.loosened_rules import changed_rules, loosened_rules, unprotected_kinds
 from reconciler.plan.warnings.notes import condition_notes, forbidden_requests, schemas_to_read, similar_names, twins, unshown
-from reconciler.plan.warnings.outside import accepted_exposures
-from reconciler.plan.warnings.transfers import by_transfers, transfer_exposures
+from reconciler.plan.warnings.outside import accepted_exposures, by_transfers, transfer_exposures
 from reconciler.plan.world import Decisions, Pass, Selection, World
 from reconciler.resource import Kinds
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reconciler.address import Address
-from reconciler.plan.passes.worklist import Worklist
+from reconciler.plan.world import Worklist
 
 
 def looked_at(order: str, again: dict[str, str]) -> str:

@@ -13,8 +13,7 @@ from typing import Final
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Desired, NamedReader, Plan, State, Unknown, Violation
 from reconciler.model.codec import title
-from reconciler.plan.access.readings import needed
-from reconciler.plan.access.verdicts import Look, Sees
+from reconciler.plan.access.verdicts import Look, Sees, needed
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.audience.readers import Access, Audiences
 from reconciler.plan.containment import Key

@@ -17,13 +17,11 @@ from typing import Final
 
 from reconciler.address import Address
 from reconciler.model import AccessTest, Actual, Demand, Desired, Severity, Violation
-from reconciler.plan.access.readings import NeededReadings, needed
-from reconciler.plan.access.verdicts import UNREAD, Look, ReaderVerdict, Sees
+from reconciler.plan.access.verdicts import UNREAD, Look, NeededReadings, ReaderVerdict, Sees, needed
 from reconciler.plan.audience.barriers import Worlds, opens
 from reconciler.plan.audience.disclosure import Disclosure, ReaderWindow, caller
 from reconciler.plan.audience.readers import Audiences, Objects
-from reconciler.plan.containment import Key
-from reconciler.plan.matching.service_copies import copied
+from reconciler.plan.containment import Key, copied
 from reconciler.plan.warnings.exposure import path_text
 from reconciler.resource import Kinds
 

@@ -36,9 +36,8 @@ from reconciler.plan.audience.barriers import Effects, Pair, Worlds, arranged, d
 from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Access, Audiences, Objects, included, order, whole_of
 from reconciler.plan.audience.stand_in import with_stand_ins
-from reconciler.plan.containment import Key, parent
+from reconciler.plan.containment import Key, copied, makers, parent
 from reconciler.plan.derived import Derivation
-from reconciler.plan.matching.service_copies import copied, makers
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import UNSET, FieldRole, Kinds
 

@@ -14,8 +14,7 @@ from reconciler.model import Blocked, Declared, Desired, waiting
 from reconciler.model.choices import choices
 from reconciler.model.codec import unresolved_addresses, wanted
 from reconciler.plan.decisions import Draft
-from reconciler.plan.drafts.existing import DraftFacts, draft_existing
-from reconciler.plan.drafts.new import draft_create, draft_replacement
+from reconciler.plan.drafts.resources import DraftFacts, draft_create, draft_existing, draft_replacement
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.outsiders import outsider
 from reconciler.plan.matching.renames import Former

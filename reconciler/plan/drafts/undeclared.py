@@ -12,13 +12,12 @@ from dataclasses import replace
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Binding, Desired, Observed
 from reconciler.model.codec import title, why_unreadable
-from reconciler.plan.containment import Key, parent
+from reconciler.plan.containment import Key, makers, parent, service_copies
 from reconciler.plan.decisions import Delete, Forget, Removal
 from reconciler.plan.drafts.containers import UndeclaredContainers, deleted_along, kept_with_containers
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.matching.renames import containing
-from reconciler.plan.matching.service_copies import makers, service_copies
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import Kind
 

@@ -17,8 +17,7 @@ from reconciler.plan.containment import Key, containers, deleted_with
 from reconciler.plan.decisions import Delete, DeletedWith, Draft, Removal
 from reconciler.plan.drafts.containers import kept_with_containers
 from reconciler.plan.matching.natural_keys import listed
-from reconciler.plan.passes.worklist import Worklist
-from reconciler.plan.world import Decisions, World
+from reconciler.plan.world import Decisions, Worklist, World
 from reconciler.resource import FieldRole, Kind
 
 UNREAD = "run again when the service answers"

@@ -1,4 +1,14 @@
-"""Objects in their containers: rules about memberships, the order of siblings, moves, and what is sent for a container as a whole. Pure."""
+"""Objects in their containers: rules about memberships, the order of siblings, moves, and what is sent for a container as a whole. Pure.
+
+The premise: a request that puts an object somewhere assumes what is there at that moment. "Move b behind a" assumes that a is in the list;
+where a arrives by a request of its own, that one comes first. The moves of a list were computed one after the other (`siblings.rows`), so
+they are sent one after the other. And an object cannot be moved into something that is still in it:
+
+    now      a            wanted   b            b must leave a before a can be moved into b, or into anything in b
+               b                     a
+
+In: the requests of a plan. Out: edges between them; `rules` says which of them a plan could do without.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +32,7 @@ def leaves_before_joins(requests: Requests) -> Iterator[Edge]:
 
 def rows_in_sequence(requests: Requests) -> Iterator[Edge]:
     """The steps of a row run one after the other: what is added to it, then its moves, then the newcomers at its end."""
+    # AFTER and not NEEDS: where one of them fails, the others still do most of the order, and the next run does the rest.
     for row in requests.rows:
         added = [step for address in row.appended if (step := requests.appended_by(address)) is not None]
         for earlier, later in pairwise(added):
@@ -48,6 +59,7 @@ def _steps_that_insert(requests: Requests, address: Address) -> Iterator[int]:
     for steps in (requests.providers, requests.transfers, requests.memberships):
         if address in steps:
             yield steps[address]
+    # A move among siblings writes nothing; one that writes brings the object from another list.
     if address in requests.moves and requests.steps[requests.moves[address]].writes:
         yield requests.moves[address]
 
@@ -55,6 +67,7 @@ def _steps_that_insert(requests: Requests, address: Address) -> Iterator[int]:
 def containers_move_first(requests: Requests) -> Iterator[Edge]:
     """A move into an object waits until that has left the moved one, at any depth: nothing can be moved into itself."""
     for address, index in requests.moves.items():
+        # The nearest object around its new place that moves itself: if nothing there moves, the object is not in what it moves into.
         parent = requests.drafts[address].declared.parent
         while parent is not None and parent not in requests.moves:
             parent = requests.drafts[parent].declared.parent if parent in requests.drafts else None

@@ -1,6 +1,13 @@
 """Values that must be unique among siblings: who has one now, who gets it, and in which order. Pure.
 
-Where objects exchange their values in a circle, one of them gets a temporary value first.
+The premise: the service refuses a request that gives an object a value which a sibling has at that moment. So whoever has it gives it up
+first. Where objects exchange their values in a circle, nobody can be first, and one of them gets a temporary value before:
+
+    path       now     wanted         sent
+    site a     docs    api            1. a: docs-aside      2. b: docs      3. a: api
+    site b     api     docs
+
+In: the requests of a plan. Out: the steps with temporary values, and edges.
 """
 
 from __future__ import annotations
@@ -27,7 +34,7 @@ def add_temporary_values(requests: Requests) -> None:
     """Add the steps that give an object an unused value, one for each circle of values."""
     for name, freeing in _freeing(requests):
         for index in _first_of_cycles(freeing):
-            # Services limit the length of such a value to 100 characters.
+            # Short enough for the limit of such values, 100 characters, whatever the value was.
             value = f"{str(requests.steps[index].writes[name])[:90]}-aside"
             requests.temporary[index, name] = requests.add_like(index, {name: value})
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from reconciler.address import Address, Glob
 from reconciler.model import Desired, Exposure, Rules, Severity, Source, State
 from reconciler.model.policy import PLAN
-from reconciler.plan.warnings.consents import canonical, consent_to
+from reconciler.plan.warnings.exposure import canonical, consent_to
 from reconciler.resource import UNSET
 
 KIND: Final = "project"
