@@ -133,8 +133,9 @@ class Natural:
         for reference in key_references(declared, tuple(field.name for field in kind.keys)):
             if (waiting_for := waits(address, reference, known)) is not None:
                 return waiting_for
-        stands = self._parent(kind, declared)
-        missing = None if listed(kind) else unread(kind, {None, stands if isinstance(stands, str) else None}, None, self.actual)
+        # The node that it is declared in: an id, or an address without an id yet.
+        node = self._identifying(kind, declared).get(kind.inside.name) if kind.inside is not None else None
+        missing = None if listed(kind) else unread(kind, {None, node if isinstance(node, str) else None}, None, self.actual)
         if missing is not None:
             return Match(unknown=missing)
         here = self._here(kind, declared, binding)
@@ -143,10 +144,6 @@ class Natural:
             if tracked is not None:
                 return Match(blocked=tracked)
         return NOTHING if here is None else self._decide(kind, declared, *here, binding)
-
-    def _parent(self, kind: Kind, declared: Declared) -> object:
-        """The node that it is declared in, where that may change: an id, an address without an id yet, None for the top level."""
-        return self._identifying(kind, declared).get(kind.inside.name) if kind.inside is not None else None
 
     def _identifying(self, kind: Kind, declared: Declared) -> dict[str, Any]:
         """The request form of the fields by which it is found: those of its natural key, and the node that it is in."""
@@ -259,12 +256,12 @@ class Natural:
                 )
                 return Match(blocked=blocked)
         scope = scope_id(self.kinds, address, self.known.ids) or ""
-        stands = values.get(inside.name)
+        node = values.get(inside.name)
         if listed(kind) or self.index.complete(kind, scope):
             return elsewhere
-        if isinstance(stands, str) and not self.index.complete(kind, stands):
-            return elsewhere._replace(unknown=why(kind, stands, None, self.actual))
-        if stands is not None:
+        if isinstance(node, str) and not self.index.complete(kind, node):
+            return elsewhere._replace(unknown=why(kind, node, None, self.actual))
+        if node is not None:
             return elsewhere
         reason = unread(kind, {scope}, None, self.actual)
         blocked = Blocked(

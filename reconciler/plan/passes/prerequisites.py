@@ -41,7 +41,8 @@ def _guarded(world: World, decisions: Decisions, kind: Kind, field: Field) -> It
         if _holds(field, observed):
             holding[_scope(kind, observed)].append(observed.id)
     drafts, removals = decisions.of_this_run()
-    changing = [draft for draft in drafts.values() if draft.kind is kind and draft.active and _differs(draft, field)]
+    active = [draft for draft in drafts.values() if draft.kind is kind and draft.active]
+    changing = [draft for draft in active if any(difference.field is field for difference in draft.sendable)]
     losing: list[Draft | Removal] = [draft for draft in changing if _holds(field, draft.observed)]
     losing += [removal for removal in removals.values() if removal.kind is kind and removal.deletes and _holds(field, removal.observed)]
     lost = {entry.id for entry in losing}
@@ -66,10 +67,6 @@ def _guarded(world: World, decisions: Decisions, kind: Kind, field: Field) -> It
             if len(staying) < enough:  # even where the project allows none, a promotion that fails must not be what leaves none
                 required += [Prerequisite(name, draft.address, field.name) for draft in gained]
             yield replace(entry, prerequisites=(*entry.prerequisites, *required))
-
-
-def _differs(draft: Draft, field: Field) -> bool:
-    return any(difference.field is field for difference in draft.sendable)
 
 
 def _holds(field: Field, observed: Observed | None) -> bool:

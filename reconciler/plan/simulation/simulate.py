@@ -140,7 +140,7 @@ class Simulation:
 
     def _make(self, address: Address, kind: Kind, values: Mapping[str, Any]) -> None:
         within = path_ids(self.kinds, address.container, self.ids.get)
-        id = kind.identity(kind.name if kind.one_per else _new(address), within)
+        id = kind.identity(kind.name if kind.one_per else (f"new-{sha256(str(address).encode()).hexdigest()[:16]}"), within)
         while not kind.one_per and id in self.first.objects.get(kind.name, {}):  # what was read may itself have come from a simulation
             id += "-again"
         blank = {name: _initial(field) for name, field in kind.fields.items() if field.compared or field.key}
@@ -311,11 +311,6 @@ def simulate(
     for step in steps:
         world.run(step)
     return world
-
-
-def _new(address: Address) -> str:
-    """The id of what is created at an address, in every simulation the same; it can be part of an address itself."""
-    return f"new-{sha256(str(address).encode()).hexdigest()[:16]}"
 
 
 def _initial(field: Field) -> Any:

@@ -21,7 +21,7 @@ from reconciler.plan.decisions import Draft
 from reconciler.plan.siblings.moves import SiblingMove
 from reconciler.plan.steps.graph import Edge, after, needs
 from reconciler.plan.steps.requests import Requests
-from reconciler.resource import UNSET, Field, FieldRole, Kind
+from reconciler.resource import UNSET, FieldRole
 
 
 def leaves_before_joins(requests: Requests) -> Iterator[Edge]:
@@ -102,7 +102,8 @@ def chosen_first(requests: Requests) -> Iterator[Edge]:
             among[parent.address, draft.kind.name].append(draft)
     for (address, name), children in among.items():
         parent = requests.drafts[address]
-        is_declared = any(parent.wants.get(field.name, UNSET) is not UNSET for field in _choices(parent.kind, name))
+        choosing = [field for field in parent.kind.fields.values() if field.role is FieldRole.CHOICE and field.to == name]
+        is_declared = any(parent.wants.get(field.name, UNSET) is not UNSET for field in choosing)
         if is_declared or any(child.observed is not None for child in children):
             continue
         creates = [requests.providers[child.address] for child in children if child.is_new and child.address in requests.providers]
@@ -116,7 +117,3 @@ def _chooser(requests: Requests, draft: Draft) -> Draft | None:
     outer = [(requests.drafts[at].kind.name, requests.drafts[at]) for at in addresses if at is not None and at in requests.drafts]
     choosers = (requests.kinds.chooser(draft.kind.name, flag, outer) for flag in requests.kinds.flags(draft.kind.name))
     return next((chooser[0] for chooser in choosers if chooser is not None), None)
-
-
-def _choices(kind: Kind, of: str) -> list[Field]:
-    return [field for field in kind.fields.values() if field.role is FieldRole.CHOICE and field.to == of]

@@ -7,12 +7,12 @@ gives them the numbers of the order in which they could be sent.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import Before, Binding, SiblingPosition, Step
+from reconciler.model import Before, SiblingPosition, Step
 from reconciler.plan.decisions import Draft, Removal, Transfer
 from reconciler.plan.derived import Derivation
 from reconciler.plan.matching.differences import FieldDifference
@@ -106,6 +106,7 @@ class Requests:
                 self.transfers[draft.address] = self._transfer(draft)
             elif draft.is_new and draft.created_with is None:
                 self.providers[draft.address] = self._create(draft)
+        # Second, because what brings them may be declared after them.
         for draft in self.drafts.values():
             if draft.active and draft.created_with is not None:
                 self.providers[draft.address] = self.providers[draft.created_with]
@@ -125,9 +126,8 @@ class Requests:
         writes: dict[str, Any] = {}
         for field in kind.sent_by("create"):
             value = draft.wants.get(field.name, UNSET)
-            if value is UNSET or (field.container and value is None):
-                continue
-            if field.role is not FieldRole.SEED:
+            # None in a field that names what contains the object is the top, which a create says by not naming it.
+            if value is not UNSET and not (field.container and value is None) and field.role is not FieldRole.SEED:
                 writes[field.name] = value
         children = ((name, at, self.first_children.get((draft.address, name))) for name, at in verb.brings.items())
         body = {**body_of(kind, writes), **self._container(draft, verb)}
@@ -148,12 +148,13 @@ class Requests:
         for draft in self.drafts.values():
             if not (draft.differences and draft.active):
                 continue
-            is_created = draft.is_new and draft.created_with is None
             open_fields = {difference.field.name for difference in draft.sendable}
-            if is_created:
+            if draft.is_new and draft.created_with is None:
                 open_fields -= {field.name for field in draft.kind.sent_by("create")}
             elif draft.created_with is not None:
-                open_fields -= _fields_set_by_parent(draft)
+                # The parent's create has set what identifies the child that it brings.
+                open_fields -= {field.name for field in draft.kind.fields.values() if field.key or field.container}
+            # The first request that can carry a field carries it, so that as few as possible are sent.
             for verb in draft.kind.update_verbs:
                 carried = [field for field in draft.kind.sent_by(verb.name) if field.name in open_fields]
                 if not carried:
@@ -263,7 +264,9 @@ class Requests:
             return Before(_container_left(entry.kind, entry.purpose), self.positions.get(entry.address), renames=step.renames)
         written = [difference for difference in entry.sendable if difference.field.name in step.writes]
         values = {other.field.name: _as_sent(entry, other) for other in written if not other.field.hides(other.before)}
-        return Before(values, position, unmanaged=_not_managed(entry.binding, values))
+        # Fields of a tracked object that were not managed yet: an undo leaves them unmanaged again.
+        known = {*entry.binding.sent, *entry.binding.seen} if entry.binding is not None else values.keys()
+        return Before(values, position, unmanaged=tuple(name for name in values if name not in known))
 
     # -- paths and numbers -------------------------------------------------------------------------------------------------------
 
@@ -336,16 +339,6 @@ def _unmanaged_values(draft: Draft, verb: Verb) -> dict[str, Any]:
     carried = (field for field in draft.kind.sent_by(verb.name) if field.role is FieldRole.VALUE and not field.hosted)
     seen = {field.name: draft.observed.values.get(field.name, UNSET) for field in carried}
     return body_of(draft.kind, {name: value for name, value in seen.items() if value is not UNSET and value is not None})
-
-
-def _fields_set_by_parent(draft: Draft) -> set[str]:
-    """The fields that the parent's create has already set on the child it brings: what identifies it."""
-    return {field.name for field in draft.kind.fields.values() if field.key or field.container}
-
-
-def _not_managed(binding: Binding | None, names: Iterable[str]) -> tuple[str, ...]:
-    """Those of the fields of a tracked object that were not managed yet."""
-    return tuple(name for name in names if name not in binding.sent and name not in binding.seen) if binding is not None else ()
 
 
 def _as_sent(draft: Draft, difference: FieldDifference) -> Any:

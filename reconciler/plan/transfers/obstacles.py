@@ -20,7 +20,7 @@ from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.match import moved_line
 from reconciler.plan.transfers.together import each_once
 from reconciler.plan.world import Decisions, World
-from reconciler.resource import UNSET, Kind
+from reconciler.resource import UNSET
 
 AGAIN = "run again when the service answers"
 
@@ -134,7 +134,8 @@ class _Obstacles:
         for kind in self.kinds.values():
             listings = [listing for listing in kind.listings if not listing.lister]
             scope = key[1] if any(listing.each == key[0] for listing in listings) else container
-            if key[0] in _nodes(kind) and listings and (kind.name, scope) not in self.actual.complete:
+            may_contain = any(field.container and field.to == key[0] for field in kind.fields.values())
+            if may_contain and listings and (kind.name, scope) not in self.actual.complete:
                 failed = (unknown.reason for unknown in self.actual.unknown if unknown.kind == kind.name and unknown.scope in (None, scope))
                 what = f"what {key[0]} {bare(key[1])} contains is unknown, {next(failed, 'it was not read')}"
                 yield self._blocked(root, f"cannot be transferred: {what}", AGAIN, id="RC-unread")
@@ -267,8 +268,3 @@ def _value(observed: Observed | None, name: str) -> Any:
     """The value of a field; None where it is unknown."""
     value = observed.values.get(name, UNSET) if observed is not None else UNSET
     return None if value is UNSET else value
-
-
-def _nodes(kind: Kind) -> tuple[str, ...]:
-    """The kinds of nodes that objects of a kind may be in."""
-    return tuple(str(word.to) for word in kind.fields.values() if word.container)

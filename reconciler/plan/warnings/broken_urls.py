@@ -13,7 +13,6 @@ from urllib.parse import quote
 from reconciler.address import Address
 from reconciler.model import Actual, BrokenUrl, Observed
 from reconciler.plan.decisions import Draft, Removal
-from reconciler.plan.matching.differences import FieldDifference
 from reconciler.resource import UNSET, Kind, Kinds
 
 ANEW = "it is recreated; the service chooses the URL"
@@ -101,7 +100,7 @@ def _changed(kinds: Kinds, actual: Actual, draft: Draft, now: Observed, renamed:
         elif difference.field.address == "segment" and read:
             after = _with_outer(url, (difference.before, difference.after), renamed) if after is not None and url is not None else None
             reasons.append(f"{difference.field.name} changes")
-        elif read and _closes(difference):
+        elif read and difference.before in difference.field.opens and difference.after not in difference.field.opens:
             after = None
             before, then = (_text(difference.field.shown(value)) for value in (difference.before, difference.after))
             reasons.append(f"{difference.field.name} {before} -> {then}")
@@ -113,10 +112,6 @@ def _changed(kinds: Kinds, actual: Actual, draft: Draft, now: Observed, renamed:
 def _text(value: Any) -> str:
     """As the YAML spells it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _closes(difference: FieldDifference) -> bool:
-    return difference.before in difference.field.opens and difference.after not in difference.field.opens
 
 
 def _with(url: str | None, old: Any, new: Any) -> str | None:
