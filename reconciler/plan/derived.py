@@ -323,9 +323,8 @@ def suffix_notes(drafts: Mapping[Address, Draft], derivations: Mapping[Address, 
     return refused + taken
 
 
-def unchanged_notes(drafts: Mapping[Address, Draft], run_drafts: Mapping[Address, Draft]) -> list[str]:
+def unchanged_notes(drafts: Mapping[Address, Draft], run_drafts: Mapping[Address, Draft]) -> Iterator[str]:
     """A sentence for each value that stays the same although this plan changes the value it was derived from."""
-    notes = []
     for draft in drafts.values():
         if draft.observed is None or draft.declared.implied:
             continue
@@ -341,5 +340,4 @@ def unchanged_notes(drafts: Mapping[Address, Draft], run_drafts: Mapping[Address
             old, new = field.derived.form(change.before), field.derived.form(change.after)
             if old != new and re.fullmatch(rf"{re.escape(old)}(-\d+)?", now):
                 way = f"; to change it, write {field.name}: {new}" if new else ""
-                notes.append(f"{draft.address}: {field.name} stays {now}, it does not follow the {field.derived.field}{way}")
-    return notes
+                yield f"{draft.address}: {field.name} stays {now}, it does not follow the {field.derived.field}{way}"

@@ -73,14 +73,14 @@ class HealthInputs:
     now: datetime
 
     @cached_property
-    def found(self) -> Matches:
+    def matches(self) -> Matches:
         return identify(self.kinds, self.desired, self.state, self.actual)
 
     @cached_property
     def managed(self) -> Mapping[Key, Address]:
         """The addresses of the objects that are declared."""
         resources = self.desired.resources
-        return {(resources[address].kind, id): address for address, id in self.found.ids.items() if not resources[address].implied}
+        return {(resources[address].kind, id): address for address, id in self.matches.ids.items() if not resources[address].implied}
 
     def called(self, key: Key) -> Address:
         """The address of an object, managed or not."""
@@ -89,7 +89,7 @@ class HealthInputs:
 
     @cached_property
     def _addresses(self) -> Mapping[Key, Address]:
-        return {(self.desired.resources[address].kind, id): address for address, id in self.found.ids.items()}
+        return {(self.desired.resources[address].kind, id): address for address, id in self.matches.ids.items()}
 
     def objects(self) -> Iterator[tuple[Kind, Observed]]:
         """Everything that was read and is not deleted."""
@@ -268,7 +268,7 @@ def exposure_concerns(inputs: HealthInputs) -> Iterator[Concern]:
     before, after = (
         Audiences(
             inputs.kinds,
-            with_local(local, inputs.found.ids, objects),
+            with_local(local, inputs.matches.ids, objects),
             complete=actual.complete,
             copies=copied(inputs.kinds, actual.objects),
         )
@@ -292,7 +292,7 @@ def _consented(inputs: HealthInputs, drifted: list[Drifted]) -> Objects | None:
     objects: dict[str, dict[str, Observed]] = {name: dict(some) for name, some in inputs.actual.objects.items()}
     changed = False
     for resource in drifted:
-        binding, now = inputs.found.binding(resource.address), inputs.actual.find(resource.kind, str(resource.id))
+        binding, now = inputs.matches.binding(resource.address), inputs.actual.find(resource.kind, str(resource.id))
         if binding is None or now is None:
             continue
         known = {
@@ -304,10 +304,11 @@ def _consented(inputs: HealthInputs, drifted: list[Drifted]) -> Objects | None:
         changed = changed or bool(known)
     made = service_copies(inputs.kinds, inputs.actual.objects)
     for name, some in inputs.actual.objects.items():
-        for id in some if _leads(inputs.kinds[name]) else ():
-            if (name, id) not in inputs.managed and (name, id) not in made:
-                del objects[name][id]
-                changed = True
+        if _leads(inputs.kinds[name]):
+            for id in some:
+                if (name, id) not in inputs.managed and (name, id) not in made:
+                    del objects[name][id]
+                    changed = True
     return objects if changed else None
 
 

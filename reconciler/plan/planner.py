@@ -148,7 +148,7 @@ def plan(
         state_update=replace(update, rules=changed_rules(desired.as_written, matches.former.before) if selection.only is None else None),
         exposures=exposed,
         consents=consents(exposed, who_reads(disclosed.reach, disclosed.called), drafts, names),
-        broken=broken_urls(kinds, world.actual, drafts, removals),
+        broken=tuple(broken_urls(kinds, world.actual, drafts, removals)),
         forbidden=forbidden_requests(kinds, world.actual, run.steps, matches.ids),
         notes=(
             *(f"{address} is included: a target requires it" for address in _included(decisions)),

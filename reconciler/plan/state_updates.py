@@ -135,9 +135,10 @@ def _updated_binding(desired: Desired, draft: Draft, origin: Origin) -> Binding:
             sent[name] = field.stored(want, draft.id)
             if now is not UNSET:
                 seen[name] = now
-    for name in draft.declared.aside & draft.declared.ignores if old is None else ():
-        now = draft.kind.fields[name].stored(draft.observed.values.get(name, UNSET), draft.id)
-        seen |= {name: now} if now is not UNSET else {}
+    if old is None:
+        for name in draft.declared.aside & draft.declared.ignores:
+            now = draft.kind.fields[name].stored(draft.observed.values.get(name, UNSET), draft.id)
+            seen |= {name: now} if now is not UNSET else {}
     for name, want in draft.wants.items():
         if draft.kind.fields[name].role is FieldRole.CHOICE and name not in differing:
             sent[name] = seen[name] = want

@@ -168,8 +168,8 @@ class Worklist:
 
     def __init__(self, addresses: Iterable[Address]) -> None:
         self._addresses = tuple(addresses)
-        self._turns = {address: turn for turn, address in enumerate(self._addresses)}
-        self._queue = [(1, turn) for turn in range(len(self._addresses))]
+        self._positions = {address: position for position, address in enumerate(self._addresses)}
+        self._queue = [(1, position) for position in range(len(self._addresses))]
         self._queued = set(self._queue)
         self._current = (1, -1)
 
@@ -180,8 +180,8 @@ class Worklist:
 
     def add(self, address: Address) -> None:
         """Look at an address again."""
-        (this_round, this_turn), turn = self._current, self._turns[address]
-        entry = (this_round if turn > this_turn else this_round + 1, turn)
+        (this_round, this_position), position = self._current, self._positions[address]
+        entry = (this_round if position > this_position else this_round + 1, position)
         if entry not in self._queued:
             self._queued.add(entry)
             heappush(self._queue, entry)

@@ -14,7 +14,7 @@ from reconciler.model import Actual, Binding, Declared, Desired, Moved, Observed
 from reconciler.plan.matching.absence import believable, missing
 from reconciler.plan.matching.identity import identify
 from reconciler.plan.matching.match import match
-from reconciler.plan.matching.matches import Match
+from reconciler.plan.matching.matches import Match, Matches
 
 ACME = Address.parse("acme")
 LINE = Source("reconciler.yaml", 1, 1)
@@ -90,4 +90,4 @@ def test_a_missing_object_is_reported_with_its_binding_and_without_what_was_dele
     matches = match(kinds(), desired, state, actual)
     assert missing(matches) == {team(0, "new"): replace(state.bindings[team(2)], address=team(0, "new"))}
     assert list(missing(matches.with_({ACME: Match(gone=True)}))) == [ACME]
-    assert missing(matches.with_({ACME.child("team", "never"): Match(gone=True)})) == {}
+    assert missing(Matches(matches.former, {ACME.child("team", "never"): Match(gone=True)})) == {}

@@ -108,14 +108,15 @@ class _Reviewing:
         called = caller(self.kinds, self.managed, after.objects, before.objects)
         for kind in self.kinds.values():
             ids = dict.fromkeys((*before.objects.get(kind.name, {}), *after.objects.get(kind.name, {})))
-            for id in ids if kind.audience is not None else ():
-                key = (kind.name, id)
-                first = self._side(self.looks[0], key)
-                sides = [first, first if after is before else self._side(self.looks[1], key)]
-                if sides != [None, None]:
-                    new = not before.objects.get(kind.name, {}).get(id)
-                    shown = "" if new else bare(id)
-                    yield ReviewRow(called(key), kind.name, shown, self._title(key), key in self.managed, *sides)
+            if kind.audience is not None:
+                for id in ids:
+                    key = (kind.name, id)
+                    first = self._side(self.looks[0], key)
+                    sides = [first, first if after is before else self._side(self.looks[1], key)]
+                    if sides != [None, None]:
+                        new = not before.objects.get(kind.name, {}).get(id)
+                        shown = "" if new else bare(id)
+                        yield ReviewRow(called(key), kind.name, shown, self._title(key), key in self.managed, *sides)
 
     def _side(self, look: Look, key: Key) -> tuple[ReaderLine, ...] | None:
         return tuple(self._lines(look, key)) if look.exists(key) else None
@@ -151,10 +152,11 @@ class _Reviewing:
     def _says(self, look: Look, access: Access) -> str:
         """The class of readers in words, a link by its address."""
         text = str(access).removesuffix(f" ({LEVELS[access.level]})")
-        for name, some in look.audiences.objects.items() if access.via else ():
-            if access.via in some:
-                called = caller(self.kinds, self.managed, look.audiences.objects, look.audiences.objects)
-                return text.replace(access.who, f"{access.who} {called((name, access.via))}", 1)
+        if access.via:
+            for name, some in look.audiences.objects.items():
+                if access.via in some:
+                    called = caller(self.kinds, self.managed, look.audiences.objects, look.audiences.objects)
+                    return text.replace(access.who, f"{access.who} {called((name, access.via))}", 1)
         return text
 
 

@@ -308,8 +308,8 @@ class WorldInputs:
         result: dict[Key, Collection[Key]] = {}
         for key, copies in worlds.after.copies.items():
             served = worlds.served.get(key[0], {}).get(key[1])
-            said = worlds.after.objects.get(key[0], {}).get(key[1])
-            if served is None or said is None or not opens(self.kinds[key[0]], served.values, said.values):
+            modelled = worlds.after.objects.get(key[0], {}).get(key[1])
+            if served is None or modelled is None or not opens(self.kinds[key[0]], served.values, modelled.values):
                 result[key] = copies
         return result
 

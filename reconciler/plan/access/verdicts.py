@@ -148,13 +148,14 @@ class Look:
         unread = set(self.unread)
         for name, some in self.audiences.objects.items():
             kind = self.audiences.kinds[name]
-            for id, observed in some.items() if kind.audience is not None else ():
-                key = (name, id)
-                whole = part_of(kind, observed)
-                if whole is not None and whole[1] not in self.audiences.objects.get(whole[0], {}):
-                    unread.add(key)
-                for source in self.audiences.sources_of(key):
-                    onward.setdefault(source, []).append(key)
+            if kind.audience is not None:
+                for id, observed in some.items():
+                    key = (name, id)
+                    whole = part_of(kind, observed)
+                    if whole is not None and whole[1] not in self.audiences.objects.get(whole[0], {}):
+                        unread.add(key)
+                    for source in self.audiences.sources_of(key):
+                        onward.setdefault(source, []).append(key)
         ahead = [*unread]
         while ahead:
             new = [key for key in onward.get(ahead.pop(), ()) if key not in unread]

@@ -116,8 +116,8 @@ class Natural:
 
     def beside(self, kind: Kind, declared: Declared, binding: Binding) -> Match:
         """The one object that was created in place of a tracked one that is deleted and can still be restored."""
-        here = self._here(kind, declared, binding) if declared.id is None and declared.adopt else None
-        return (self._decide(kind, declared, *here, binding) if here is not None and here[0] else None) or NOTHING
+        objects = self._matching_objects(kind, declared, binding) if declared.id is None and declared.adopt else None
+        return (self._decide(kind, declared, *objects, binding) if objects is not None and objects[0] else None) or NOTHING
 
     # -- what is seen --------------------------------------------------------------------------------------------------------------
 
@@ -138,12 +138,12 @@ class Natural:
         missing = None if listed(kind) else unread(kind, {None, node if isinstance(node, str) else None}, None, self.actual)
         if missing is not None:
             return Match(unknown=missing)
-        here = self._here(kind, declared, binding)
-        if here is None or here[0] or not here[1]:
+        objects = self._matching_objects(kind, declared, binding)
+        if objects is None or objects[0] or not objects[1]:
             tracked = None if binding is not None or "create" not in kind.api else self.projects.block(declared, known.ids)
             if tracked is not None:
                 return Match(blocked=tracked)
-        return NOTHING if here is None else self._decide(kind, declared, *here, binding)
+        return NOTHING if objects is None else self._decide(kind, declared, *objects, binding)
 
     def _identifying(self, kind: Kind, declared: Declared) -> dict[str, Any]:
         """The request form of the fields by which it is found: those of its natural key, and the node that it is in."""
@@ -151,7 +151,7 @@ class Natural:
         values = declared.values
         return {field.name: request(field, values[field.name], self.known.ids) for field in fields if field.name in values}
 
-    def _here(self, kind: Kind, declared: Declared, binding: Binding | None) -> tuple[list[Observed], list[Observed]] | None:
+    def _matching_objects(self, kind: Kind, declared: Declared, binding: Binding | None) -> tuple[list[Observed], list[Observed]] | None:
         """The objects with the natural key in the declared location: (free ones, other projects'). None where the resource has no such key.
 
         `binding`: the object that they may replace, which is left out.
@@ -161,9 +161,9 @@ class Natural:
         sought = tuple(values.get(name, UNSET) for name in names)
         if (not names and not kind.one_per) or UNSET in sought:
             return None
-        here = [candidate for candidate in self._free(kind, declared, names, sought) if binding is None or candidate.id != binding.id]
-        others = [] if declared.implied else [candidate for candidate in here if (kind.name, candidate.id) in self.state.foreign]
-        return [candidate for candidate in here if candidate not in others], others
+        objects = [candidate for candidate in self._free(kind, declared, names, sought) if binding is None or candidate.id != binding.id]
+        others = [] if declared.implied else [candidate for candidate in objects if (kind.name, candidate.id) in self.state.foreign]
+        return [candidate for candidate in objects if candidate not in others], others
 
     def _free(self, kind: Kind, declared: Declared, names: tuple[str, ...], values: tuple[object, ...]) -> list[Observed]:
         scope = scope_id(self.kinds, declared.address, self.known.ids) or ""
@@ -175,41 +175,41 @@ class Natural:
     # -- what follows --------------------------------------------------------------------------------------------------------------
 
     def _decide(
-        self, kind: Kind, declared: Declared, here: list[Observed], others: list[Observed], binding: Binding | None
+        self, kind: Kind, declared: Declared, objects: list[Observed], others: list[Observed], binding: Binding | None
     ) -> Match | None:
         """The one of these objects that it is, or a decision for people; None where it is none of them and it may be created."""
         address = declared.address
-        unclear = next((candidate for candidate in here if candidate.unreadable), None)
+        unclear = next((candidate for candidate in objects if candidate.unreadable), None)
         if unclear is not None:
             return Match(unknown=why_unreadable(unclear))
-        if others and not here and declared.adopt:
+        if others and not objects and declared.adopt:
             theirs = self.projects.theirs(declared, others[0].id, "to create another, write adopt: never", self.known.ids)
             return Match(blocked=theirs)
-        if len(here) > 1:
-            listing = ", ".join(f"{candidate.id} ({title(candidate)!r})" for candidate in here[:5]) + (" …" if len(here) > 5 else "")
+        if len(objects) > 1:
+            listing = ", ".join(f"{candidate.id} ({title(candidate)!r})" for candidate in objects[:5]) + (" …" if len(objects) > 5 else "")
             forget = f"reconciler state forget {address:sh}, then " if binding is not None else ""
             blocked = Blocked(
                 address,
-                f"{len(here)} objects match: {listing}",
+                f"{len(objects)} objects match: {listing}",
                 f"choose one: {forget}reconciler adopt {address:sh} ID",
                 declared.source,
                 id="RC-several-match",
             )
             return Match(blocked=blocked)
-        rivals = self.index.rivals(kind, declared) if here and declared.adopt and not declared.implied else []
+        rivals = self.index.rivals(kind, declared) if objects and declared.adopt and not declared.implied else []
         if rivals:
             names = " and ".join(f"{rival.address} ({rival.source.file_and_line})" for rival in rivals[:5])
             blocked = Blocked(
                 address,
-                f"{bare(here[0].id)} ({title(here[0])!r}) matches it and {names}: their names differ only in what services normalize",
-                f"choose one: reconciler adopt {address:sh} {bare(here[0].id)}, or give one of them another name",
+                f"{bare(objects[0].id)} ({title(objects[0])!r}) matches it and {names}: their names differ only in what services normalize",
+                f"choose one: reconciler adopt {address:sh} {bare(objects[0].id)}, or give one of them another name",
                 declared.source,
                 id="RC-matches-several",
             )
             return Match(blocked=blocked)
-        if here and (declared.adopt or declared.implied):
-            return Match(id=here[0].id, adopted=True, recreated=binding.id if binding is not None else None)
-        return NOTHING if here else None
+        if objects and (declared.adopt or declared.implied):
+            return Match(id=objects[0].id, adopted=True, recreated=binding.id if binding is not None else None)
+        return NOTHING if objects else None
 
     def _altered(self, kind: Kind, declared: Declared) -> Match | None:
         """Why nothing is created beside an object that may be the resource under an altered name; None where there is none."""
@@ -217,17 +217,18 @@ class Natural:
             self._altered_names[kind.name] = AlteredNames(kind, self.projects.desired, self.actual)
         address = declared.address
         scope = scope_id(self.kinds, address, self.known.ids) or ""
-        for observed in self._altered_names[kind.name].of(scope, declared) if declared.adopt else ():
-            if (kind.name, observed.id) in self.taken or (kind.name, observed.id) in self.state.foreign:
-                continue
-            blocked = Blocked(
-                address,
-                f"would be created, but {bare(observed.id)} is called {title(observed)!r}, which a service may have made of its name",
-                f"if it is the same object: reconciler adopt {address:sh} {bare(observed.id)}; if not, write adopt: never",
-                declared.source,
-                id="RC-may-exist-altered",
-            )
-            return Match(blocked=blocked)
+        if declared.adopt:
+            for observed in self._altered_names[kind.name].of(scope, declared):
+                if (kind.name, observed.id) in self.taken or (kind.name, observed.id) in self.state.foreign:
+                    continue
+                blocked = Blocked(
+                    address,
+                    f"would be created, but {bare(observed.id)} is called {title(observed)!r}, which a service may have made of its name",
+                    f"if it is the same object: reconciler adopt {address:sh} {bare(observed.id)}; if not, write adopt: never",
+                    declared.source,
+                    id="RC-may-exist-altered",
+                )
+                return Match(blocked=blocked)
         return None
 
     def _unseen(self, kind: Kind, declared: Declared) -> Match:
@@ -354,30 +355,30 @@ class AlteredNames:
     def __init__(self, kind: Kind, desired: Desired, actual: Actual) -> None:
         self.field = next(filter(is_chosen_name, kind.keys), None)
         self._declared: set[tuple[Address | None, str]] = set()
-        for resource in desired.resources.values() if self.field is not None else ():
-            name = resource.values.get(self.field.name) if resource.kind == kind.name and self.field is not None else None
-            if isinstance(name, str):
-                self._declared.add((resource.address.container, canonical(name)))
+        # By container and the name without its number: `Docs (1)` may be `Docs`.
         self._numbered: dict[tuple[str, str], list[Observed]] = defaultdict(list)
+        # By container: those with the longest name. A service that cuts names leaves none that is longer.
         self._longest: dict[str, list[tuple[str, Observed]]] = defaultdict(list)
-        for observed in actual.objects.get(kind.name, {}).values() if self.field is not None else ():
-            name = observed.values.get(self.field.name) if self.field is not None and observed.deleted_at is None else None
-            if isinstance(name, str):
-                self._add(observed.within.get(kind.within or "", ""), canonical(name), observed)
-
-    def _add(self, scope: str, name: str, observed: Observed) -> None:
-        numbered = _NUMBERED.fullmatch(name)
-        if numbered is not None:
-            self._numbered[scope, numbered[1]].append(observed)
-        longest = self._longest[scope]
-        if longest and len(name) > len(longest[0][0]):
-            longest.clear()
-        if len(name) >= CUT_MIN and (not longest or len(name) == len(longest[0][0])):
-            longest.append((name, observed))
+        if self.field is None:
+            return
+        for resource in desired.resources.values():
+            name = resource.values.get(self.field.name)
+            if resource.kind == kind.name and isinstance(name, str):
+                self._declared.add((resource.address.container, canonical(name)))
+        for observed in actual.objects.get(kind.name, {}).values():
+            shown, scope = observed.values.get(self.field.name), observed.within.get(kind.within or "", "")
+            if observed.deleted_at is not None or not isinstance(shown, str):
+                continue
+            name, longest = canonical(shown), self._longest[scope]
+            if (numbered := _NUMBERED.fullmatch(name)) is not None:
+                self._numbered[scope, numbered[1]].append(observed)
+            if longest and len(name) > len(longest[0][0]):
+                longest.clear()
+            if len(name) >= CUT_MIN and (not longest or len(name) == len(longest[0][0])):
+                longest.append((name, observed))
 
     def of(self, scope: str, declared: Declared) -> Iterator[Observed]:
-        """The objects whose name may have been made of that of a resource, and is not the name of another one. A service that cuts names
-        leaves none that is longer."""
+        """The objects whose name may have been made of that of a resource, and is not the name of another one."""
         name = declared.values.get(self.field.name) if self.field is not None else None
         if self.field is None or not isinstance(name, str):
             return

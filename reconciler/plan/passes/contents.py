@@ -35,8 +35,9 @@ def contents(world: World, decisions: Decisions) -> Decisions:
     for address in pending:
         removal = deletions.removals[address]
         obstacle = deletions.obstacle(removal) if removal.deletes else None
-        for affected in deletions.block(address, obstacle) if obstacle is not None else ():
-            pending.add(affected)
+        if obstacle is not None:
+            for affected in deletions.block(address, obstacle):
+                pending.add(affected)
     return replace(decisions, removals=deletions.removals)
 
 

@@ -115,10 +115,11 @@ class _Run:
     def settled(self) -> Iterator[Draft]:
         """The resources of which a setting waits, or is not sent."""
         for draft in self.drafts.values():
-            for difference in draft.sendable if draft.active and draft.observed is not None else ():
-                if self._turns_on(draft, difference):
-                    draft = self._with_prerequisites(draft, difference)
-                    yield draft
+            if draft.active and draft.observed is not None:
+                for difference in draft.sendable:
+                    if self._turns_on(draft, difference):
+                        draft = self._with_prerequisites(draft, difference)
+                        yield draft
 
     def _turns_on(self, draft: Draft, difference: FieldDifference) -> bool:
         needed = self.kind.needed

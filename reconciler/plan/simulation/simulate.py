@@ -53,10 +53,11 @@ class Simulation:
         for row, order in rows(kinds, self.objects).items():
             for id in order:
                 self.order.append(row, id)
-        for some in actual.objects.values() if guess else ():
-            for observed in some.values():
-                if (observed.kind, observed.id) not in self.order:
-                    self.order.append(row_of(kinds[observed.kind], observed), observed.id)
+        if guess:
+            for some in actual.objects.values():
+                for observed in some.values():
+                    if (observed.kind, observed.id) not in self.order:
+                        self.order.append(row_of(kinds[observed.kind], observed), observed.id)
 
     # -- questions -------------------------------------------------------------------------------------------------------------------
 

@@ -156,7 +156,7 @@ def _freed_by(requests: Requests, siblings: Sequence[Draft | Removal], name: str
 
 def _first_of_cycles(follow: Mapping[int, int]) -> list[int]:
     """The first element, in the map's order, of each cycle in the map."""
-    turn = {start: number for number, start in enumerate(follow)}
+    position = {start: number for number, start in enumerate(follow)}
     walk: dict[int, int] = {}  # the walk that reached each first
     firsts: list[int] = []
     for number, start in enumerate(follow):
@@ -168,5 +168,5 @@ def _first_of_cycles(follow: Mapping[int, int]) -> list[int]:
             cycle = [at]
             while follow[cycle[-1]] != at:
                 cycle.append(follow[cycle[-1]])
-            firsts.append(min(cycle, key=turn.__getitem__))
+            firsts.append(min(cycle, key=position.__getitem__))
     return firsts

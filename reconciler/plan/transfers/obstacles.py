@@ -201,12 +201,14 @@ class _Obstacles:
         referring: dict[str, list[Observed]] = defaultdict(list)
         for kind in self.kinds.values():
             names = [name for name, field in kind.stored_fields if not field.container]
-            for observed in self.actual.objects.get(kind.name, {}).values() if names else ():
-                for name in names:
-                    value = observed.values.get(name, UNSET)
-                    for id in ids_in(value) if value is not UNSET else ():
-                        if id in self.transferred_ids:
-                            referring[id].append(observed)
+            if names:
+                for observed in self.actual.objects.get(kind.name, {}).values():
+                    for name in names:
+                        value = observed.values.get(name, UNSET)
+                        if value is not UNSET:
+                            for id in ids_in(value):
+                                if id in self.transferred_ids:
+                                    referring[id].append(observed)
         return referring
 
     def _shown(self, root: Address, transferred: set[Key]) -> Iterator[Blocked | Address]:

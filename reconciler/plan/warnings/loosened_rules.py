@@ -72,11 +72,12 @@ def _untested(desired: Desired, state: State, leaving: Collection[Address]) -> I
     for test in desired.access:
         for demand in test.demands:
             now[f"{demand.reader} {demand.word}"].append(demand.pattern.glob)
-    for text in sorted(state.rules.access) if state.rules is not None else ():
-        who, _, pattern = text.rpartition(" ")
-        glob = Glob.parse(pattern)
-        if not any(other.covers(glob) for other in now.get(who, ())) and not _gone(pattern, desired, state, leaving):
-            yield _exposure(desired, "access", text, True, False, UNTESTED[who.rpartition(" ")[2]])
+    if state.rules is not None:
+        for text in sorted(state.rules.access):
+            who, _, pattern = text.rpartition(" ")
+            glob = Glob.parse(pattern)
+            if not any(other.covers(glob) for other in now.get(who, ())) and not _gone(pattern, desired, state, leaving):
+                yield _exposure(desired, "access", text, True, False, UNTESTED[who.rpartition(" ")[2]])
 
 
 def _gone(pattern: str, desired: Desired, state: State, leaving: Collection[Address]) -> bool:
@@ -108,16 +109,17 @@ def _policies(desired: Desired, was: Rules) -> Iterator[Exposure]:
 
 def _ignored(desired: Desired, state: State) -> Iterator[Exposure]:
     """One for each field of a managed object that can open something, and whose changes are ignored from now on."""
-    for text in sorted(desired.ignored - state.rules.ignored) if state.rules is not None else ():
-        at, _, name = text.rpartition(".")
-        address = Address.parse(at)
-        binding = state.bindings.get(address)
-        if binding is None or name not in {*binding.sent, *binding.seen}:
-            continue
-        declared, consents = desired.resources[address], (consent_to(address, name, canonical(IGNORED)),)
-        yield Exposure(
-            address, declared.kind, name, "compared", "ignored", IGNORED, declared.source, id="RC-changes-ignored", consents=consents
-        )
+    if state.rules is not None:
+        for text in sorted(desired.ignored - state.rules.ignored):
+            at, _, name = text.rpartition(".")
+            address = Address.parse(at)
+            binding = state.bindings.get(address)
+            if binding is None or name not in {*binding.sent, *binding.seen}:
+                continue
+            declared, consents = desired.resources[address], (consent_to(address, name, canonical(IGNORED)),)
+            yield Exposure(
+                address, declared.kind, name, "compared", "ignored", IGNORED, declared.source, id="RC-changes-ignored", consents=consents
+            )
 
 
 def _exposure(desired: Desired, word: str, name: str, before: Any, after: Any, says: str) -> Exposure:

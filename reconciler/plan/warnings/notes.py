@@ -128,9 +128,10 @@ def condition_notes(kinds: Kinds, desired: Desired, drafts: Iterable[Draft], ids
 def _written(drafts: Iterable[Draft]) -> Iterator[tuple[Draft, str, str]]:
     """Every condition that is written: its draft, its field and its text."""
     for draft in drafts:
-        for difference in draft.sendable if draft.active else ():
-            if difference.field.condition and isinstance(difference.after, str):
-                yield draft, difference.field.name, difference.after
+        if draft.active:
+            for difference in draft.sendable:
+                if difference.field.condition and isinstance(difference.after, str):
+                    yield draft, difference.field.name, difference.after
 
 
 def _unmanaged(kinds: Kinds, desired: Desired, drafts: Iterable[Draft]) -> Iterator[tuple[Draft, Kind, Address, list[tuple[str, str]]]]:

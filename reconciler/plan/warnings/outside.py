@@ -56,8 +56,8 @@ def accepted_exposures(
 
     def shown_already(key: Key, name: str) -> bool:
         difference = sent.get((agreed.addresses[key], name))
-        word = difference.field.exposes if difference is not None else None
-        return difference is not None and word is not None and word.opened(_value(world.actual.objects, key, name), difference.after)
+        exposes = difference.field.exposes if difference is not None else None
+        return difference is not None and exposes is not None and exposes.opened(_value(world.actual.objects, key, name), difference.after)
 
     lines = [
         *_audience(world.kinds, openings, drafts, names, disclosed),
@@ -137,8 +137,9 @@ def transfer_exposures(world: World, drafts: Mapping[Address, Draft], disclosed:
     """One exposure for each transfer request, with everything that is transferred by it."""
     openings = {opening.at: opening for opening in disclosed.openings if by_transfers(world, opening)}
     contents: dict[Key, list[Key]] = {}
-    for key, outer in disclosed.worlds.transferred.items() if disclosed.worlds is not None else ():
-        contents.setdefault(outer, []).append(key)
+    if disclosed.worlds is not None:
+        for key, outer in disclosed.worlds.transferred.items():
+            contents.setdefault(outer, []).append(key)
     for root in world.transferred.roots:
         draft = drafts.get(root)
         if draft is not None and draft.active and isinstance(draft.purpose, Transfer):
