@@ -44,8 +44,8 @@ FIRST: Tree = {
 
 
 def variant(tree: Tree, number: int) -> dict[str, Any]:
-    found: dict[str, Any] = tree["sites"]["docs"]["structure"][number]["spaces"][0]
-    return found
+    result: dict[str, Any] = tree["sites"]["docs"]["structure"][number]["spaces"][0]
+    return result
 
 
 def shows_another_space_to_others(tree: Tree) -> None:
@@ -94,9 +94,9 @@ def passes_its_condition_to_its_section(tree: Tree) -> None:
 def test_an_edit_that_closes_and_opens_at_once_has_an_order_that_lets_nobody_else_in(tmp_path: Path, edit: Any) -> None:
     second = copy.deepcopy(FIRST)
     edit(second)
-    found = Proof(Watched(tmp_path), tmp_path / "image", window=lambda *_: False).edit(FIRST, second, runs=RUNS)
-    assert found.writes
-    assert [str(violation) for violation in found.violations] == []
+    result = Proof(Watched(tmp_path), tmp_path / "image", window=lambda *_: False).edit(FIRST, second, runs=RUNS)
+    assert result.writes
+    assert [str(violation) for violation in result.violations] == []
 
 
 def test_the_holders_of_several_links_are_one_line_of_a_moment_that_is_open(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_what_differs_is_seen(acme: Any, kind: str, change: Callable[[Any], Any]
     acme.service.save(kind, data)
     seen = differences(before, acme.canonical())
     acme.put(image)
-    assert any(line in each for each in seen), seen
+    assert any(line in entry for entry in seen), seen
 
 
 def test_another_order_of_siblings_is_seen(acme: Any) -> None:
@@ -70,7 +70,7 @@ def test_files_are_split_and_lists_are_shuffled(acme: Any) -> None:
     assert {len(files) for files in arrangements} == {1, 2, 3, 4}
     for seed in range(3):
         shuffling: list[Shuffling] = []
-        acme.rewire = lambda inner, seed=seed, made=shuffling: made.append(Shuffling(inner, random.Random(seed))) or made[0]
+        acme.rewire = lambda inner, seed=seed, created=shuffling: created.append(Shuffling(inner, random.Random(seed))) or created[0]
         assert acme.plan().empty
         assert shuffling[0].paged > 0
     acme.rewire = None

@@ -111,8 +111,8 @@ def test_what_our_own_run_deleted_is_not_called_drift(acme: Org) -> None:
     (change,) = [change for change in plan.changes if str(change.address) == "acme/space/six"]
     assert (Action.RESTORE in change.actions, change.deleted_by_us) == (True, True)
     assert "deleted outside" not in "".join(text for _, text in plan_text(plan))
-    found = drifted(acme)
-    assert (found.resources, found.unjudged) == ((), ())
+    drift = drifted(acme)
+    assert (drift.resources, drift.unjudged) == ((), ())
 
 
 def test_what_somebody_else_deleted_is_still_drift(acme: Org) -> None:
@@ -121,4 +121,4 @@ def test_what_somebody_else_deleted_is_still_drift(acme: Org) -> None:
     plan = acme.plan()
     assert [change.deleted_by_us for change in plan.changes if str(change.address) == "acme/space/six"] == [False]
     assert "deleted outside Reconciler" in "".join(text for _, text in plan_text(plan))
-    assert [(str(one.address), one.status) for one in drifted(acme).resources] == [("acme/space/six", DriftWord.DELETED)]
+    assert [(str(resource.address), resource.status) for resource in drifted(acme).resources] == [("acme/space/six", DriftWord.DELETED)]

@@ -19,8 +19,8 @@ def compared(want: Any, now: Any, sent: Any = UNSET, seen: Any = UNSET) -> Cause
     at = Address.parse("acme/site/docs/share-link/x")
     remembered = [{"name": value} if value is not UNSET else {} for value in (sent, seen)]
     binding = Binding(at, "share-link", "1", Origin.CREATED, *remembered) if sent is not UNSET or seen is not UNSET else None
-    found = differences(LINK, {"name": want}, Observed("share-link", "1", {"name": now}, {}, {}), binding, {})
-    return found[0].cause if found else None
+    deviations = differences(LINK, {"name": want}, Observed("share-link", "1", {"name": now}, {}, {}), binding, {})
+    return deviations[0].cause if deviations else None
 
 
 @pytest.mark.parametrize(

@@ -67,12 +67,21 @@ def new_variants(number: int) -> tuple[Actual, dict[Address, str], list[Step]]:
     for i in range(1, number):
         address = Address.parse(f"acme/site/docs/site-space/n{i}")
         body = {"spaceId": f"p{i}"}
-        made = 2 * i - 1
+        created = 2 * i - 1
         path = ("orgs", "o", "sites", "s", "site-spaces")
-        steps.append(Step(made, address, "site-space", "create", "POST", path, body, {"space": f"p{i}"}, create_like=True))
+        steps.append(Step(created, address, "site-space", "create", "POST", path, body, {"space": f"p{i}"}, create_like=True))
         steps.append(
             Step(
-                made + 1, address, "site-space", "update", "PATCH", ("x",), {}, {"condition": "c"}, target=address, needs=frozenset({made})
+                created + 1,
+                address,
+                "site-space",
+                "update",
+                "PATCH",
+                ("x",),
+                {},
+                {"condition": "c"},
+                target=address,
+                needs=frozenset({created}),
             )
         )
     return Actual(objects, complete=actual.complete), ids, steps
@@ -89,9 +98,9 @@ def test_four_times_as_many_take_four_times_the_calls(case: Any) -> None:
 
 def test_a_site_is_published_after_every_condition() -> None:
     actual, ids, steps = conditions_and_publish(20)
-    made = disclosure(KINDS, DESIRED, actual, ids, steps).steps
-    assert made[-1].verb == "publish"
-    assert made[-1].needs == {step.id for step in made[:-1]}
+    created = disclosure(KINDS, DESIRED, actual, ids, steps).steps
+    assert created[-1].verb == "publish"
+    assert created[-1].needs == {step.id for step in created[:-1]}
 
 
 def test_a_variant_with_a_condition_shows_something_public_until_it_has_it() -> None:

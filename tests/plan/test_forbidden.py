@@ -35,7 +35,7 @@ def test_each_request_that_the_flags_forbid_is_named_with_the_flag(living: Org) 
     tree["openapi"]["more"] = {"source": {"url": "https://more.example/openapi.json"}}
     living.write(tree)
     plan = living.plan(token=LINUS)
-    assert {f"{one.address} {one.verb}: {one.flag} of {one.of}" for one in plan.forbidden} == {
+    assert {f"{request.address} {request.verb}: {request.flag} of {request.of}" for request in plan.forbidden} == {
         "acme update: admin of acme",
         "acme/team/writers update: admin of acme/team/writers",
         "acme/team/new create: admin of acme",

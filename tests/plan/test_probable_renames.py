@@ -64,7 +64,7 @@ def test_a_key_that_changed_without_a_word_deletes_and_makes_nothing(living: Org
     living.write(renamed(kind))
     plan = living.plan(allow_replace=("**",))
     assert [(step.verb, str(step.address)) for step in plan.steps if step.verb in ("create", "delete")] == []
-    blocked = {str(one.address): one for one in plan.blocked}
+    blocked = {str(entry.address): entry for entry in plan.blocked}
     for address in (old, new):
         assert "probably a rename" in blocked[address].reason
         assert f"previously: [{old.rsplit('/', 1)[1]}] on {new}" in blocked[address].remedy
@@ -78,14 +78,14 @@ def test_with_previously_it_is_the_same_object(tmp_path: Any, kind: str) -> None
     old, new = PAIRS[kind]
     id = org.id(old)
     tree = renamed(kind)
-    word = {"previously": [old.rsplit("/", 1)[1]]}
+    line = {"previously": [old.rsplit("/", 1)[1]]}
     if kind == "site-space":
-        node(tree, "more")["spaces"][0] |= word
+        node(tree, "more")["spaces"][0] |= line
     else:
         of = {"team": "teams", "site": "sites", "saml": "saml"}.get(kind)
         key = new.rsplit("/", 1)[1]
         at = tree["sites"]["docs"]["shareLinks"][key] if kind == "share-link" else tree[of][key] if of else node(tree, key)
-        at |= word
+        at |= line
     assert [verb for verb in verbs(applied(org, tree)) if verb.split()[0] in ("create", "delete")] == []
     assert org.id(new) == id
 

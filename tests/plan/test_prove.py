@@ -42,21 +42,21 @@ def changed(org: Org) -> tuple[Desired, State, Actual, Plan]:
 
 
 def test_a_right_plan_passes_as_it_came(changed: tuple[Desired, State, Actual, Plan]) -> None:
-    desired, state, actual, made = changed
-    assert len(made.steps) == 2
-    assert prove(kinds(), desired, state, actual, made) is made
+    desired, state, actual, created = changed
+    assert len(created.steps) == 2
+    assert prove(kinds(), desired, state, actual, created) is created
 
 
 @pytest.mark.parametrize("missing", [0, 1])
 def test_a_plan_that_lacks_a_step_is_a_defect_and_names_it(changed: tuple[Desired, State, Actual, Plan], missing: int) -> None:
-    desired, state, actual, made = changed
-    lacking = replace(made, steps=tuple(step for index, step in enumerate(made.steps) if index != missing))
-    with pytest.raises(ReconcilerError, match=str(made.steps[missing].address)):
+    desired, state, actual, created = changed
+    lacking = replace(created, steps=tuple(step for index, step in enumerate(created.steps) if index != missing))
+    with pytest.raises(ReconcilerError, match=str(created.steps[missing].address)):
         prove(kinds(), desired, state, actual, lacking)
 
 
 def test_a_plan_that_sends_the_wrong_value_is_a_defect(changed: tuple[Desired, State, Actual, Plan]) -> None:
-    desired, state, actual, made = changed
-    wrong = tuple(replace(step, writes={"title": "Due"}) if step.verb == "update" else step for step in made.steps)
+    desired, state, actual, created = changed
+    wrong = tuple(replace(step, writes={"title": "Due"}) if step.verb == "update" else step for step in created.steps)
     with pytest.raises(ReconcilerError, match="title"):
-        prove(kinds(), desired, state, actual, replace(made, steps=wrong))
+        prove(kinds(), desired, state, actual, replace(created, steps=wrong))

@@ -120,7 +120,7 @@ def test_a_delete_is_counted_exactly_where_it_is_done(changed: Org, targets: tup
 def test_excluded_resources_are_not_included(changed: Org) -> None:
     plan = selected(changed, excludes=("acme/site/docs/site-space/e",))
     assert counted(plan) == requested(plan) == {"acme/team/writers"}  # what else is in the section waits with it
-    assert [(str(one.address), one.reason) for one in plan.blocked] == [
+    assert [(str(blocked.address), blocked.reason) for blocked in plan.blocked] == [
         (f"{SITE}/section/z", f"would also delete {SITE}/site-space/e, which is not part of this run"),
         (f"{SITE}/site-space/f", f"waits for {SITE}/section/z, which is blocked"),
     ]

@@ -35,9 +35,9 @@ def actual(*objects: Observed) -> Actual:
     return Actual(every)
 
 
-def step(verb: str, address: str, target: str | None = None, *, body: Any = None, **words: Any) -> Step:
+def step(verb: str, address: str, target: str | None = None, *, body: Any = None, **others: Any) -> Step:
     at = Address.parse(address)
-    return Step(0, at, KINDS.of(at).name, verb, "POST", (), body, words.pop("writes", {}), target, **words)
+    return Step(0, at, KINDS.of(at).name, verb, "POST", (), body, others.pop("writes", {}), target, **others)
 
 
 def order(world: Simulation, kind: str) -> list[str]:
@@ -73,20 +73,20 @@ def variant(id: str, section: str | None, rank: int = 0, chosen: bool = False) -
 )
 def test_what_a_create_says_nothing_of_is_as_the_service_sets_it(address: str, writes: dict[str, Any], values: dict[str, Any]) -> None:
     world = simulate(KINDS, actual(), IDS, [step("create", address, writes=writes)])
-    made = world.find(KINDS.of(Address.parse(address)).name, world.ids[Address.parse(address)])
-    assert made is not None
-    assert {name: made.values[name] for name in values} == values
+    created = world.find(KINDS.of(Address.parse(address)).name, world.ids[Address.parse(address)])
+    assert created is not None
+    assert {name: created.values[name] for name in values} == values
 
 
 def test_a_copy_is_like_its_source_but_for_its_name() -> None:
     source = seen("space", "spc_1", ORG, title="Blank", parent="col_1", defaultLevel="edit", editMode="locked")
     copy = step("create", "acme/space/copy", source="spc_1", writes={})
     world = simulate(KINDS, actual(source), IDS, [copy])
-    made = world.find("space", world.ids[copy.address])
-    assert made is not None
-    assert made.values["title"] is UNSET
-    assert (made.values["defaultLevel"], made.values["editMode"], made.values["parent"]) == ("edit", "locked", "col_1")
-    assert [observed.id for observed in world.inside("space", "collection", "col_1")] == ["spc_1", made.id]
+    created = world.find("space", world.ids[copy.address])
+    assert created is not None
+    assert created.values["title"] is UNSET
+    assert (created.values["defaultLevel"], created.values["editMode"], created.values["parent"]) == ("edit", "locked", "col_1")
+    assert [observed.id for observed in world.inside("space", "collection", "col_1")] == ["spc_1", created.id]
 
 
 def test_a_create_brings_its_first_child_and_the_service_chooses_both() -> None:

@@ -14,8 +14,10 @@ from tests.small import applied, settled
 
 def row(names: str) -> dict[str, Any]:
     """Two collections, `a` and `b`, and a space, `s`, in some order."""
-    nodes = {one: {"collection": one, "title": one.upper()} for one in "ab"} | {"s": {"space": "s", "title": "S", "duplicateOf": "blank"}}
-    return {"content": [{"space": "blank", "id": "spc_blank", "title": "Blank"}, *(nodes[one] for one in names)]}
+    nodes = {entry: {"collection": entry, "title": entry.upper()} for entry in "ab"} | {
+        "s": {"space": "s", "title": "S", "duplicateOf": "blank"}
+    }
+    return {"content": [{"space": "blank", "id": "spc_blank", "title": "Blank"}, *(nodes[name] for name in names)]}
 
 
 @pytest.mark.parametrize("order", ["bas", "sba", "bsa"])

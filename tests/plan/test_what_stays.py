@@ -21,7 +21,7 @@ def test_the_last_provider_of_single_sign_on_stays_until_it_is_named(acme: Org) 
     del tree["saml"]
     acme.write(tree)
     plan = acme.plan()
-    assert [one.reason for one in plan.blocked] == ["is the last saml of acme"]
+    assert [blocked.reason for blocked in plan.blocked] == ["is the last saml of acme"]
     assert plan.steps == ()
     assert verbs(applied(acme, tree, removed=[{"address": "acme/saml/okta", "action": "delete"}])) == ["delete acme/saml/okta"]
 
@@ -31,7 +31,7 @@ def test_unmanaged_objects_of_a_pruned_kind_are_deleted_too(acme: Org) -> None:
     tree = small()
     tree["sites"].pop("flat")
     acme.write(tree)
-    assert next(str(one.address) for one in acme.plan().blocked) == FLAT
+    assert next(str(blocked.address) for blocked in acme.plan().blocked) == FLAT
     assert verbs(applied(acme, tree, prune={"share-link": "all"})) == [f"delete {FLAT}"]
 
 
@@ -40,5 +40,5 @@ def test_what_could_not_be_read_is_not_deleted_with_what_holds_it(acme: Org) -> 
     tree["sites"].pop("flat")
     acme.write(tree)
     plan = acme.plan(failing=("share-links",))
-    assert "could not be read" in next(one.reason for one in plan.blocked if str(one.address) == FLAT)
+    assert "could not be read" in next(blocked.reason for blocked in plan.blocked if str(blocked.address) == FLAT)
     assert plan.steps == ()
