@@ -46,66 +46,42 @@ def run_access_tests(
     if not desired.access:
         return AccessTestResults()
     about = {address for test in desired.access for demand in test.demands for address in demand.pattern.addresses}
-    given = WorldInputs(kinds, actual, ids, disclosed, about)
-    sides = given.sides()
-    testing = _Testing(given, sides, desired, partial=partial, waiting=partial or waiting)
-    misses = [miss for test in desired.access for miss in testing.misses(test)]
+    sides = _sides(kinds, actual, ids, disclosed, about)
+    misses = [miss for test in desired.access for miss in _misses(kinds, sides, test)]
     mended = [miss for miss in misses if miss.when is When.MENDED]
-    violations = tuple(testing.violation(miss, calm=bool(mended)) for miss in misses if miss.when is not When.MENDED)
-    return AccessTestResults(violations, tuple(_remarks(mended)), frozenset(sides.needed.questions), frozenset(sides.needed.lists))
+    violations = []
+    for miss in misses:
+        # What was violated already does not refuse a plan that corrects something, or that is not complete yet.
+        unfinished = partial or (waiting and miss.demand.sees)
+        is_excused = miss.when is When.LEFT and (bool(mended) or unfinished)
+        if miss.when is not When.MENDED:
+            violations.append(violation(miss, desired, sides.called, Severity.WARNING if is_excused else Severity.ERROR))
+    return AccessTestResults(
+        tuple(violations), tuple(_remarks(mended)), frozenset(sides.needed.questions), frozenset(sides.needed.lists)
+    )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Testing:
-    given: WorldInputs
-    sides: Sides
-    desired: Desired
-    partial: bool
-    waiting: bool
-
-    def misses(self, test: AccessTest) -> Iterator[Miss]:
-        """The misses of a test: each resource at most once for what must be seen and once for what must not."""
-        for demand, address in test.asks:
-            yield from self._seen(test, demand, address) if demand.sees else self._unseen(test, demand, address)
-
-    def _keys(self, address: Address) -> tuple[Key | None, Key | None]:
-        return self.given.key(self.sides.before.ids, address), self.given.key(self.sides.after.ids, address)
-
-    def _unseen(self, test: AccessTest, demand: Demand, address: Address) -> Iterator[Miss]:
-        was, then = self._keys(address)
-        before, after = self.sides.spread_before.verdict(demand.reader, was), self.sides.spread_after.verdict(demand.reader, then)
-        if after.sees is not Sees.NO:
-            yield Miss(test, demand, address, When.NEW if before.sees is Sees.NO else When.LEFT, after, self.sides.spread_after, then)
-        elif before.sees is not Sees.NO:
-            yield Miss(test, demand, address, When.MENDED, before, self.sides.spread_before, was)
-        else:
-            yield from self._window(test, demand, address, {was, then})
-
-    def _window(self, test: AccessTest, demand: Demand, address: Address, keys: Collection[Key | None]) -> Iterator[Miss]:
-        """The longest window in which the reader sees the object during the run."""
-        look = self.sides.after
-        reader_windows = [
-            window
-            for key in keys
-            for window in (self.sides.windows.get(key, ()) if key is not None else ())
-            if look.among(demand.reader, window.access) is not Sees.NO
-        ]
-        for window in sorted(reader_windows, key=lambda window: -window.requests)[:1]:
-            yield Miss(test, demand, address, When.WINDOW, ReaderVerdict(Sees.YES, window.access), look, None, window)
-
-    def _seen(self, test: AccessTest, demand: Demand, address: Address) -> Iterator[Miss]:
-        was, then = self._keys(address)
-        before, after = self.sides.before.verdict(demand.reader, was), self.sides.after.verdict(demand.reader, then)
-        if after.sees is not Sees.YES:
-            yield Miss(test, demand, address, When.NEW if before.sees is Sees.YES else When.LEFT, after, self.sides.after, then)
-        elif before.sees is not Sees.YES and was is not None:
-            yield Miss(test, demand, address, When.MENDED, before, self.sides.before, was)
-
-    def violation(self, miss: Miss, *, calm: bool) -> Violation:
-        """The violation of a miss. A miss that existed before does not refuse a plan that corrects something or is not complete yet."""
-        unfinished = self.waiting if miss.demand.sees else self.partial
-        level = Severity.WARNING if miss.when is When.LEFT and (calm or unfinished) else Severity.ERROR
-        return violation(miss, self.desired, self.sides.called, level)
+def _misses(kinds: Kinds, sides: Sides, test: AccessTest) -> Iterator[Miss]:
+    """The misses of a test: each resource at most once for what must be seen and once for what must not."""
+    for demand, address in test.asks:
+        was, then = _key(kinds, sides.before.ids, address), _key(kinds, sides.after.ids, address)
+        # Whoever reads a copy has read its source, which matters to those who must not; to those who must, a copy is no help.
+        look_before, look_after = (sides.before, sides.after) if demand.sees else (sides.spread_before, sides.spread_after)
+        before, after = look_before.verdict(demand.reader, was), look_after.verdict(demand.reader, then)
+        met = Sees.YES if demand.sees else Sees.NO
+        if after.sees is not met:
+            yield Miss(test, demand, address, When.NEW if before.sees is met else When.LEFT, after, look_after, then)
+        elif before.sees is not met:
+            # What did not exist was not hidden from anybody.
+            if was is not None:
+                yield Miss(test, demand, address, When.MENDED, before, look_before, was)
+        elif not demand.sees:
+            # The longest window in which the reader sees the object during the run.
+            windows = [window for key in dict.fromkeys((was, then)) if key is not None for window in sides.windows.get(key, ())]
+            windows = [window for window in windows if sides.after.among(demand.reader, window.access) is not Sees.NO]
+            for window in sorted(windows, key=lambda window: -window.requests)[:1]:
+                verdict = ReaderVerdict(Sees.YES, window.access)
+                yield Miss(test, demand, address, When.WINDOW, verdict, sides.after, None, window)
 
 
 def _remarks(mended: Collection[Miss]) -> Iterator[str]:
@@ -138,7 +114,7 @@ def unmet(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, 
     asked = [(test, demand, address) for test in desired.access for demand, address in test.asks if address in about]
     if not asked:
         return result
-    sides = WorldInputs(kinds, actual, ids, Disclosure(()), {address for _, _, address in asked}).sides()
+    sides = _sides(kinds, actual, ids, Disclosure(()), {address for _, _, address in asked})
     for test, demand, address in asked:
         look = sides.before if demand.sees else sides.spread_before
         key = (kinds.of(address).name, ids[address])
@@ -268,53 +244,43 @@ class Sides:
     needed: NeededReadings
 
 
-@dataclass(frozen=True)
-class WorldInputs:
-    """The inputs of the worlds. `ids`: of every address before the plan. `about`: the addresses to ask about."""
+def _sides(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], disclosed: Disclosure, about: Collection[Address]) -> Sides:
+    """The worlds before and after a plan. `ids`: of every address before the plan. `about`: the addresses to ask about."""
+    worlds, now = disclosed.worlds, actual.objects
+    before = after = _with_copies(kinds, now, actual.complete, copied(kinds, now))
+    called, later = disclosed.called, ids
+    if worlds is not None:
+        after, later = _with_copies(kinds, worlds.served, worlds.after.complete, _copies(kinds, worlds)), worlds.ids
+    else:
+        called = caller(kinds, {(kinds.of(address).name, id): address for address, id in ids.items()}, now, now)
+    keys = {key for known in (ids, later) for address in about if (key := _key(kinds, known, address)) is not None}
+    need = needed(kinds, actual, (*before, *after) if worlds is not None else before, keys)
+    looks = [Look(audiences, known, frozenset(need.unread)) for some, known in ((before, ids), (after, later)) for audiences in some]
+    windows: dict[Key, list[ReaderWindow]] = {}
+    for window in disclosed.windows:
+        windows.setdefault(window.key, []).append(window)
+    return Sides(looks[0], looks[2], looks[1], looks[3], windows, called, need)
 
-    kinds: Kinds
-    actual: Actual
-    ids: Mapping[Address, str]
-    disclosed: Disclosure
-    about: Collection[Address]
 
-    def key(self, ids: Mapping[Address, str], address: Address) -> Key | None:
-        """The object of an address; None where it has none."""
-        id = ids.get(address)
-        return None if id is None else (self.kinds.of(address).name, id)
+def _key(kinds: Kinds, ids: Mapping[Address, str], address: Address) -> Key | None:
+    """The object of an address; None where it has none."""
+    return (kinds.of(address).name, ids[address]) if address in ids else None
 
-    def sides(self) -> Sides:
-        worlds, now = self.disclosed.worlds, self.actual.objects
-        before = self._both(now, self.actual.complete, copied(self.kinds, now))
-        after = before
-        if worlds is not None:
-            after = self._both(worlds.served, worlds.after.complete, self._copies(worlds))
-        later = worlds.ids if worlds is not None else self.ids
-        keys = {key for ids in (self.ids, later) for address in self.about if (key := self.key(ids, address)) is not None}
-        need = needed(self.kinds, self.actual, (*before, *after) if worlds is not None else before, keys)
-        looks = [Look(audiences, ids, frozenset(need.unread)) for some, ids in ((before, self.ids), (after, later)) for audiences in some]
-        windows: dict[Key, list[ReaderWindow]] = {}
-        for window in self.disclosed.windows:
-            windows.setdefault(window.key, []).append(window)
-        return Sides(looks[0], looks[2], looks[1], looks[3], windows, self._caller(worlds), need)
 
-    def _both(self, objects: Objects, complete: Collection[Key], copies: Mapping[Key, Collection[Key]]) -> tuple[Audiences, Audiences]:
-        """Who can read what, and who can read what if the readers of a copy could also read its source."""
-        own = Audiences(self.kinds, objects, complete=complete)
-        return own, Audiences(self.kinds, objects, complete=complete, copies=copies) if copies else own
+def _with_copies(
+    kinds: Kinds, objects: Objects, complete: Collection[Key], copies: Mapping[Key, Collection[Key]]
+) -> tuple[Audiences, Audiences]:  # fmt: skip
+    """Who can read what, and who can read what if the readers of a copy could also read its source."""
+    own = Audiences(kinds, objects, complete=complete)
+    return own, Audiences(kinds, objects, complete=complete, copies=copies) if copies else own
 
-    def _copies(self, worlds: Worlds) -> dict[Key, Collection[Key]]:
-        """The copies and their sources, without copies of what the project itself declares open to everybody."""
-        result: dict[Key, Collection[Key]] = {}
-        for key, copies in worlds.after.copies.items():
-            served = worlds.served.get(key[0], {}).get(key[1])
-            modelled = worlds.after.objects.get(key[0], {}).get(key[1])
-            if served is None or modelled is None or not opens(self.kinds[key[0]], served.values, modelled.values):
-                result[key] = copies
-        return result
 
-    def _caller(self, worlds: Worlds | None) -> Callable[[Key], Address]:
-        if worlds is not None:
-            return self.disclosed.called
-        addresses = {(self.kinds.of(address).name, id): address for address, id in self.ids.items()}
-        return caller(self.kinds, addresses, self.actual.objects, self.actual.objects)
+def _copies(kinds: Kinds, worlds: Worlds) -> dict[Key, Collection[Key]]:
+    """The copies and their sources, without copies of what the project itself declares open to everybody."""
+    result: dict[Key, Collection[Key]] = {}
+    for key, copies in worlds.after.copies.items():
+        served = worlds.served.get(key[0], {}).get(key[1])
+        modelled = worlds.after.objects.get(key[0], {}).get(key[1])
+        if served is None or modelled is None or not opens(kinds[key[0]], served.values, modelled.values):
+            result[key] = copies
+    return result

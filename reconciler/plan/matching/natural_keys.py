@@ -41,50 +41,6 @@ def waits(address: Address, container: Address, known: Matches) -> Match | None:
     return Match(unknown=f"{container} could not be read") if known[container].unknown is not None else None
 
 
-class Index:
-    """Objects by container and natural key, built once for each kind that needs it: thousands of containers may have the same title.
-
-    The same for resources that may still be matched to an object by their natural key.
-    """
-
-    def __init__(self, kinds: Kinds, desired: Desired, state: State, actual: Actual) -> None:
-        self.kinds, self.desired, self.state, self.actual = kinds, desired, state, actual
-        self._keys: dict[str, dict[tuple[str | None, ...], list[Observed]]] = {}
-        self._declared: dict[str, dict[tuple[Address | str | None, ...], list[Declared]]] = {}
-
-    def complete(self, kind: Kind, scope: str) -> bool:
-        return (kind.name, scope) in self.actual.complete
-
-    def candidates(self, kind: Kind, scope: str, fields: tuple[str, ...], values: tuple[object, ...]) -> list[Observed]:
-        """What is in the container with that id ("" for a root) and has these values."""
-        name = f"{kind.name}/{','.join(fields)}"
-        if name not in self._keys:
-            table: dict[tuple[str | None, ...], list[Observed]] = defaultdict(list)
-            for observed in self.actual.objects.get(kind.name, {}).values():
-                if observed.deleted_at is None:
-                    container = observed.within.get(kind.within) if kind.within is not None else ""
-                    key = (comparable(kind.fields[field], observed.values.get(field, UNSET)) for field in fields)
-                    table[(container, *key)].append(observed)
-            self._keys[name] = table
-        key = (comparable(kind.fields[field], value) for field, value in zip(fields, values, strict=True))
-        return self._keys[name].get((scope, *key), [])
-
-    def rivals(self, kind: Kind, declared: Declared) -> list[Declared]:
-        """The other resources that may be the same object: their names differ from this one's only in what services normalize."""
-        if kind.name not in self._declared:
-            table: dict[tuple[Address | str | None, ...], list[Declared]] = defaultdict(list)
-            for resource in self.desired.resources.values():
-                tracked = resource.address in self.state.bindings or resource.id is not None
-                if resource.kind == kind.name and resource.adopt and not (tracked or resource.implied):
-                    table[self._declared_key(kind, resource)].append(resource)
-            self._declared[kind.name] = table
-        alike = self._declared[kind.name].get(self._declared_key(kind, declared), [])
-        return [resource for resource in alike if any(resource.values.get(key.name) != declared.values.get(key.name) for key in kind.keys)]
-
-    def _declared_key(self, kind: Kind, declared: Declared) -> tuple[Address | str | None, ...]:
-        return declared.address.container, *(comparable(key, declared.values.get(key.name, UNSET)) for key in kind.keys)
-
-
 class Natural:
     """The search by natural key of one matching. `known`: what is matched already; `taken`: (kind, id) of what has an address."""
 
@@ -92,7 +48,9 @@ class Natural:
         self, kinds: Kinds, state: State, actual: Actual, known: Matches, taken: Collection[tuple[str, str]], projects: Projects
     ) -> None:
         self.kinds, self.state, self.actual, self.known, self.taken, self.projects = kinds, state, actual, known, taken, projects
-        self.index = Index(kinds, projects.desired, state, actual)
+        # Objects and resources by container and natural key, each built once for a kind: thousands of containers may have the same title.
+        self._keys: dict[str, dict[tuple[str | None, ...], list[Observed]]] = {}
+        self._declared: dict[str, dict[tuple[Address | str | None, ...], list[Declared]]] = {}
         self._altered_names: dict[str, AlteredNames] = {}
 
     def find(self, kind: Kind, declared: Declared) -> Match:
@@ -125,10 +83,10 @@ class Natural:
         """The object, that it is unknown, or a decision for people; None where no object that was seen can be it."""
         address, known = declared.address, self.known
         scope = scope_id(self.kinds, address, known.ids) or ""
-        if listed(kind) and not self.index.complete(kind, scope):
+        if listed(kind) and (kind.name, scope) not in self.actual.complete:
             return Match(unknown=why(kind, scope, None, self.actual))
         shown = holder(kind, declared, binding, known.ids)
-        if isinstance(shown, str) and not self.index.complete(kind, shown):
+        if isinstance(shown, str) and (kind.name, shown) not in self.actual.complete:
             return Match(unknown=why(kind, shown, None, self.actual))
         for reference in key_references(declared, tuple(field.name for field in kind.keys)):
             if (waiting_for := waits(address, reference, known)) is not None:
@@ -167,10 +125,39 @@ class Natural:
 
     def _free(self, kind: Kind, declared: Declared, names: tuple[str, ...], values: tuple[object, ...]) -> list[Observed]:
         scope = scope_id(self.kinds, declared.address, self.known.ids) or ""
-        candidates = self.index.candidates(kind, scope, names, values)
+        candidates = self._candidates(kind, scope, names, values)
         return sorted(
             (candidate for candidate in candidates if (kind.name, candidate.id) not in self.taken), key=lambda candidate: candidate.id
         )
+
+    def _candidates(self, kind: Kind, scope: str, fields: tuple[str, ...], values: tuple[object, ...]) -> list[Observed]:
+        """What is in the container with that id ("" for a root) and has these values."""
+        name = f"{kind.name}/{','.join(fields)}"
+        if name not in self._keys:
+            table: dict[tuple[str | None, ...], list[Observed]] = defaultdict(list)
+            for observed in self.actual.objects.get(kind.name, {}).values():
+                if observed.deleted_at is None:
+                    container = observed.within.get(kind.within) if kind.within is not None else ""
+                    key = (comparable(kind.fields[field], observed.values.get(field, UNSET)) for field in fields)
+                    table[(container, *key)].append(observed)
+            self._keys[name] = table
+        key = (comparable(kind.fields[field], value) for field, value in zip(fields, values, strict=True))
+        return self._keys[name].get((scope, *key), [])
+
+    def _rivals(self, kind: Kind, declared: Declared) -> list[Declared]:
+        """The other resources that may be the same object: their names differ from this one's only in what services normalize."""
+        if kind.name not in self._declared:
+            table: dict[tuple[Address | str | None, ...], list[Declared]] = defaultdict(list)
+            for resource in self.projects.desired.resources.values():
+                tracked = resource.address in self.state.bindings or resource.id is not None
+                if resource.kind == kind.name and resource.adopt and not (tracked or resource.implied):
+                    table[self._declared_key(kind, resource)].append(resource)
+            self._declared[kind.name] = table
+        alike = self._declared[kind.name].get(self._declared_key(kind, declared), [])
+        return [resource for resource in alike if any(resource.values.get(key.name) != declared.values.get(key.name) for key in kind.keys)]
+
+    def _declared_key(self, kind: Kind, declared: Declared) -> tuple[Address | str | None, ...]:
+        return declared.address.container, *(comparable(key, declared.values.get(key.name, UNSET)) for key in kind.keys)
 
     # -- what follows --------------------------------------------------------------------------------------------------------------
 
@@ -196,7 +183,7 @@ class Natural:
                 id="RC-several-match",
             )
             return Match(blocked=blocked)
-        rivals = self.index.rivals(kind, declared) if objects and declared.adopt and not declared.implied else []
+        rivals = self._rivals(kind, declared) if objects and declared.adopt and not declared.implied else []
         if rivals:
             names = " and ".join(f"{rival.address} ({rival.source.file_and_line})" for rival in rivals[:5])
             blocked = Blocked(
@@ -258,9 +245,9 @@ class Natural:
                 return Match(blocked=blocked)
         scope = scope_id(self.kinds, address, self.known.ids) or ""
         node = values.get(inside.name)
-        if listed(kind) or self.index.complete(kind, scope):
+        if listed(kind) or (kind.name, scope) in self.actual.complete:
             return elsewhere
-        if isinstance(node, str) and not self.index.complete(kind, node):
+        if isinstance(node, str) and (kind.name, node) not in self.actual.complete:
             return elsewhere._replace(unknown=why(kind, node, None, self.actual))
         if node is not None:
             return elsewhere

@@ -34,15 +34,6 @@ from reconciler.resource import Kinds
 
 
 @dataclass(frozen=True)
-class Stuck:
-    """Why a rename cannot happen, and how to proceed. `id`: of the cause."""
-
-    reason: str
-    remedy: str
-    id: str
-
-
-@dataclass(frozen=True)
 class Former:
     """The addresses of a state after the renames of the YAML. One to another root needs a request where the object is not there yet."""
 
@@ -87,7 +78,7 @@ def renames(desired: Desired) -> dict[Address, Address]:
     return {old: new for old, new in asked.items() if old != new}
 
 
-def follow(kinds: Kinds, desired: Desired, state: State, *, impossible: Mapping[Address, Stuck] | None = None) -> Former:
+def follow(kinds: Kinds, desired: Desired, state: State, *, impossible: Mapping[Address, Blocked] | None = None) -> Former:
     """Rename what is tracked as the YAML says. Following the result again changes nothing.
 
     `impossible`: tracked addresses that must keep their names, for a reason that only the objects show.
@@ -177,7 +168,7 @@ class _Following:
         asked: Mapping[Address, Address],
         implied: Mapping[Address, Address],
         state: State,
-        impossible: Mapping[Address, Stuck],
+        impossible: Mapping[Address, Blocked],
     ) -> None:
         self.kinds, self.desired, self.state, self.impossible = kinds, desired, state, impossible
         self.asked, self.implied = {**implied, **asked}, implied
@@ -240,7 +231,8 @@ class _Following:
             unused = self.asked.get(address)
             has_effect = address in used or address in self.refused_lines or done.get(address) == unused
             if unused is not None and not has_effect and plain[address] == address:
-                stuck = Stuck(
+                stuck = Blocked(
+                    address,
                     f"{address} cannot become {unused}: its object is in {address.container} and cannot leave it",
                     f"remove the line: {address} is then deleted, and {unused} created",
                     id="RC-rename-out-of-container",
@@ -266,7 +258,7 @@ class _Following:
         # Addresses that more than one object may claim.
         crowded = list(claims)
 
-        def keep_address(address: Address, stuck: Stuck) -> None:
+        def keep_address(address: Address, stuck: Blocked) -> None:
             line = lines.pop(address)
             new = self.asked[line]
             claims[new].remove(address)
@@ -291,30 +283,32 @@ class _Following:
             for address in movers:
                 keep_address(address, self._address_conflict(plain[address], new, holder, [plain[mover] for mover in movers]))
 
-    def _address_conflict(self, old: Address, new: Address, holder: Address | None, movers: list[Address]) -> Stuck:
+    def _address_conflict(self, old: Address, new: Address, holder: Address | None, movers: list[Address]) -> Blocked:
         """Why an object cannot get an address: another object keeps it, or several would get it."""
         if holder is None:
             names = " and ".join(str(mover) for mover in sorted(movers))
-            return Stuck(
+            return Blocked(
+                new,
                 f"{names} are all tracked, and only one of them can become {new}",
                 "name only that one as its former address",
                 id="RC-rename-target-taken",
             )
         if holder not in self.state.bindings:
             return _in_doubt(new)
-        return Stuck(
+        return Blocked(
+            new,
             f"{old} cannot become {new}: both are tracked, and {new} has an object of its own, which keeps the address",
             f"if {old} may be deleted, remove it from previously or moved; to keep its object as {new}, first apply without {new}; "
             f"to swap the two, write previously on both",
             id="RC-rename-target-taken",
         )
 
-    def _refuse(self, line: Address, old: Address, new: Address, stuck: Stuck) -> None:
+    def _refuse(self, line: Address, old: Address, new: Address, stuck: Blocked) -> None:
         self.refused_lines.add(line)
         source = self._source(line, new)
         # One cause, not two: both are unblocked together.
         for address, cause in ((new, None), (old, new)):
-            self.refused.setdefault(address, Blocked(address, stuck.reason, stuck.remedy, source, cause, id=stuck.id))
+            self.refused.setdefault(address, replace(stuck, address=address, source=source, cause=cause))
 
     def _source(self, line: Address, new: Address) -> Source | None:
         move = next((move for move in self.desired.moved if move.old == line), None)
@@ -356,7 +350,10 @@ def _rules(rules: Rules | None, names: Mapping[str, str]) -> Rules | None:
     return replace(rules, access=frozenset(" ".join(names.get(word, word) for word in text.split(" ")) for text in rules.access))
 
 
-def _in_doubt(address: Address) -> Stuck:
-    return Stuck(
-        f"a request of an earlier run for {address} is in doubt", "reconciler apply finds out what happened to it", id="RC-in-doubt"
+def _in_doubt(address: Address) -> Blocked:
+    return Blocked(
+        address,
+        f"a request of an earlier run for {address} is in doubt",
+        "reconciler apply finds out what happened to it",
+        id="RC-in-doubt",
     )

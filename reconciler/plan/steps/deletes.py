@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from reconciler.address import Address
 from reconciler.model.codec import ids_in
@@ -53,28 +52,22 @@ def _mentions(requests: Requests) -> dict[str, set[int]]:
 def creates_before_one_delete(requests: Requests) -> Iterator[Edge]:
     """Where siblings are created too, one of the deletes waits for all creates: the last sibling must not be deleted before new ones
     exist."""
-    for exchange in _exchanges(requests):
-        yield from needs(exchange.first, exchange.creates)
+    for creates, first, _ in _exchanges(requests):
+        yield from needs(first, creates)
 
 
 def other_deletes_after_it(requests: Requests) -> Iterator[Edge]:
     """The other deletes wait for that one, which is enough; where that makes a cycle, for the creates themselves."""
-    for exchange in _exchanges(requests):
-        for index in exchange.others:
-            yield Edge(index, exchange.first, Wait.NEEDS, otherwise=exchange.creates)
+    for creates, first, others in _exchanges(requests):
+        for index in others:
+            yield Edge(index, first, Wait.NEEDS, otherwise=creates)
 
 
-@dataclass(frozen=True)
-class _Exchange:
-    """Siblings that are deleted while others are created. `first`: the delete that waits for all creates, before the `others`."""
+def _exchanges(requests: Requests) -> Iterator[tuple[frozenset[int], int, list[int]]]:
+    """Siblings that are deleted while others are created: the creates, the delete that waits for all of them, the other deletes.
 
-    creates: frozenset[int]
-    first: int
-    others: tuple[int, ...]
-
-
-def _exchanges(requests: Requests) -> Iterator[_Exchange]:
-    """What is deleted so that a new sibling can derive its value is not among them: siblings are left."""
+    What is deleted so that a new sibling can derive its value is not among them: siblings are left.
+    """
     if not requests.deletes:
         return
     freeing = {address for derivation in requests.derived.values() for address in derivation.after}
@@ -88,5 +81,6 @@ def _exchanges(requests: Requests) -> Iterator[_Exchange]:
             deleted[requests.removals[address].kind.name, address.container].append(index)
     for siblings, indices in deleted.items():
         competing = frozenset(indices)
+        # One that waits for another delete anyway would make that one wait for all creates too.
         first = min(indices, key=lambda index: (not competing.isdisjoint(requests.waits.needed(index)), index))
-        yield _Exchange(frozenset(created[siblings]), first, tuple(index for index in indices if index != first))
+        yield frozenset(created[siblings]), first, [index for index in indices if index != first]

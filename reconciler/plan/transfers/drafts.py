@@ -7,18 +7,18 @@ keeps its container and its address, and whatever needs it waits.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reconciler.address import Address
-from reconciler.model import Actual, Binding, Blocked, Observed, SiblingPosition
+from reconciler.model import Actual, Blocked, SiblingPosition
 from reconciler.plan.decisions import Batch, Draft, Transfer, TransferredTogether
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
-from reconciler.plan.siblings.positions import Sibling, current_positions, unmanaged_siblings
+from reconciler.plan.siblings.positions import Sibling, UnmanagedSibling, current_positions, unmanaged_siblings
 from reconciler.plan.transfers.obstacles import TransferObstacles, transfer_obstacles
 from reconciler.plan.transfers.together import batches, each_once, transferred_together
 from reconciler.plan.world import Decisions, World
-from reconciler.resource import Kind, Kinds
+from reconciler.resource import Kinds
 
 Decide = Callable[[World, Matches], Decisions]
 
@@ -98,33 +98,20 @@ def shown_where(world: World, drafts: Mapping[Address, Draft], before: Actual) -
     return frozenset(key for key in transferred if key[0] in sought and before.find(*key) is not None)
 
 
-@dataclass(frozen=True)
-class _Former:
-    """A transferred object where it is now, under the address that it has there."""
-
-    address: Address
-    kind: Kind
-    binding: Binding | None
-    observed: Observed | None
-
-
 def positions_before_transfer(world: World, decisions: Decisions, before: Actual, names: Names) -> dict[Address, SiblingPosition]:
     """Where the objects are that this run transfers, by their new addresses: among their siblings in the container that they leave."""
     drafts = [draft for draft in decisions.drafts.values() if isinstance(draft.purpose, Transfer)]
     if not drafts:
         return {}
-    former = {
-        draft.address: _Former(_address(world, draft), draft.kind, draft.binding, before.find(draft.kind.name, str(draft.id)))
-        for draft in drafts
-    }
-    others = [draft for draft in decisions.drafts.values() if draft.address not in former]
+    former: dict[Address, UnmanagedSibling] = {}
+    for draft in drafts:
+        assert isinstance(draft.purpose, Transfer)
+        observed, old = before.find(draft.kind.name, str(draft.id)), world.state.renamed[draft.address]
+        if observed is not None:
+            # The address that it has in the container that it leaves, as that is called today.
+            address = old.renamed(old.root, draft.purpose.source)
+            former[draft.address] = UnmanagedSibling(address, draft.kind, observed, draft.binding)
+    others = [draft for draft in decisions.drafts.values() if not isinstance(draft.purpose, Transfer)]
     everyone: list[Sibling] = [*others, *decisions.removals.values(), *former.values()]
     places = current_positions(everyone, unmanaged_siblings(world.kinds, before, names), names)
     return {address: places[sibling.address] for address, sibling in former.items() if sibling.address in places}
-
-
-def _address(world: World, draft: Draft) -> Address:
-    """The address that an object has in the container that it leaves, as that is called today."""
-    assert isinstance(draft.purpose, Transfer)
-    old = world.state.renamed[draft.address]
-    return old.renamed(old.root, draft.purpose.source)
