@@ -7,7 +7,8 @@ proportional to what it changes, however many objects there are.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from reconciler.model import Observed
 from reconciler.resource import Kind, Kinds
@@ -148,3 +149,37 @@ def makers(kinds: Kinds, names: Collection[str] | None = None) -> Iterable[tuple
         for to in dict.fromkeys(str(field.to) for field in kind.service_copies):
             if names is None or to in names:
                 yield kind, to
+
+
+# -- walks -------------------------------------------------------------------------------------------------------------------------
+
+
+Node = TypeVar("Node", bound=Hashable)
+
+
+def reached(start: Iterable[Node], onward: Callable[[Node], Iterable[Node]]) -> set[Node]:
+    """These, and everything that is reached from one of them, directly or indirectly."""
+    known = set(start)
+    ahead = [*known]
+    while ahead:
+        new = {other for other in onward(ahead.pop()) if other not in known}
+        known |= new
+        ahead += new
+    return known
+
+
+def groups(members: Iterable[Node], pairs: Iterable[tuple[Node, Node | None]]) -> dict[Node, Node]:
+    """By member: the one that stands for its group. `pairs`: two that are in one group; a pair with something else means nothing."""
+    above = {member: member for member in members}
+
+    def leader(member: Node) -> Node:
+        while above[member] != member:
+            # Shorter on every way up, so that long chains of pairs take no longer than short ones.
+            above[member] = above[above[member]]
+            member = above[member]
+        return member
+
+    for member, other in pairs:
+        if other is not None and other in above:
+            above[leader(member)] = leader(other)
+    return {member: leader(member) for member in above}

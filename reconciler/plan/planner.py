@@ -115,7 +115,9 @@ def plan(
     # Second phase: the requests of this run.
     run = _run(world, decisions, before)
     drafts, removals, names = run.drafts, run.removals, run.names
-    deferred, blocked = _deferred(*drafts.values(), *removals.values()), blockages(drafts, removals)
+    entries: list[Draft | Removal] = [*drafts.values(), *removals.values()]
+    deferred = {entry.address: entry.deferred for entry in entries if entry.deferred is not None}
+    blocked = blockages(drafts, removals)
 
     # Third phase: who can read what before and after the requests. It decides their final order, the access tests, and what needs consent.
     agreed = agreed_before(state, drafts.values(), removals.values())
@@ -124,7 +126,8 @@ def plan(
     access = run_access_tests(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=bool(blocked))
     exposed = with_consent_needed(_exposures(world, run, disclosed, agreed, before), state)
 
-    # Last phase: everything that people and later runs read of it.
+    # Last phase: everything that people and later runs read of it. What is deleted with something says so itself.
+    included = sorted(at for at in decisions.required if at not in decisions.removals or decisions.removals[at].deleted_with is None)
     schemas = schemas_to_read(kinds, desired, drafts.values(), matches.ids)
     update = state_update(desired, matches, drafts, removals, is_complete=selection == Selection(), waiting=decisions.unsettled)
     return Plan(
@@ -151,7 +154,7 @@ def plan(
         broken=tuple(broken_urls(kinds, world.actual, drafts, removals)),
         forbidden=forbidden_requests(kinds, world.actual, run.steps, matches.ids),
         notes=(
-            *(f"{address} is included: a target requires it" for address in _included(decisions)),
+            *(f"{address} is included: a target requires it" for address in included),
             *remarks(drafts),
             *unshown(drafts),
             *decisions.notes,
@@ -238,17 +241,6 @@ def _exposures(world: World, run: Run, disclosed: Disclosure, agreed: AgreedWorl
     yield from exposures(desired, state, drafts, removals, names, freed=freed)
     yield from transfer_exposures(world, drafts, disclosed)
     yield from accepted_exposures(world, drafts, removals, names, disclosed, agreed)
-
-
-def _deferred(*entries: Draft | Removal) -> dict[Address, str]:
-    """What waits for a second run, and why."""
-    return {entry.address: entry.deferred for entry in entries if entry.deferred is not None}
-
-
-def _included(decisions: Decisions) -> list[Address]:
-    """What the run is about because a target requires it; what is deleted with something says so itself."""
-    removals = decisions.removals
-    return sorted(at for at in decisions.required if at not in removals or removals[at].deleted_with is None)
 
 
 def _outside(world: World, decisions: Decisions, names: Names) -> int:

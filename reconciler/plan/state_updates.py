@@ -8,6 +8,7 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Binding, Desired, Origin, StateUpdate
+from reconciler.plan.containment import groups
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.drafts.declared import parents
 from reconciler.plan.matching.matches import Matches
@@ -72,22 +73,11 @@ def _touched(
     about = {*drafts, *removals}
     for address in (*drafts, *removals):
         about.update(parents(desired, drafts[address].declared) if address in drafts else address.containers)
-    group = {address: address for address in former.moves}
-
-    def leader(address: Address) -> Address:
-        while group[address] != address:
-            address = group[address]
-        return address
-
-    def join(member: Address, other: Address | None) -> None:
-        if other in group:
-            group[leader(member)] = leader(other)
-
-    for old, new in former.moves.items():
-        join(old, next((container for container in old.containers if container in former.moves), None))
-        join(old, new)
-    wanted = {leader(old) for old, new in former.moves.items() if new in about}
-    return {old: new for old, new in former.moves.items() if leader(old) in wanted}
+    # A rename belongs with that of its container, and with that of whatever has the address now.
+    outer = [(old, next((container for container in old.containers if container in former.moves), None)) for old in former.moves]
+    leader = groups(former.moves, [*outer, *former.moves.items()])
+    wanted = {leader[old] for old, new in former.moves.items() if new in about}
+    return {old: new for old, new in former.moves.items() if leader[old] in wanted}
 
 
 def _fulfilled(

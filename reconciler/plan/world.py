@@ -114,7 +114,7 @@ class Decisions:
 
     def meant(self) -> dict[Address, Draft]:
         """All drafts, as if the run were about everything."""
-        return {address: _draft(self.left_alone.get(address, draft)) for address, draft in self.drafts.items()}
+        return {**self.drafts, **{address: entry for address, entry in self.left_alone.items() if isinstance(entry, Draft)}}
 
 
 Pass = Callable[[World, Decisions], Decisions]
@@ -124,11 +124,6 @@ Entry = TypeVar("Entry")
 
 def _without(entries: Mapping[Address, Entry], addresses: Collection[Address]) -> dict[Address, Entry]:
     return {address: entry for address, entry in entries.items() if address not in addresses}
-
-
-def _draft(entry: Draft | Removal) -> Draft:
-    assert isinstance(entry, Draft)
-    return entry
 
 
 # -- which addresses a run is about ------------------------------------------------------------------------------------------------

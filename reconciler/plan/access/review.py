@@ -133,7 +133,7 @@ class _Reviewing:
 
     def _lines(self, look: Look, key: Key) -> Iterator[ReaderLine]:
         if not self.readers:
-            for access in sorted(look.audiences.of(key), key=_rank):
+            for access in sorted(look.audiences.of(key), key=lambda access: ((*ORDER, access.who).index(access.who), str(access))):
                 yield self._line(look, key, self._says(look, access), access)
             if not look.audiences.of(key) and key in look.unread_ways:
                 yield ReaderLine("unknown", "", doubt="what leads to it could not be read")
@@ -158,10 +158,6 @@ class _Reviewing:
                     called = caller(self.kinds, self.managed, look.audiences.objects, look.audiences.objects)
                     return text.replace(access.who, f"{access.who} {called((name, access.via))}", 1)
         return text
-
-
-def _rank(access: Access) -> tuple[int, str]:
-    return (ORDER.index(access.who) if access.who in ORDER else len(ORDER), str(access))
 
 
 def _who(lines: tuple[ReaderLine, ...] | None) -> frozenset[tuple[str, str, str]] | None:

@@ -17,7 +17,7 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.model import Actual, NamedReader, ReaderSort
 from reconciler.plan.audience.readers import Access, Audiences, order, part_of
-from reconciler.plan.containment import Key
+from reconciler.plan.containment import Key, reached
 from reconciler.resource import Kind, Kinds
 from reconciler.resource.audience import (
     AGENTS,
@@ -99,19 +99,13 @@ class Look:
     def closed(self, reader: NamedReader, key: Key) -> dict[Key, str]:
         """The objects on the path to an object that do not admit the reader, each with the reason."""
         who = AGENTS if reader.sort is ReaderSort.AGENT else ANYONE
-        way, ahead = {key}, [key]
         reasons: dict[Key, str] = {}
-        while ahead:
-            at = ahead.pop()
+        for at in sorted(reached([key], self.audiences.leading)):
             audience, observed = self.audiences.kinds[at[0]].audience, self.audiences.find(at)
-            reason = (
-                audience.closed(observed.values).get(who) if audience is not None and audience.closed and observed is not None else None
-            )
-            if reason is not None:
-                reasons[at] = reason
-            new = [other for other in self.audiences.leading(at) if other not in way]
-            way.update(new)
-            ahead += new
+            if audience is not None and audience.closed and observed is not None:
+                reason = audience.closed(observed.values).get(who)
+                if reason is not None:
+                    reasons[at] = reason
         return reasons
 
     def among(self, reader: NamedReader, access: Access) -> Sees:
@@ -156,12 +150,7 @@ class Look:
                         unread.add(key)
                     for source in self.audiences.sources_of(key):
                         onward.setdefault(source, []).append(key)
-        ahead = [*unread]
-        while ahead:
-            new = [key for key in onward.get(ahead.pop(), ()) if key not in unread]
-            unread.update(new)
-            ahead += new
-        return frozenset(unread)
+        return frozenset(reached(unread, lambda key: onward.get(key, ())))
 
 
 def best(verdicts: Iterable[ReaderVerdict]) -> ReaderVerdict:
@@ -208,15 +197,7 @@ def needed(kinds: Kinds, actual: Actual, worlds: Collection[Audiences], keys: It
 
 def _ways(worlds: Collection[Audiences], keys: Iterable[Key]) -> list[Key]:
     """The objects and everything through which readers may reach them in any of the worlds, in a fixed order."""
-    known = set(keys)
-    ahead = [*known]
-    while ahead:
-        key = ahead.pop()
-        for audiences in worlds:
-            new = [source for source in audiences.leading(key) if source not in known]
-            known.update(new)
-            ahead += new
-    return sorted(known)
+    return sorted(reached(keys, lambda key: (source for audiences in worlds for source in audiences.leading(key))))
 
 
 def _lists(kinds: Kinds, audiences: Audiences, key: Key) -> Iterator[Key]:

@@ -33,7 +33,7 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.model import Step
 from reconciler.plan.audience.readers import Access, Audiences, Objects, absorbs, admitted, included, part_of
-from reconciler.plan.containment import Key
+from reconciler.plan.containment import Key, reached
 from reconciler.resource import Kind, Kinds
 
 Pair = tuple[int, int]
@@ -192,15 +192,7 @@ def opens(kind: Kind, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 
 def way(worlds: Worlds, *keys: Key) -> set[Key]:
     """Objects and everything whose readers reach one of them, before the plan or after it, directly or indirectly."""
-    result, ahead = {*keys}, [*keys]
-    while ahead:
-        at = ahead.pop()
-        for audiences in (worlds.before, worlds.after):
-            for source in audiences.leading(at):
-                if source not in result:
-                    result.add(source)
-                    ahead.append(source)
-    return result
+    return reached(keys, lambda at: (source for audiences in (worlds.before, worlds.after) for source in audiences.leading(at)))
 
 
 def pairs(worlds: Worlds, effects: Effects) -> tuple[list[Pair], list[Pair]]:

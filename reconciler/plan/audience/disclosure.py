@@ -36,7 +36,7 @@ from reconciler.plan.audience.barriers import Effects, Pair, Worlds, arranged, d
 from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Access, Audiences, Objects, included, order, whole_of
 from reconciler.plan.audience.stand_in import with_stand_ins
-from reconciler.plan.containment import Key, copied, makers, parent
+from reconciler.plan.containment import Key, copied, makers, parent, reached
 from reconciler.plan.derived import Derivation
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import UNSET, FieldRole, Kinds
@@ -190,21 +190,16 @@ def without_known(outside: Iterable[Opening], opened: Collection[Opening]) -> It
 def _reach(kinds: Kinds, worlds: Worlds, touched: Effects) -> Iterator[tuple[Key, Access, Key]]:
     """Who can read, after the plan, what its steps open. Removing a reader and admitting them again opens nothing, but the remaining plan
     does if the run is killed in between."""
-    reached = {key for keys in touched.widens.values() for key in keys}
+    widened = {key for keys in touched.widens.values() for key in keys}
     onward: dict[Key, list[Key]] = defaultdict(list)
-    if not reached:
+    if not widened:
         return
     for name, some in worlds.after.objects.items():
         if kinds[name].audience is not None:
             for key in ((name, id) for id in some):
                 for source in worlds.after.leading(key):
                     onward[source].append(key)
-    ahead = [*reached]
-    while ahead:
-        new = [key for key in onward.get(ahead.pop(), ()) if key not in reached]
-        reached.update(new)
-        ahead += new
-    for key in sorted(reached):
+    for key in sorted(reached(widened, lambda key: onward.get(key, ()))):
         for access in sorted(worlds.after.of(key), key=order):
             yield key, access, worlds.after.path(key, access)[-1]
 

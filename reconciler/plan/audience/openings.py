@@ -104,7 +104,7 @@ class _Cause:
             return
         root = self.transferred.get(key)
         if root is not None and self._among_new_people(top, access):
-            yield root, _container(self.kinds, root), root
+            yield root, owner.name if (owner := self.kinds[root[0]].transferable) is not None else "", root
             return
         names = self._changed(key)
         if names:
@@ -180,9 +180,3 @@ class _Cause:
 
 def _same(access: Access, other_access: Access) -> bool:
     return (access.who, access.via, access.of) == (other_access.who, other_access.via, other_access.of)
-
-
-def _container(kinds: Kinds, key: Key) -> str:
-    """The field that a transfer changes."""
-    owner = kinds[key[0]].transferable
-    return owner.name if owner is not None else ""

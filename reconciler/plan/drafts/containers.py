@@ -71,7 +71,9 @@ class UndeclaredContainers:
         at: Address | None = address
         while at is not None and at not in self._delete_all and at not in path:
             path[at] = None
-            at = self._around_tracked(at)
+            kind = self.world.kinds.get(self.bindings[at].kind)
+            binding = self.bindings[at]
+            at = self.around(kind, at, self.world.actual.find(kind.name, binding.id), binding) if kind is not None else None
         outer = self._delete_all.get(at) if at is not None else None
         for at in reversed(path):
             line = self.world.desired.removed.get(at)
@@ -82,11 +84,6 @@ class UndeclaredContainers:
             outer = outer if outer is not None and outer.action == "delete-all" else None
             self._delete_all[at] = outer
         return self._delete_all[address] or self.world.desired.removed.get(address)
-
-    def _around_tracked(self, address: Address) -> Address | None:
-        binding = self.bindings[address]
-        kind = self.world.kinds.get(binding.kind)
-        return self.around(kind, address, self.world.actual.find(kind.name, binding.id), binding) if kind is not None else None
 
     def _nodes(self, kind: Kind, observed: Observed | None, binding: Binding | None) -> Iterator[Key]:
         """The nodes that an object is in, from the inside out, as far as they were read."""

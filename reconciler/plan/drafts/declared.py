@@ -128,12 +128,8 @@ def _with_first_children(drafts: Mapping[Address, Draft]) -> dict[Address, Draft
 
 def refuse_outsiders(world: World, matches: Matches, draft: Draft) -> Draft:
     """Send no reference to an object that is not known to belong to the declared organization."""
-    fields = draft.kind.fields
-
-    def wrong(name: str) -> Blocked | None:
-        return outsider(world.kinds, draft.declared, fields[name], draft.declared.values.get(name), world.actual, matches)
-
-    return _refused(draft, wrong, lambda name, blocked: blocked)
+    fields, values = draft.kind.fields, draft.declared.values
+    return _refused(draft, lambda name: outsider(world.kinds, draft.declared, fields[name], values.get(name), world.actual, matches))
 
 
 def refuse_ambiguous(draft: Draft, former: Former) -> Draft:
@@ -142,21 +138,17 @@ def refuse_ambiguous(draft: Draft, former: Former) -> Draft:
         return draft
 
     def wrong(name: str) -> Blocked | None:
-        claimed = _claimed(draft.declared.values.get(name), former)
-        if claimed is None:
-            return None
-        return waiting(
-            draft.address, former.refused[claimed], draft.declared.source, reason=f"waits for {claimed}, whose rename is blocked"
-        )
+        for address in unresolved_addresses(draft.declared.values.get(name)):
+            if address in former.refused:
+                source = draft.declared.source if draft.is_new else draft.declared.positions.get(name, draft.declared.source)
+                reason = f"waits for {address}, whose rename is blocked"
+                return waiting(draft.address, former.refused[address], source, reason=reason if draft.is_new else f"{name} {reason}")
+        return None
 
-    def of_field(name: str, blocked: Blocked) -> Blocked:
-        source = draft.declared.positions.get(name, draft.declared.source)
-        return replace(blocked, reason=f"{name} {blocked.reason}", source=source)
-
-    return _refused(draft, wrong, of_field)
+    return _refused(draft, wrong)
 
 
-def _refused(draft: Draft, wrong: Callable[[str], Blocked | None], of_field: Callable[[str, Blocked], Blocked]) -> Draft:
+def _refused(draft: Draft, wrong: Callable[[str], Blocked | None]) -> Draft:
     """Block a resource to create that has a wrong reference; for an existing one, block only the fields that would send it."""
     if not draft.active or not (draft.is_new or draft.differences):
         return draft
@@ -166,9 +158,5 @@ def _refused(draft: Draft, wrong: Callable[[str], Blocked | None], of_field: Cal
     for difference in draft.sendable:
         blocked = wrong(difference.field.name)
         if blocked is not None:
-            draft = draft.without(difference, of_field(difference.field.name, blocked))
+            draft = draft.without(difference, blocked)
     return draft
-
-
-def _claimed(value: object, former: Former) -> Address | None:
-    return next((address for address in unresolved_addresses(value) if address in former.refused), None)

@@ -48,7 +48,8 @@ def unmet(kind: Kind, declared: Declared, observed: Observed) -> Iterator[Violat
     """A violation for each value that an object has today and that is not the expected one, whatever a plan would change."""
     for name, expected in declared.expected.items():
         value = kind.url(observed.raw) if name == URL else observed.values.get(name)
-        if not isinstance(value, str) or _same(name, value, expected):
+        same = value == expected.value or (name == URL and isinstance(value, str) and value.rstrip("/") == expected.value.rstrip("/"))
+        if not isinstance(value, str) or same:
             continue
         yield Violation(
             SORT,
@@ -61,10 +62,6 @@ def unmet(kind: Kind, declared: Declared, observed: Observed) -> Iterator[Violat
             declared=declared.source,
             remedy=CORRECT if name == URL else _way(name, value, expected),
         )
-
-
-def _same(name: str, value: str, expected: ExpectedValue) -> bool:
-    return value.rstrip("/") == expected.value.rstrip("/") if name == URL else value == expected.value
 
 
 def _way(name: str, value: str, expected: ExpectedValue) -> str:

@@ -157,7 +157,9 @@ class _Run:
         at, path = draft.declared.parent, dict[Address, Draft]()
         while at is not None and at not in path and at != draft.address and (outer := self.drafts.get(at)) is not None:
             path[at] = outer
-            at = self._address_of_parent(outer)
+            # What the object is in now.
+            key = parent(outer.kind, outer.observed) if outer.observed is not None else None
+            at = next((address for address in self._of.get(key, ()) if address in self.drafts), None) if key is not None else None
         if at == draft.address:
             yield from (Requirement(address) for address, outer in path.items() if self._moves(outer))
 
@@ -199,11 +201,6 @@ class _Run:
             entry for address in self._of.get((observed.kind, observed.id), ()) if isinstance(entry := self.entries[address], Removal)
         ]
         return observed.deleted_at is None and not any(removal.deletes and removal.address in self.included for removal in removals)
-
-    def _address_of_parent(self, draft: Draft) -> Address | None:
-        """What an object is in now."""
-        node = parent(draft.kind, draft.observed) if draft.observed is not None else None
-        return next((at for at in self._of.get(node, ()) if at in self.drafts), None) if node is not None else None
 
     @cached_property
     def _of(self) -> Mapping[Key, list[Address]]:

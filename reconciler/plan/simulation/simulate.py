@@ -147,13 +147,10 @@ class Simulation:
         blank = {name: _initial(field) for name, field in kind.fields.items() if field.compared or field.key}
         observed = Observed(kind.name, id, {**blank, **values}, within, {"id": id})
         self.ids[address] = id
-        flags = {flag: self._is_first(kind, flag, observed) for flag in self._flags[kind.name]}
+        # The service chooses what was just created where nothing else is chosen.
+        choices = {flag: self._chosen.choice(kind, flag, observed) for flag in self._flags[kind.name]}
+        flags = {flag: choice is not None and not self._chosen.ids(choice) for flag, choice in choices.items()}
         self.add_created(replace(observed, flags=flags))
-
-    def _is_first(self, kind: Kind, flag: str, observed: Observed) -> bool:
-        """Whether the service chooses what was just created, because nothing else is chosen."""
-        choice = self._chosen.choice(kind, flag, observed)
-        return choice is not None and not self._chosen.ids(choice)
 
     # -- what a request did ----------------------------------------------------------------------------------------------------------
 

@@ -81,6 +81,6 @@ def _exchanges(requests: Requests) -> Iterator[tuple[frozenset[int], int, list[i
             deleted[requests.removals[address].kind.name, address.container].append(index)
     for siblings, indices in deleted.items():
         competing = frozenset(indices)
-        # One that waits for another delete anyway would make that one wait for all creates too.
+        # Not one that needs another of these deletes, which would then wait for all creates as well.
         first = min(indices, key=lambda index: (not competing.isdisjoint(requests.waits.needed(index)), index))
         yield frozenset(created[siblings]), first, [index for index in indices if index != first]

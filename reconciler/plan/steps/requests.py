@@ -13,6 +13,7 @@ from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.model import Before, SiblingPosition, Step
+from reconciler.plan.containment import reached
 from reconciler.plan.decisions import Draft, Removal, Transfer
 from reconciler.plan.derived import Derivation
 from reconciler.plan.matching.differences import FieldDifference
@@ -245,7 +246,7 @@ class Requests:
             if removal.observed is not None:
                 holes |= {field.name: removal.observed.values.get(field.name) for field in removal.kind.keys}
             path = tuple(str(holes[part[1:-1]]) if part.startswith("{") else part for part in verb.path.strip("/").split("/"))
-            takes = tuple(sorted(_deleted_with(removal.address, below)))
+            takes = tuple(sorted(reached([removal.address], lambda at: below.get(at, ())) - {removal.address}))
             self.deletes[removal.address] = self.add(removal, verb, path, target=removal.id, takes=takes)
 
     # -- for undo ----------------------------------------------------------------------------------------------------------------
@@ -261,7 +262,11 @@ class Requests:
         if step.verb == "restore":
             return Before()
         if isinstance(entry.purpose, Transfer) and step.verb == "transfer":
-            return Before(_container_left(entry.kind, entry.purpose), self.positions.get(entry.address), renames=step.renames)
+            owner, inside = entry.kind.transferable, entry.kind.inside
+            left: dict[str, Any] = {owner.name: entry.purpose.source_id} if owner is not None else {}
+            if inside is not None and entry.purpose.left is not None:
+                left[inside.name] = entry.purpose.left
+            return Before(left, self.positions.get(entry.address), renames=step.renames)
         written = [difference for difference in entry.sendable if difference.field.name in step.writes]
         values = {other.field.name: _as_sent(entry, other) for other in written if not other.field.hides(other.before)}
         # Fields of a tracked object that were not managed yet: an undo leaves them unmanaged again.
@@ -285,28 +290,13 @@ class Requests:
             if name == "id":
                 holes[name] = self._named(draft)
             elif name in draft.kind.fields and draft.kind.fields[name].role is not FieldRole.WITHIN:
-                holes[name] = _named_value(draft, name)
+                # By the value as the service shows it, which may differ from the declared one in case.
+                shown = draft.observed.values.get(name) if draft.observed is not None and draft.kind.fields[name].caseless else None
+                holes[name] = shown if isinstance(shown, str) else draft.wants.get(name)
             else:
                 container = self.kinds.container(draft.address, name)
                 holes[name] = self.ids.get(container, container)
         return tuple(holes[part[1:-1]] if part.startswith("{") else part for part in verb.path.strip("/").split("/"))
-
-
-def _named_value(draft: Draft, name: str) -> Any:
-    """The value by which a path names an object: as the service shows it, which may differ from the declared one in case."""
-    shown = draft.observed.values.get(name) if draft.observed is not None and draft.kind.fields[name].caseless else None
-    return shown if isinstance(shown, str) else draft.wants.get(name)
-
-
-def _deleted_with(address: Address, below: Mapping[Address, Sequence[Address]]) -> set[Address]:
-    """Everything that is deleted with an object, at whatever depth. `below`: what is deleted with each."""
-    deleted: set[Address] = set()
-    waiting = [address]
-    while waiting:
-        new = set(below.get(waiting.pop(), ())) - deleted
-        deleted |= new
-        waiting += new
-    return deleted
 
 
 def body_of(kind: Kind, writes: Mapping[str, Any]) -> dict[str, Any]:
@@ -348,12 +338,6 @@ def _as_sent(draft: Draft, difference: FieldDifference) -> Any:
         sent = binding.sent.get(difference.field.name, difference.before)
         return difference.before if difference.field.hides(sent) else sent
     return difference.before
-
-
-def _container_left(kind: Kind, transfer: Transfer) -> dict[str, Any]:
-    """The location that a transferred object leaves: its container and its node."""
-    left: dict[str, Any] = {kind.transferable.name: transfer.source_id} if kind.transferable is not None else {}
-    return left | ({kind.inside.name: transfer.left} if kind.inside is not None and transfer.left is not None else {})
 
 
 def _values_deleted(removal: Removal) -> dict[str, Any]:

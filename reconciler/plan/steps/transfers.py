@@ -33,15 +33,11 @@ def _before_transfer(requests: Requests, draft: Draft) -> Iterator[int]:
         yield from (step for step in (deleted, requests.transfers.get(address)) if step is not None)
         shower = requests.drafts.get(address)
         if shower is not None and shower.kind.transferable is None:
-            yield from (step for step in requests.of.get(address, ()) if any(_refers(shower, name) for name in requests.steps[step].writes))
+            # The fields by which it shows another object, and not those that say where it is.
+            showing = {name for name, field in shower.kind.fields.items() if field.refers is not None and not field.container}
+            yield from (step for step in requests.of.get(address, ()) if showing & requests.steps[step].writes.keys())
     if draft.after_transfer in requests.transfers:
         yield requests.transfers[draft.after_transfer]
-
-
-def _refers(draft: Draft, name: str) -> bool:
-    """Whether a field names another object, and not what contains this one."""
-    field = draft.kind.fields[name]
-    return field.refers is not None and not field.container
 
 
 def leave_first(requests: Requests) -> Iterator[Edge]:
@@ -57,16 +53,11 @@ def leave_first(requests: Requests) -> Iterator[Edge]:
             if move is None:
                 continue
             if leaving not in to_the_top and waiting.includes(move):
-                to_the_top[leaving] = _add_move_to_the_top(requests, leaving, move)
+                inside = requests.drafts[leaving].kind.inside
+                assert inside is not None
+                to_the_top[leaving] = requests.add_like(move, {inside.name: None})
                 yield from needs(move, (to_the_top[leaving],))
             yield from needs(transfer, (to_the_top.get(leaving, move),))
-
-
-def _add_move_to_the_top(requests: Requests, address: Address, move: int) -> int:
-    """Add a move of an object to the top of its container, to be sent before it moves where it belongs."""
-    inside = requests.drafts[address].kind.inside
-    assert inside is not None
-    return requests.add_like(move, {inside.name: None})
 
 
 class _Waiting:

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from reconciler.address import Address
 from reconciler.model import Actual, Observed
-from reconciler.plan.containment import Contents, Key, parent
+from reconciler.plan.containment import Contents, Key, groups, parent
 from reconciler.plan.decisions import Batch, TransferredTogether
 from reconciler.plan.matching.matches import Matches
 from reconciler.resource import Kinds
@@ -72,7 +72,7 @@ class _Transfers:
         return TransferredTogether(replace(self.actual, objects=objects), roots, root_of)
 
     def _inside(self, key: Key) -> Iterator[Key]:
-        """Everything in an object, at any depth."""
+        """Everything in an object, at any depth, in the order in which it was read."""
         seen, ahead = {key}, [key]
         while ahead:
             outer = ahead.pop()
@@ -116,33 +116,19 @@ def batches(
     """
     if not roots:
         return ()
-    group = {old: old for old in moves}
-
-    def leader(old: Address) -> Address:
-        while group[old] != old:
-            group[old] = group[group[old]]
-            old = group[old]
-        return old
-
-    def join(old: Address, other: Address | None) -> None:
-        if other is not None and other in group:
-            group[leader(old)] = leader(other)
-
     former = {new: old for old, new in moves.items()}
-    for old, new in moves.items():
-        join(old, new)
-        if old.container is not None and moves.get(old.container) == new.container:
-            join(old, old.container)
-        root = root_of.get(new)
-        join(old, former.get(root) if root is not None else None)
+    pairs = [(old, new) for old, new in moves.items()]
+    pairs += [(old, old.container) for old, new in moves.items() if old.container is not None and moves.get(old.container) == new.container]
+    pairs += [(old, former[root_of[new]]) for old, new in moves.items() if root_of.get(new) in former]
+    leader = groups(moves, pairs)
     result: dict[Address, list[Address]] = {}
     for root in roots:
         if root in former:
-            result.setdefault(leader(former[root]), []).append(root)
+            result.setdefault(leader[former[root]], []).append(root)
     members: dict[Address, dict[Address, Address]] = {at: {} for at in result}
     for old, new in moves.items():
-        if (at := leader(old)) in members:
-            members[at][old] = new
+        if leader[old] in members:
+            members[leader[old]][old] = new
     return tuple(Batch(tuple(_inner_first(some, inner)), members[at]) for at, some in result.items())
 
 

@@ -35,7 +35,11 @@ def twins(drafts: Mapping[Address, Draft], run_drafts: Mapping[Address, Draft]) 
             created = draft.address in run_drafts and draft.active and draft.is_new and draft.old is None and draft.declared.adopt
             other = alike[0] if index else alike[1]
             if created and (index or not other.is_new):
-                yield _sentence(draft, other)
+                names = " and ".join(field.name for field in draft.kind.keys if field.role is not FieldRole.INSIDE)
+                yield (
+                    f"{_position(draft.declared)} would be created with the same {names} as {_position(other.declared)}; "
+                    f"if this is intended, write adopt: never on {draft.address}; if not, change one of them"
+                )
 
 
 def similar_names(
@@ -86,14 +90,6 @@ def _natural_key(draft: Draft) -> NaturalKey | None:
     if not values or UNSET in values or draft.declared.implied:
         return None
     return draft.kind.name, draft.address.container, tuple(comparable(field, draft.wants[field.name]) for field in draft.kind.keys)
-
-
-def _sentence(draft: Draft, other: Draft) -> str:
-    names = " and ".join(field.name for field in draft.kind.keys if field.role is not FieldRole.INSIDE)
-    return (
-        f"{_position(draft.declared)} would be created with the same {names} as {_position(other.declared)}; "
-        f"if this is intended, write adopt: never on {draft.address}; if not, change one of them"
-    )
 
 
 def _position(declared: Declared) -> str:
