@@ -8,7 +8,7 @@ In: one reading, and the plan and the drift that were computed from it. Out: con
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
@@ -82,14 +82,11 @@ class HealthInputs:
         resources = self.desired.resources
         return {(resources[address].kind, id): address for address, id in self.matches.ids.items() if not resources[address].implied}
 
-    def called(self, key: Key) -> Address:
-        """The address of an object, managed or not."""
-        objects = self.actual.objects
-        return caller(self.kinds, self._addresses, objects, objects)(key)
-
     @cached_property
-    def _addresses(self) -> Mapping[Key, Address]:
-        return {(self.desired.resources[address].kind, id): address for address, id in self.matches.ids.items()}
+    def called(self) -> Callable[[Key], Address]:
+        """The address of an object, managed or not."""
+        addresses = {(self.desired.resources[address].kind, id): address for address, id in self.matches.ids.items()}
+        return caller(self.kinds, addresses, self.actual.objects, self.actual.objects)
 
     def objects(self) -> Iterator[tuple[Kind, Observed]]:
         """Everything that was read and is not deleted."""
@@ -97,10 +94,6 @@ class HealthInputs:
             for observed in some.values():
                 if observed.deleted_at is None:
                     yield self.kinds[name], observed
-
-    def is_read(self, kind: Kind, observed: Observed) -> bool:
-        """Whether somebody reads the object at its published URL."""
-        return is_read(self.kinds, self.actual, kind, observed)
 
     def concern(self, sort: Sort, kind: Kind, observed: Observed, sentence: str) -> Concern:
         return Concern(sort, str(self.called((kind.name, observed.id))), sentence)
@@ -154,7 +147,7 @@ def _is_empty(inputs: HealthInputs, kind: Kind, observed: Observed) -> bool:
     inside = [part for part in parts if inputs.kinds[part].within == kind.name]
     if not inside or inside != parts or any((part, observed.id) not in inputs.actual.complete for part in inside):
         return False
-    if kind.url(observed.raw) is None or not inputs.is_read(kind, observed):
+    if kind.url(observed.raw) is None or not is_read(inputs.kinds, inputs.actual, kind, observed):
         return False
     return not any(part.within.get(kind.name) == observed.id for name in inside for part in inputs.actual.objects.get(name, {}).values())
 
@@ -171,14 +164,14 @@ def processing_concerns(inputs: HealthInputs) -> Iterator[Concern | str]:
             yield from _behind(inputs, kind, kind.work, observed)
 
 
-def _state(inputs: HealthInputs, kind: Kind, word: ProcessingField, observed: Observed) -> Iterator[Concern | str]:
-    state, since = _at(observed.raw, word.state), _moment(_at(observed.raw, word.changed_at))
-    error = _at(observed.raw, word.error) if word.error else None
+def _state(inputs: HealthInputs, kind: Kind, processing: ProcessingField, observed: Observed) -> Iterator[Concern | str]:
+    state, since = _at(observed.raw, processing.state), _moment(_at(observed.raw, processing.changed_at))
+    error = _at(observed.raw, processing.error) if processing.error else None
     if error:
         yield inputs.concern(Sort.PROCESSING, kind, observed, f"the service could not process it: {error}")
     elif not isinstance(state, str):
         yield f"the service does not say whether it has processed {inputs.called((kind.name, observed.id))}"
-    elif state in word.done:
+    elif state in processing.done:
         return
     elif since is not None and inputs.now - since > LONG:
         sentence = f"the service has not finished it since {since:%Y-%m-%d %H:%M} UTC: it is {state}"
@@ -187,14 +180,14 @@ def _state(inputs: HealthInputs, kind: Kind, word: ProcessingField, observed: Ob
         yield f"the service is still working on {inputs.called((kind.name, observed.id))}: it is {state}"
 
 
-def _behind(inputs: HealthInputs, kind: Kind, word: ProcessingField, observed: Observed) -> Iterator[Concern | str]:
+def _behind(inputs: HealthInputs, kind: Kind, processing: ProcessingField, observed: Observed) -> Iterator[Concern | str]:
     for field in kind.service_copies:
         to, original = str(field.to), observed.values.get(str(field.copies))
         if not isinstance(original, str) or not isinstance(observed.values.get(field.name), str):
             continue  # it has no result yet; its own state is reported
         source = inputs.actual.find(to, original)
-        changed = _moment(_at(source.raw, word.changed_at)) if source is not None else None
-        worked = _moment(_at(observed.raw, word.changed_at))
+        changed = _moment(_at(source.raw, processing.changed_at)) if source is not None else None
+        worked = _moment(_at(observed.raw, processing.changed_at))
         called = inputs.called((kind.name, observed.id))
         if changed is None or worked is None:
             yield f"nobody knows whether {called} is behind: the service does not say when it, or what it copies, changed"

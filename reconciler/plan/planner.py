@@ -46,7 +46,7 @@ from reconciler.plan.steps.schedule import scheduled
 from reconciler.plan.transfers.drafts import decide_with_transfers, positions_before_transfer, shown_where
 from reconciler.plan.transfers.obstacles import unmanaged_in_transfers
 from reconciler.plan.warnings.broken_urls import broken_urls
-from reconciler.plan.warnings.exposure import audience_lines, consents, exposures, who_reads, windows, with_consent_needed
+from reconciler.plan.warnings.exposure import audience_lines, consents, exposures, windows, with_consent_needed
 from reconciler.plan.warnings.loosened_rules import changed_rules, loosened_rules, unprotected_kinds
 from reconciler.plan.warnings.notes import condition_notes, forbidden_requests, schemas_to_read, similar_names, twins, unshown
 from reconciler.plan.warnings.outside import accepted_exposures, by_transfers, transfer_exposures
@@ -150,7 +150,7 @@ def plan(
         # A run about other runs is not about the rules of the project.
         state_update=replace(update, rules=changed_rules(desired.as_written, matches.former.before) if selection.only is None else None),
         exposures=exposed,
-        consents=consents(exposed, who_reads(disclosed.reach, disclosed.called), drafts, names),
+        consents=consents(exposed, disclosed.reach, disclosed.called, drafts, names),
         broken=tuple(broken_urls(kinds, world.actual, drafts, removals)),
         forbidden=forbidden_requests(kinds, world.actual, run.steps, matches.ids),
         notes=(

@@ -139,7 +139,9 @@ class _Cause:
         for index in range(len(self.path) - 1, -1, -1):
             key = self.path[index]
             exists = self.before.objects.get(key[0], {}).get(key[1]) is not None
-            if not exists or any(gain.includes(access) or _same(gain, access) for gain in gained(self.before, self.after, key)):
+            same = (access.who, access.via, access.of)
+            gains = gained(self.before, self.after, key)
+            if not exists or any(gain.includes(access) or (gain.who, gain.via, gain.of) == same for gain in gains):
                 return index
         return 0
 
@@ -176,7 +178,3 @@ class _Cause:
         gates = [name for name in names if name in kind.audience.gates] if opens(kind, old, new) else []
         needed = [name for name in gates if not opens(kind, old, {**new, name: old.get(name, UNSET)})]
         return [*(needed or gates), *(name for name in names if name in kind.audience.inherits)] or names
-
-
-def _same(access: Access, other_access: Access) -> bool:
-    return (access.who, access.via, access.of) == (other_access.who, other_access.via, other_access.of)

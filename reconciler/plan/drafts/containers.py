@@ -18,16 +18,11 @@ from reconciler.plan.world import World
 from reconciler.resource import Kind
 
 
-def claimed(world: World, matches: Matches) -> set[Key]:
-    """Every object that is a declared resource."""
-    return {(world.desired.resources[address].kind, id) for address, id in matches.ids.items()}
-
-
 class UndeclaredContainers:
     """The undeclared objects that may contain others: those that are tracked and exist. `claimed`: objects of declared resources."""
 
     def __init__(self, world: World, matches: Matches) -> None:
-        self.world, self.claimed = world, claimed(world, matches)
+        self.world, self.claimed = world, {(world.desired.resources[address].kind, id) for address, id in matches.ids.items()}
         self.bindings = {address: binding for address, binding in world.state.bindings.items() if address not in world.desired.resources}
         self._addresses = {(binding.kind, binding.id): address for address, binding in self.bindings.items() if not matches[address].gone}
         self._delete_all: dict[Address, Removed | None] = {}

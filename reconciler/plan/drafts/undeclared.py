@@ -12,7 +12,7 @@ from dataclasses import replace
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Binding, Desired, Observed
 from reconciler.model.codec import title, why_unreadable
-from reconciler.plan.containment import Key, makers, parent, service_copies
+from reconciler.plan.containment import makers, parent, service_copies
 from reconciler.plan.decisions import Delete, Forget, Removal
 from reconciler.plan.drafts.containers import UndeclaredContainers, deleted_along, kept_with_containers
 from reconciler.plan.matching.matches import Matches
@@ -30,7 +30,13 @@ def undeclared(world: World, decisions: Decisions) -> Decisions:
     removals |= {removal.address: removal for removal in _pruned(world, containers, matches, removals)}
     removals |= {removal.address: removal for removal in _late(world, containers, matches)}
     tracked = {(binding.kind, binding.id) for binding in world.state.bindings.values()}
-    managed = tracked | containers.claimed | world.state.foreign | _copies_of_what_stays(world, removals)
+    deleted = {(removal.kind.name, removal.id) for removal in removals.values() if removal.deletes}
+    # What the service created for objects that are not deleted is managed by whoever manages those.
+    staying = {
+        kind.name: {id: observed for id, observed in world.actual.objects.get(kind.name, {}).items() if (kind.name, id) not in deleted}
+        for kind, _ in makers(world.kinds)
+    }
+    managed = tracked | containers.claimed | world.state.foreign | service_copies(world.kinds, staying)
     removals |= {removal.address: removal for removal in deleted_along(world, removals, managed)}
     return replace(decisions, removals=kept_with_containers(world.desired, removals))
 
@@ -44,16 +50,6 @@ def replaced_objects(world: World, decisions: Decisions) -> Decisions:
             orphan = draft.address.container.child(draft.kind.name, bare(old.id))
             orphans.append(Removal(orphan, draft.kind, old.id, Delete(), "replaced", old, draft.binding, replaces=draft.address))
     return decisions.changed(orphans)
-
-
-def _copies_of_what_stays(world: World, removals: Mapping[Address, Removal]) -> frozenset[Key]:
-    """What the service created for objects that are not deleted."""
-    deleted = {(removal.kind.name, removal.id) for removal in removals.values() if removal.deletes}
-    staying = {
-        kind.name: {id: observed for id, observed in world.actual.objects.get(kind.name, {}).items() if (kind.name, id) not in deleted}
-        for kind, _ in makers(world.kinds)
-    }
-    return service_copies(world.kinds, staying)
 
 
 def _tracked(world: World, matches: Matches, containers: UndeclaredContainers) -> Iterator[Removal]:

@@ -347,7 +347,7 @@ def _rules(rules: Rules | None, names: Mapping[str, str]) -> Rules | None:
     """The rules, in which readers and patterns that are plain addresses have today's names."""
     if rules is None or not rules.access or not names:
         return rules
-    return replace(rules, access=frozenset(" ".join(names.get(word, word) for word in text.split(" ")) for text in rules.access))
+    return replace(rules, access=frozenset(" ".join(names.get(part, part) for part in text.split(" ")) for text in rules.access))
 
 
 def _in_doubt(address: Address) -> Blocked:

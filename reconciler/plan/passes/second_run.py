@@ -28,7 +28,7 @@ that.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -176,9 +176,9 @@ class _Entries:
 
     def __init__(self, decisions: Decisions) -> None:
         self.drafts, self.removals = dict(decisions.drafts), dict(decisions.removals)
-        self._drafts: dict[Address, list[Address]] = defaultdict(list)
+        self.containers: dict[Address, list[Address]] = defaultdict(list)
         self._removals: dict[Address, list[Address]] = defaultdict(list)
-        for addresses, entries in ((self._drafts, self.drafts), (self._removals, self.removals)):
+        for addresses, entries in ((self.containers, self.drafts), (self._removals, self.removals)):
             for address in entries:
                 if address.container is not None:
                     addresses[address.container].append(address)
@@ -189,12 +189,8 @@ class _Entries:
         else:
             self.removals[entry.address] = entry
 
-    def containers(self) -> Iterable[Address]:
-        """The containers of all that is declared."""
-        return self._drafts
-
     def drafts_in(self, container: Address) -> list[Draft]:
-        return [self.drafts[address] for address in self._drafts.get(container, ())]
+        return [self.drafts[address] for address in self.containers.get(container, ())]
 
     def removals_in(self, container: Address) -> list[Removal]:
         return [self.removals[address] for address in self._removals.get(container, ()) if address in self.removals]
@@ -267,7 +263,7 @@ def _beside_others(world: World, decisions: Decisions, entries: _Entries) -> Ite
         if not kind.reshapes:
             continue
         unread = {failed.scope: failed.reason for failed in world.actual.unknown if failed.kind == kind.name and failed.id is None}
-        for container in entries.containers():
+        for container in entries.containers:
             scope = decisions.matches.ids.get(container, "")
             present = _directly_in(world, kind, scope)
             if not (present or scope in unread) or (kind.name, container) in moving:

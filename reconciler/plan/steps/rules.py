@@ -55,7 +55,9 @@ def connect(requests: Requests) -> dict[int, Edges]:
     for rule in REQUIRED:
         for edge in rule(requests):
             requests.waits.add(edge)
-    acyclic = _acyclic(requests)
+    # An order that agrees with most of the edges to come: a created object is completed at once.
+    required = {step.id: requests.waits.of(step.id).all for step in requests.steps}
+    acyclic = Acyclic(required, {step.id: (requests.providers.get(step.address, step.id), step.id) for step in requests.steps})
     for rule in PREFERRED:
         for edge in rule(requests):
             if acyclic.add(edge.step, edge.on):
@@ -65,9 +67,3 @@ def connect(requests: Requests) -> dict[int, Edges]:
                 if acyclic.add(edge.step, on):
                     requests.waits.add(edge._replace(on=on))
     return {index: requests.waits.of(index) for index in range(len(requests.steps))}
-
-
-def _acyclic(requests: Requests) -> Acyclic:
-    """The required edges, in an order that agrees with most later ones: a created object is completed at once."""
-    waits = {index: requests.waits.of(index).all for index in range(len(requests.steps))}
-    return Acyclic(waits, {step.id: (requests.providers.get(step.address, step.id), step.id) for step in requests.steps})

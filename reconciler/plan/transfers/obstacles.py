@@ -250,7 +250,7 @@ class _Obstacles:
             if any(reading.by == name for reading in kind.lookups):
                 yield kind.name
                 below = self.kinds.below(kind.name)
-                yield from (other.name for other in below if any(word.refers == name for word in other.fields.values()))
+                yield from (other.name for other in below if any(field.refers == name for field in other.fields.values()))
 
     def _called(self, observed: Observed) -> Address:
         """The address that an unmanaged object would have, with its id as the key."""

@@ -98,15 +98,13 @@ def _changed(kinds: Kinds, actual: Actual, draft: Draft, now: Observed, renamed:
             reasons.append(f"{difference.field.name} changes")
         elif read and difference.before in difference.field.opens and difference.after not in difference.field.opens:
             after = None
-            before, then = (_text(difference.field.shown(value)) for value in (difference.before, difference.after))
+            before, then = (
+                str(value).lower() if isinstance(value, bool) else str(value)
+                for value in map(difference.field.shown, (difference.before, difference.after))
+            )
             reasons.append(f"{difference.field.name} {before} -> {then}")
     if reasons and url is not None:
         yield BrokenUrl(draft.address, kind.name, _open(kind, url), after, " and ".join(reasons), draft.declared.source)
-
-
-def _text(value: Any) -> str:
-    """As the YAML spells it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _with(url: str | None, old: Any, new: Any) -> str | None:

@@ -203,12 +203,6 @@ def windows(opened: Collection[ReaderWindow], kinds: Kinds, called: Called, befo
         )
 
 
-def who_reads(reach: Collection[tuple[Key, Access, Key]], called: Called) -> Iterator[Consent]:
-    """Who can read what the plan opens, new or not: (object, reader, what admits them)."""
-    for key, access, end in reach:
-        yield consent_to_readers(called(key), access, called(end))
-
-
 def _opened(draft: Draft, names: Names) -> Iterator[Exposure]:
     """The fields that open something other than read access."""
     audience = draft.kind.audience
@@ -270,15 +264,22 @@ def with_consent_needed(exposures: Iterable[Exposure], state: State) -> tuple[Ex
     return tuple(replace(exposure, asked=not state.consents.issuperset(exposure.consents)) for exposure in exposures)
 
 
-def consents(exposures: Iterable[Exposure], reach: Iterable[Consent], drafts: Mapping[Address, Draft], names: Names) -> tuple[Consent, ...]:
+def consents(
+    exposures: Iterable[Exposure],
+    reach: Iterable[tuple[Key, Access, Key]],
+    called: Called,
+    drafts: Mapping[Address, Draft],
+    names: Names,
+) -> tuple[Consent, ...]:
     """Everything that a plan opens: its exposures, who can read what its steps open, and what it creates with fields that could be one.
 
     What is created exposes nothing that existed, and neither does what moves from one public place to another. If the run is killed in
     between, the next one finds an object that exists, or has no readers, which it opens; that was consented to then. `reach`: who can read
-    what the steps open.
+    what the steps open, new or not: (object, reader, what admits them).
     """
     shown = (consent for exposure in exposures for consent in exposure.consents)
-    return tuple(sorted({*shown, *reach, *_fresh(drafts, names)}))
+    reading = (consent_to_readers(called(key), access, called(end)) for key, access, end in reach)
+    return tuple(sorted({*shown, *reading, *_fresh(drafts, names)}))
 
 
 def consent_to(address: Address, field: str, value: str) -> Consent:

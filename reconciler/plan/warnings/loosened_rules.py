@@ -122,10 +122,10 @@ def _ignored(desired: Desired, state: State) -> Iterator[Exposure]:
             )
 
 
-def _exposure(desired: Desired, word: str, name: str, before: Any, after: Any, says: str) -> Exposure:
-    consents = (consent_to(Address((word,)), name, canonical(after)),)
+def _exposure(desired: Desired, rule: str, name: str, before: Any, after: Any, says: str) -> Exposure:
+    consents = (consent_to(Address((rule,)), name, canonical(after)),)
     return Exposure(
-        Address((word,)), KIND, name, before, after, says, _line(desired, f"{word}.{name}"), id="RC-rule-loosened", consents=consents
+        Address((rule,)), KIND, name, before, after, says, _line(desired, f"{rule}.{name}"), id="RC-rule-loosened", consents=consents
     )
 
 
