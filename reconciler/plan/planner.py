@@ -195,7 +195,7 @@ def _world(
 
 
 @dataclass(frozen=True)
-class Run:
+class PlannedRun:
     """What is sent in this run, and what it is about; the rest of the decisions is left alone."""
 
     drafts: Mapping[Address, Draft]
@@ -210,7 +210,7 @@ class Run:
     steps: tuple[Step, ...]
 
 
-def _run(world: World, decisions: Decisions, before: Actual) -> Run:
+def _run(world: World, decisions: Decisions, before: Actual) -> PlannedRun:
     """Siblings are put in order first; what the service derives depends on that, and the requests on both. `before`: what was read."""
     kinds, matches = world.kinds, decisions.matches
     drafts, removals = decisions.of_this_run()
@@ -223,10 +223,10 @@ def _run(world: World, decisions: Decisions, before: Actual) -> Run:
     )
     places |= positions_before_transfer(world, decisions, before, names)
     derived = derivations(kinds, world.actual, matches.ids, decisions.drafts, drafts, removals)
-    return Run(drafts, removals, rows, names, derived, scheduled(kinds, drafts, rows, removals, matches.ids, places, derived))
+    return PlannedRun(drafts, removals, rows, names, derived, scheduled(kinds, drafts, rows, removals, matches.ids, places, derived))
 
 
-def _exposures(world: World, run: Run, disclosed: Disclosure, agreed: AgreedWorld, before: Actual) -> Iterator[Exposure]:
+def _exposures(world: World, run: PlannedRun, disclosed: Disclosure, agreed: AgreedWorld, before: Actual) -> Iterator[Exposure]:
     """What becomes public or is no longer protected, rules of the project first."""
     kinds, desired, state, drafts, removals, names = world.kinds, world.desired, world.state, run.drafts, run.removals, run.names
     freed: Collection[str] = ()
