@@ -32,7 +32,7 @@ MEMORY: Final = 3 << 30  # bytes; a loop without an end must not take the machin
 
 UNUSED: Final = ("schemathesis", "anyio", "inline_snapshot", "xdist.looponfail")  # plugins of pytest, slow to import
 FOREIGN: Final = (
-    "pytest", "hypothesis", "sqlalchemy.dialects.sqlite", "sqlalchemy.dialects.postgresql", "pydantic", "httpx", "aiohttp",
+    "pytest", "hypothesis", "sqlalchemy.dialects.sqlite", "sqlalchemy.dialects.postgresql", "pydantic", "httpx2", "aiohttp",
     "fastapi", "uvicorn", "yaml", "jinja2", "jinja2.sandbox", "click", "deepdiff",
     "reconciler.sandbox.app", "reconciler.sandbox.seed",
 )  # fmt: skip
