@@ -45,25 +45,25 @@ class Saving:
     def __init__(self, desired: Desired, key: bytes) -> None:
         self.desired, self.digests = desired, Digests(key, lambda value: value)
 
-    def proposal(self, planned: Planned, only: frozenset[Any] | None = None) -> Planned:
+    def planned(self, planned: Planned, only: frozenset[Any] | None = None) -> Planned:
         selection = Selection(only=only)
         proposal = plan(kinds(), self.desired, planned.state, planned.actual, selection=selection, allow_replace=("**",))
         return replace(planned, plan=prove(kinds(), self.desired, planned.state, planned.actual, proposal, selection=selection))
 
     def document(self, planned: Planned) -> Mapping[str, Any]:
         options = {"target": [], "exclude": [], "allowReplace": ["**"], "allowDelete": None, "allowExposure": []}
-        plan = PlanInputs("0", "sandbox:x", digest(self.desired), planned.state.lineage, planned.state.serial, options)
-        document = saved_plan(planned.plan, kinds(), planned.actual, created_at=NOW, made=plan, digests=self.digests)
+        inputs = PlanInputs("0", "sandbox:x", digest(self.desired), planned.state.lineage, planned.state.serial, options)
+        document = saved_plan(planned.plan, kinds(), planned.actual, created_at=NOW, made=inputs, digests=self.digests)
         return dict(json.loads(json.dumps(document)))
 
     def approved(self, document: Mapping[str, Any], fresh: Planned) -> ApprovedPlan:
-        return approve(document, fresh, describe=self.document, narrow=self.made)
+        return approve(document, fresh, describe=self.document, narrow=self.planned)
 
 
 async def planned(org: Org, saving: Saving, client: Any, state: Any) -> Planned:
     actual = await observe(client, kinds(), saving.desired, state)
     matches = identify(kinds(), saving.desired, state, actual)
-    return saving.made(Planned(plan(kinds(), saving.desired, state, actual), state, actual, matches, 0.0, Forecast(0, 0, 0.0)))
+    return saving.planned(Planned(plan(kinds(), saving.desired, state, actual), state, actual, matches, 0.0, Forecast(0, 0, 0.0)))
 
 
 def save(org: Org) -> Mapping[str, Any]:
